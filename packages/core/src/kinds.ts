@@ -1,0 +1,87 @@
+import { AskbackError, type ErrorCode, type Json, type Presentation, type SettlementKind } from '@askback/protocol'
+
+/** The part of Standard Schema (standardschema.dev) that a kind needs; zod, valibot and arktype schemas have it. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+  }
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** What becomes of an interaction when a person's answer fits. */
+export interface Outcome {
+  settlement: Extract<SettlementKind, 'answered' | 'approved' | 'denied'>
+  answer: Json
+  message?: string
+}
+
+/** Well-formed values that fail validation: the person is asked again with these beside the fields (L6). */
+export interface Reprompt {
+  errors: Record<string, string>
+}
+
+export interface InteractionKind<Request = unknown, Answer = unknown> {
+  kind: string
+  presentation: Presentation
+  request: StandardSchema<Request>
+  answer: StandardSchema<Answer>
+  /** Beyond the schema: throws `invalid_request` for a request that cannot be asked. */
+  checkRequest?(request: Request): void
+  /** Throws `invalid_answer` for an answer that does not fit the request. Without it every parsed answer is `answered`. */
+  settle?(request: Request, answer: Answer): Outcome | Reprompt
+}
+
+/**
+ * A kind of one's own: this on the server and a renderer on the client are all that a new interactive tool needs.
+ * Schemas must be synchronous.
+ */
+export function defineInteraction<Request, Answer>(
+  definition: InteractionKind<Request, Answer>,
+): InteractionKind<Request, Answer> {
+  const { kind } = definition
+  if (!/^[a-z][a-z0-9_]*$/.test(kind)) {
+    throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind)} must be lower case letters, digits and "_".`)
+  }
+  return definition
+}
+
+/** The schema's output, or one error that says where and why. */
+export function parseWith<Output>(
+  schema: StandardSchema<Output>,
+  value: unknown,
+  options: { code: Extract<ErrorCode, 'invalid_request' | 'invalid_answer'>; what: string },
+): Output {
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise) {
+    throw new AskbackError('invalid_request', `The schema of ${options.what} is asynchronous; use one that validates at once.`)
+  }
+  if (!result.issues) return result.value
+  const issues = result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message }))
+  const [first] = issues
+  const where = first?.path ? ` at ${first.path}` : ''
+  throw new AskbackError(options.code, `${capitalize(options.what)} does not fit${where}: ${first?.message ?? 'invalid'}.`, {
+    details: { issues },
+  })
+}
+
+function pathOf(issue: SchemaIssue): string {
+  const keys = issue.path?.map((part) => (typeof part === 'object' ? part.key : part)) ?? []
+  return keys
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index > 0 ? '.' : ''}${String(key)}`))
+    .join('')
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

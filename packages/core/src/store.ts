@@ -1,0 +1,118 @@
+import type { Actor, Interaction, Json, Session, SessionEvent, SettlementKind, Via } from '@askback/protocol'
+
+export interface KvWrite {
+  key: string
+  /** `null` deletes. */
+  value: Json | null
+  /** Refuses the whole append, as a conflict, if the key exists. */
+  ifAbsent?: boolean
+}
+
+export interface Append {
+  sessionId: string
+  /** The `seq` that this append was decided on. The first append of a session expects 0. */
+  expectedSeq: number
+  /** `expectedSeq + 1`, `+ 2`, … ; at least one. */
+  events: SessionEvent[]
+  /** Written in the same transaction. */
+  kv?: KvWrite[]
+}
+
+/** A conflict is an outcome, not an error: whoever decided reads again and decides again. */
+export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' }
+
+export interface Page<T> {
+  items: T[]
+  /** Opaque; pass it as `after` for the next page. `null` at the end. */
+  next: string | null
+}
+
+export interface SessionRow extends Session {
+  updatedAt: number
+}
+
+export interface AuditRow {
+  at: number
+  sessionId: string
+  interactionId: string
+  toolCallId: string
+  toolName: string
+  kind: string
+  settlement: SettlementKind
+  by?: Actor
+  via?: Via
+  digest: string
+  message?: string
+}
+
+export interface Change {
+  cursor: string
+  sessionId: string
+  events: SessionEvent[]
+}
+
+export interface KvEntry {
+  key: string
+  value: Json
+  version: number
+}
+
+export interface Kv {
+  get(key: string): Promise<KvEntry | null>
+  /** Compare-and-set: `expected` is the version read, or `null` for a key that must not exist. `value: null` deletes. */
+  put(key: string, value: Json | null, expected: number | null): Promise<boolean>
+  /** In the order of the keys. */
+  list(prefix: string): Promise<KvEntry[]>
+}
+
+export interface Snapshot {
+  seq: number
+  version: number
+  state: Json
+}
+
+/**
+ * Where the log lives. Every index below is kept in the same transaction as the append that changes it. Keys under
+ * `session/<sessionId>/` belong to that session and go when it is erased.
+ */
+export interface Store {
+  /** Resolves when it is durable. Rejects with `unavailable` if it is not, or if that cannot be known. */
+  append(append: Append): Promise<AppendResult>
+  /** Ascending by `seq`. With `before` (exclusive) the last `limit` events that come before it. */
+  read(query: { sessionId: string; after?: number; before?: number; limit: number }): Promise<SessionEvent[]>
+
+  session(sessionId: string): Promise<SessionRow | null>
+  /** Newest first. `updatedBefore` keeps those that were last appended to before that time. */
+  sessions(query: { after?: string; limit: number; updatedBefore?: number }): Promise<Page<SessionRow>>
+  countSessions(): Promise<number>
+
+  interaction(interactionId: string): Promise<Interaction | null>
+  /** Every interaction of one tool call, oldest first. */
+  interactionsOf(sessionId: string, toolCallId: string): Promise<Interaction[]>
+  /** Oldest first, over all sessions or one. */
+  pending(query: { sessionId?: string; after?: string; limit: number }): Promise<Page<Interaction>>
+  countPending(): Promise<number>
+  /** Every pending interaction that has one. */
+  deadlines(): Promise<{ sessionId: string; interactionId: string; expiresAt: number }[]>
+  /** Whether the log holds this tool call, and its result. */
+  toolCall(sessionId: string, toolCallId: string): Promise<{ ended: boolean } | null>
+
+  /** Settlements in commit order; they outlive their session, without `message`. */
+  audit(query: { after?: string; limit: number }): Promise<Page<AuditRow>>
+  /** All sessions in commit order, after an opaque cursor; without one, from the beginning. */
+  changes(query: { after?: string; limit: number }): Promise<Change[]>
+  /** The cursor of the newest change: `changes` after it holds only what is appended from now on. */
+  head(): Promise<string>
+
+  kv: Kv
+
+  loadSnapshot(sessionId: string): Promise<Snapshot | null>
+  saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>
+
+  /** Forgets the session: log, snapshot, indexes and keys. Audit rows stay, without `message`. */
+  erase(sessionId: string): Promise<void>
+
+  /** The doorbell: after each commit, ids only. */
+  onAppend(listener: (append: { sessionId: string; seq: number }) => void): () => void
+  close(): Promise<void>
+}

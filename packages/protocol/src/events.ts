@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { json } from './approval.js'
+import { AskbackError } from './errors.js'
+import { actor, anchor, onTimeout, presentation, settlementKind, via } from './interaction.js'
+import { permissionMode, sessionStatus } from './session.js'
+
+const id = z.string().min(1)
+const offset = z.int().min(0)
+
+const envelope = z.object({
+  seq: z.int().min(1),
+  id,
+  sessionId: id,
+  at: z.number(),
+  turnId: id.optional(),
+  responseId: id.optional(),
+})
+
+function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) {
+  return envelope.extend({ type: z.literal(type), ...shape })
+}
+
+const anchored = { interactionId: id, toolCallId: id, toolName: z.string() }
+
+/** What can stand in a session's log. */
+export const sessionEvent = z.discriminatedUnion('type', [
+  event('session_started', {
+    agent: z.string().nullable(),
+    title: z.string().optional(),
+    cwd: z.string().optional(),
+    model: z.string().optional(),
+    permissionMode,
+    source: z.string().optional(),
+  }),
+  event('user_message', { text: z.string(), by: actor }),
+  event('turn_started', { turnId: id }),
+  event('turn_ended', { turnId: id, reason: z.enum(['done', 'error', 'interrupted']) }),
+  event('text', { blockId: id, text: z.string(), partial: z.boolean().optional() }),
+  event('thinking', { blockId: id, text: z.string(), partial: z.boolean().optional() }),
+  event('tool_call', {
+    toolCallId: id,
+    toolName: z.string(),
+    input: json,
+    parentToolCallId: id.optional(),
+    source: z.enum(['agent', 'cli', 'http', 'mcp', 'hook']).optional(),
+    partial: z.boolean().optional(),
+  }),
+  event('tool_result', {
+    toolCallId: id,
+    output: json,
+    isError: z.boolean(),
+    truncated: z.number().optional(),
+    partial: z.boolean().optional(),
+  }),
+  event('interaction_pending', {
+    ...anchored,
+    pending: z.boolean(),
+    presentation,
+    reason: z.union([z.enum(['requested', 'reprompted']), settlementKind]),
+    expiresAt: z.number().optional(),
+  }),
+  event('interaction_request', {
+    ...anchored,
+    kind: z.string(),
+    presentation,
+    request: json,
+    digest: z.string(),
+    requestedAt: z.number(),
+    expiresAt: z.number().optional(),
+    onTimeout,
+    errors: z.record(z.string(), z.string()).optional(),
+    agentId: z.string().optional(),
+    anchor: anchor.optional(),
+  }),
+  event('interaction_progress', { interactionId: id, answers: json }),
+  event('interaction_response', {
+    ...anchored,
+    kind: z.string(),
+    digest: z.string(),
+    settlement: settlementKind,
+    answer: json.optional(),
+    message: z.string().optional(),
+    by: actor.optional(),
+    via: via.optional(),
+    updatedDigest: z.string().optional(),
+    supersededBy: id.optional(),
+  }),
+  event('interaction_delivered', { interactionId: id, toolCallId: id, to: z.string() }),
+  event('session_status', { status: sessionStatus, permissionMode }),
+  event('agent_session', { agentSessionId: id }),
+  event('context_cleared', { by: actor.optional() }),
+  event('error', { code: z.string(), message: z.string(), fatal: z.boolean() }),
+])
+
+/** Broadcast while a block is being made, never stored: the finished block is one durable event. */
+export const liveEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text_delta'), blockId: id, offset, text: z.string() }),
+  z.object({ type: z.literal('thinking_delta'), blockId: id, offset, text: z.string() }),
+  z.object({ type: z.literal('tool_call_delta'), toolCallId: id, toolName: z.string(), offset, partialInput: z.string() }),
+  z.object({ type: z.literal('tool_output_delta'), toolCallId: id, offset, text: z.string() }),
+])
+
+export type SessionEvent = z.infer<typeof sessionEvent>
+export type LiveEvent = z.infer<typeof liveEvent>
+export type EventType = SessionEvent['type']
+export type EventOf<Type extends EventType> = Extract<SessionEvent, { type: Type }>
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** An event before the log gives it its place. */
+export type NewEvent = DistributiveOmit<SessionEvent, 'seq' | 'id' | 'sessionId' | 'at'>
+export type NewEventOf<Type extends EventType> = Extract<NewEvent, { type: Type }>
+
+const known = new Set<string>(sessionEvent.options.map((option) => option.shape.type.value))
+
+/**
+ * Parses an event from a peer. One of a type that this version does not know passes with its envelope checked: it
+ * advances `seq` and is otherwise ignored.
+ */
+export function parseEvent(value: unknown): SessionEvent {
+  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
+  const schema = typeof type === 'string' && !known.has(type) ? envelope : sessionEvent
+  const parsed = schema.safeParse(value)
+  if (!parsed.success) {
+    throw new AskbackError('invalid_request', `Not a session event: ${z.prettifyError(parsed.error)}`)
+  }
+  return value as SessionEvent
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { json } from './approval.js'
+
+export const presentation = z.enum(['tool', 'questionnaire'])
+export const settlementKind = z.enum(['answered', 'approved', 'denied', 'cancelled', 'timed_out', 'superseded'])
+export const via = z.enum(['web', 'http', 'cli', 'terminal', 'telegram', 'mcp', 'direct', 'policy'])
+export const actor = z.object({ id: z.string(), name: z.string().optional() })
+export const onTimeout = z.union([z.literal('deny'), z.literal('keep'), z.strictObject({ answer: json })])
+
+/**
+ * How an interaction found its tool call. `exact`: the asker named it or owns it, so the end of the call cancels the
+ * interaction (L7). `matched`: the rendezvous chose it. `own`: it stands for itself.
+ */
+export const anchor = z.enum(['exact', 'matched', 'own'])
+
+export type Presentation = z.infer<typeof presentation>
+export type SettlementKind = z.infer<typeof settlementKind>
+export type Via = z.infer<typeof via>
+export type Actor = z.infer<typeof actor>
+export type OnTimeout = z.infer<typeof onTimeout>
+export type Anchor = z.infer<typeof anchor>
+
+export const interaction = z.object({
+  interactionId: z.string(),
+  sessionId: z.string(),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  kind: z.string(),
+  presentation,
+  request: json,
+  digest: z.string(),
+  status: z.enum(['pending', 'settled']),
+  requestedAt: z.number(),
+  expiresAt: z.number().optional(),
+  onTimeout,
+  overdue: z.boolean().optional(),
+  errors: z.record(z.string(), z.string()).optional(),
+  progress: json.optional(),
+  anchor: anchor.optional(),
+  agentId: z.string().optional(),
+  settlement: settlementKind.optional(),
+  answer: json.optional(),
+  message: z.string().optional(),
+  by: actor.optional(),
+  via: via.optional(),
+  settledAt: z.number().optional(),
+  updatedDigest: z.string().optional(),
+  supersededBy: z.string().optional(),
+  delivered: z.boolean().optional(),
+  turnId: z.string().optional(),
+  responseId: z.string().optional(),
+})
+
+export type Interaction = z.infer<typeof interaction>
+
+/** What a reader sees at `now`: `overdue` is a matter of time, so no event says it (L5). */
+export function viewInteraction(item: Interaction, now: number): Interaction {
+  const overdue = item.status === 'pending' && item.onTimeout === 'keep' && item.expiresAt !== undefined && now >= item.expiresAt
+  return overdue ? { ...item, overdue } : item
+}

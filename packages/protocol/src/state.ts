@@ -1,0 +1,141 @@
+import type { EventOf } from './events.js'
+import type { Actor, Interaction } from './interaction.js'
+import type { Json } from './json.js'
+import type { PermissionMode, Session, SessionStatus } from './session.js'
+
+/** Bumped when `reduce` changes what it makes of old events, so that stored snapshots of an older make are not used. */
+export const STATE_VERSION = 1
+
+export interface ToolCall {
+  toolCallId: string
+  toolName: string
+  input: Json
+  at: number
+  turnId?: string
+  responseId?: string
+  parentToolCallId?: string
+  source?: NonNullable<EventOf<'tool_call'>['source']>
+  partial?: boolean
+  result?: { output: Json; isError: boolean; at: number; truncated?: number }
+}
+
+export type Item =
+  | { type: 'user_message'; id: string; at: number; text: string; by: Actor }
+  | { type: 'text' | 'thinking'; id: string; at: number; text: string; responseId?: string; partial?: boolean }
+  | { type: 'tool_call'; toolCallId: string; responseId?: string }
+  | { type: 'interaction'; interactionId: string; responseId?: string }
+  | { type: 'error'; id: string; at: number; code: string; message: string; fatal: boolean }
+  | { type: 'context_cleared'; id: string; at: number }
+
+export interface Turn {
+  /** Its `turnId`, or the id of the event that began it where there is none. */
+  key: string
+  turnId: string | null
+  startedAt: number
+  endedAt?: number
+  reason?: EventOf<'turn_ended'>['reason']
+  items: Item[]
+}
+
+export interface SessionState {
+  sessionId: string
+  /** Names this log: a session made anew under an old id has another. */
+  logId: string
+  seq: number
+  agent: string | null
+  title: string | null
+  cwd: string | null
+  model: string | null
+  source: string | null
+  permissionMode: PermissionMode
+  status: SessionStatus
+  createdAt: number
+  agentSessionId: string | null
+  activeTurnId: string | null
+  failed: boolean
+  ended: boolean
+  /** Whether turns have left the window: until then, what is not here does not exist. */
+  trimmed: boolean
+  /** The open turn and the last twenty. */
+  turns: Turn[]
+  toolCalls: Map<string, ToolCall>
+  /** Those of the turns above, and all that are pending. */
+  interactions: Map<string, Interaction>
+  /** Ids in the order they were asked. */
+  pending: Set<string>
+  /** Pending ones whose turn has left the window. */
+  adrift: Set<string>
+}
+
+export interface SessionStateJson extends Omit<
+  SessionState,
+  'toolCalls' | 'interactions' | 'pending' | 'adrift'
+> {
+  version: number
+  toolCalls: ToolCall[]
+  /** The settled ones of the window. */
+  interactions: Interaction[]
+  /** Oldest first. */
+  pending: Interaction[]
+}
+
+export function emptyState(sessionId: string): SessionState {
+  return {
+    sessionId,
+    logId: '',
+    seq: 0,
+    agent: null,
+    title: null,
+    cwd: null,
+    model: null,
+    source: null,
+    permissionMode: 'default',
+    status: 'idle',
+    createdAt: 0,
+    agentSessionId: null,
+    activeTurnId: null,
+    failed: false,
+    ended: false,
+    trimmed: false,
+    turns: [],
+    toolCalls: new Map(),
+    interactions: new Map(),
+    pending: new Set(),
+    adrift: new Set(),
+  }
+}
+
+export function stateToJson(state: SessionState): SessionStateJson {
+  const { toolCalls, interactions, pending, adrift: _, ...rest } = state
+  return {
+    ...rest,
+    version: STATE_VERSION,
+    toolCalls: [...toolCalls.values()],
+    interactions: [...interactions.values()].filter((item) => item.status === 'settled'),
+    pending: [...pending].map((id) => interactions.get(id)!),
+  }
+}
+
+export function stateFromJson(json: SessionStateJson): SessionState {
+  const { version: _, toolCalls, interactions, pending, ...rest } = json
+  const placed = new Set<string>()
+  for (const turn of rest.turns) {
+    for (const item of turn.items) if (item.type === 'interaction') placed.add(item.interactionId)
+  }
+  return {
+    ...rest,
+    toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
+    interactions: new Map([...interactions, ...pending].map((item) => [item.interactionId, item])),
+    pending: new Set(pending.map((item) => item.interactionId)),
+    adrift: new Set(pending.map((item) => item.interactionId).filter((id) => !placed.has(id))),
+  }
+}
+
+export function pendingOf(state: SessionState): Interaction[] {
+  return [...state.pending].map((id) => state.interactions.get(id)!)
+}
+
+export function sessionOf(state: SessionState): Session {
+  const { sessionId: id, agent, title, cwd, status, permissionMode, createdAt } = state
+  return { id, agent, title, cwd, status, permissionMode, createdAt }
+}
