@@ -1,10 +1,15 @@
+import { defaultClientConditions, defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 
+// Workspace packages resolve to their TypeScript source, so tests need no build.
+const source = 'askback-source'
+
 export default defineConfig({
-  resolve: { conditions: ['askback-source'] },
-  ssr: { resolve: { conditions: ['askback-source'] } },
+  resolve: { conditions: [source, ...defaultClientConditions] },
+  ssr: { resolve: { conditions: [source, ...defaultServerConditions] } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
     pool: 'threads',
+    retry: 0,
   },
 })
