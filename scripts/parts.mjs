@@ -1,0 +1,60 @@
+// Prints every real part the tests run against, with its version; a missing one fails with one sentence.
+import { spawnSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { root } from './workspace.mjs'
+
+/**
+ * `find` gives the part's version, or undefined where it is missing. A part with `apt` is installed from that Debian
+ * package when it is missing and this runs as root.
+ *
+ * @typedef {{ name: string; find: () => string | undefined; apt?: string; help: string }} Part
+ */
+
+/** @type {Part[]} */
+const parts = [
+  { name: 'node', find: () => process.versions.node, help: 'install Node.js 20.19 or newer' },
+  { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
+  { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
+]
+
+for (const part of parts) {
+  const version = part.find() ?? installed(part)
+  if (version === undefined) {
+    console.error(`${part.name} is missing: ${part.help}.`)
+    process.exit(1)
+  }
+  console.log(`${part.name.padEnd(12)}${version}`)
+}
+
+function sqliteVersion() {
+  try {
+    const require = createRequire(join(root, 'packages/store-sqlite/package.json'))
+    /** @type {new (path: string) => import('libsql').Database} */
+    const Database = require('libsql')
+    const db = new Database(':memory:')
+    const row = /** @type {{ version: string }} */ (db.prepare('select sqlite_version() as version').get())
+    db.close()
+    return row.version
+  } catch {
+    return undefined
+  }
+}
+
+/** @param {Part} part */
+function installed(part) {
+  if (part.apt === undefined || process.getuid?.() !== 0) return undefined
+  const options = ['--quiet', '--yes', '--no-install-recommends']
+  output('apt-get', ['update', '--quiet'])
+  output('apt-get', ['install', ...options, part.apt])
+  return part.find()
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ */
+function output(command, args) {
+  const { status, stdout } = spawnSync(command, args, { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
