@@ -1,0 +1,96 @@
+import { builtinModules } from 'node:module'
+import { describe, expect, it } from 'vitest'
+import {
+  leaves,
+  packageOf,
+  packageRooms,
+  rootManifest,
+  rootRooms,
+  type Manifest,
+  type Room,
+} from './workspace.js'
+
+const everything = 'everything'
+
+/** Which of our packages each room may see, itself aside. */
+const mayUse: Record<string, readonly string[] | typeof everything> = {
+  'packages/protocol': [],
+  'packages/core': ['protocol'],
+  'packages/store-sqlite': ['protocol', 'core'],
+  'packages/store-postgres': ['protocol', 'core'],
+  'packages/gateway': ['protocol', 'core'],
+  'packages/agents': ['protocol', 'core'],
+  'packages/connectors': ['protocol', 'core'],
+  'packages/client': ['protocol'],
+  'packages/react': ['protocol', 'client'],
+  'packages/cli': everything,
+  'apps/web': ['protocol', 'client', 'react'],
+  'apps/playground': everything,
+}
+
+const ours = '@askback/'
+const packages = packageRooms()
+
+describe.each(packages.map((room) => [room.path, room] as const))('%s', (path, room) => {
+  it('has a place in the dependency direction', () => {
+    expect(Object.keys(mayUse)).toContain(path)
+  })
+
+  it('imports only packages below it', () => {
+    expect(importsOf(room).filter(({ name }) => !allowed(room, name))).toEqual([])
+  })
+
+  it('declares only packages below it', () => {
+    expect(declared(room.manifest, true).filter((name) => !allowed(room, name))).toEqual([])
+  })
+
+  it('declares every package it imports', () => {
+    const forSource = declared(room.manifest, false)
+    const forTests = [...declared(room.manifest, true), ...declared(rootManifest, true)]
+    const undeclared = importsOf(room).filter(
+      ({ name, isTest }) => name !== room.manifest.name && !(isTest ? forTests : forSource).includes(name),
+    )
+    expect(undeclared).toEqual([])
+  })
+
+  it('reaches other packages by name, never by path', () => {
+    const outside = room.files.flatMap((file) =>
+      file.imports
+        .filter((specifier) => leaves(room, file, specifier))
+        .map((specifier) => `${file.path}: ${specifier}`),
+    )
+    expect(outside).toEqual([])
+  })
+})
+
+it('the root declares every package its tests, benchmarks and scripts import', () => {
+  const known = [...declared(rootManifest, true), ...packages.map((room) => room.manifest.name)]
+  const undeclared = rootRooms()
+    .flatMap(importsOf)
+    .filter(({ name }) => !known.includes(name))
+  expect(undeclared).toEqual([])
+})
+
+function importsOf(room: Room): { file: string; name: string; isTest: boolean }[] {
+  return room.files.flatMap(({ path, isTest, imports }) =>
+    imports
+      .map(packageOf)
+      .filter((name) => name !== undefined && !builtinModules.includes(name))
+      .map((name) => ({ file: path, name: name ?? '', isTest })),
+  )
+}
+
+function allowed(room: Room, name: string): boolean {
+  if (!name.startsWith(ours) || name === room.manifest.name) return true
+  const below = mayUse[room.path] ?? []
+  return below === everything || below.includes(name.slice(ours.length))
+}
+
+function declared(manifest: Manifest, withDev: boolean): string[] {
+  return Object.keys({
+    ...manifest.dependencies,
+    ...manifest.peerDependencies,
+    ...manifest.optionalDependencies,
+    ...(withDev ? manifest.devDependencies : {}),
+  })
+}
