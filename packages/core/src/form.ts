@@ -1,0 +1,61 @@
+import {
+  AskbackError,
+  fieldsOf,
+  formAnswer,
+  formRequest,
+  type FormAnswer,
+  type FormErrors,
+  type FormRequest,
+  type FormValues,
+} from '@askback/protocol'
+import { checkFormRequest } from './form-request.js'
+import { fieldError, hasJsonType, isLeftOut, jsonTypeOf } from './form-values.js'
+import { visibleFields } from './form-visibility.js'
+import { defineInteraction } from './kinds.js'
+
+export const formKind = defineInteraction<FormRequest, FormAnswer>({
+  kind: 'form',
+  presentation: 'questionnaire',
+  request: formRequest,
+  answer: formAnswer,
+  checkRequest: checkFormRequest,
+  settle(request, answer) {
+    const given = readValues(request, answer.values)
+    const values: FormValues = {}
+    const errors: FormErrors = {}
+    for (const field of visibleFields(fieldsOf(request.schema), given)) {
+      const value = given.get(field.name)
+      const error = fieldError(field, value)
+      if (error !== null) errors[field.name] = error
+      else if (value !== undefined) values[field.name] = value
+    }
+    if (Object.keys(errors).length > 0) return { errors }
+    return { settlement: 'answered', answer: { values } }
+  },
+})
+
+/** The name of the only field, if that is a text: then a typed message can answer the form. */
+export function singleTextField(request: FormRequest): string | null {
+  const [field, ...others] = fieldsOf(request.schema)
+  if (!field || others.length > 0) return null
+  return field.type === 'text' || field.type === 'textarea' ? field.name : null
+}
+
+/** What was given, by name; throws `invalid_answer` for unknown names and wrong JSON types, which no form would send. */
+function readValues(request: FormRequest, values: FormValues): Map<string, FormValues[string]> {
+  const fields = new Map(fieldsOf(request.schema).map((field) => [field.name, field]))
+  const given = new Map<string, FormValues[string]>()
+  for (const [name, value] of Object.entries(values)) {
+    const field = fields.get(name)
+    if (!field) refuse(name, `The form has no field ${JSON.stringify(name)}.`)
+    if (isLeftOut(field, value)) continue
+    if (!hasJsonType(field, value))
+      refuse(name, `The field ${JSON.stringify(name)} takes ${jsonTypeOf(field)}.`)
+    given.set(name, value)
+  }
+  return given
+}
+
+function refuse(field: string, message: string): never {
+  throw new AskbackError('invalid_answer', message, { details: { field } })
+}

@@ -1,0 +1,46 @@
+import {
+  AskbackError,
+  planReviewAnswer,
+  planReviewRequest,
+  type PermissionMode,
+  type PlanDecision,
+  type PlanReviewAnswer,
+  type PlanReviewRequest,
+} from '@askback/protocol'
+import { defineInteraction } from './kinds.js'
+
+export const planReviewKind = defineInteraction<PlanReviewRequest, PlanReviewAnswer>({
+  kind: 'plan_review',
+  presentation: 'questionnaire',
+  request: planReviewRequest,
+  answer: planReviewAnswer,
+  settle(_request, { decision, feedback, updatedPlan }) {
+    const answer = {
+      decision,
+      ...(feedback !== undefined && { feedback }),
+      ...(updatedPlan !== undefined && { updatedPlan }),
+    }
+    if (planEffect(decision)) return { settlement: 'approved', answer }
+    if (!feedback?.trim())
+      throw new AskbackError('invalid_answer', 'To adjust a plan, say in `feedback` what should change.')
+    if (updatedPlan !== undefined) {
+      throw new AskbackError(
+        'invalid_answer',
+        'A plan to adjust is not approved, so it takes no `updatedPlan`.',
+      )
+    }
+    return { settlement: 'denied', answer, message: feedback }
+  },
+})
+
+/** What an approved plan does to the agent. `null`: it stays in plan mode and tries again. */
+export function planEffect(decision: PlanDecision): { freshContext: boolean; mode: PermissionMode } | null {
+  return effects[decision]
+}
+
+const effects: Record<PlanDecision, { freshContext: boolean; mode: PermissionMode } | null> = {
+  clean_edit: { freshContext: true, mode: 'acceptEdits' },
+  edit: { freshContext: false, mode: 'acceptEdits' },
+  default: { freshContext: true, mode: 'default' },
+  adjust: null,
+}
