@@ -6,7 +6,7 @@ export function isBareYes(text: string): boolean {
   const words = text
     .normalize('NFKC')
     .toLowerCase()
-    .replace(/[’'\u{FE0F}]/gu, '')
+    .replace(/\u{FE0F}|[’']/gu, '')
     .replace(/\p{Extended_Pictographic}/gu, ' $& ')
     .split(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/u)
     .filter((word) => word !== '')

@@ -25,7 +25,7 @@ export function sessionRulesPrefix(sessionId: string): string {
 }
 
 /** Where a rule that allows this digest would stand: any of these keys present allows it. */
-export function ruleKeysFor({ sessionId, cwd, agent }: RuleBounds, digest: string): string[] {
+export function ruleKeys({ sessionId, cwd, agent }: RuleBounds, digest: string): string[] {
   const keys = [`${sessionRulesPrefix(sessionId)}${digest}`]
   if (cwd !== null) keys.push(`${ALWAYS_RULES_PREFIX}${placeOf(cwd, agent)}/${digest}`)
   return keys
