@@ -1,0 +1,147 @@
+import type { EventOf, SessionEvent } from '@askback/protocol'
+import { auditRow } from './audit.js'
+import { indexAfter, PlacedList, type Placed } from './by-place.js'
+import { sessionChange, sessionInfo, type InteractionParts } from './records.js'
+import type { AuditRow, SessionRow, Snapshot } from './store.js'
+
+export interface Asked extends InteractionParts, Placed {
+  session: LoggedSession
+  erased: boolean
+}
+
+export interface LoggedSession extends Placed {
+  row: SessionRow
+  events: SessionEvent[]
+  /** Whether each tool call has ended. */
+  toolCalls: Map<string, boolean>
+  asked: Map<string, Asked[]>
+  pending: PlacedList<Asked>
+  snapshot: Snapshot | null
+}
+
+interface Commit extends Placed {
+  session: LoggedSession
+  /** Indexes into the session's events. */
+  from: number
+  to: number
+}
+
+/** The log of all sessions and its indexes. Each event is kept once; everything else points at it. */
+export class MemoryLog {
+  readonly sessions = new Map<string, LoggedSession>()
+  readonly interactions = new Map<string, Asked>()
+  readonly pending = pendingList()
+  audit: AuditRow[] = []
+  commits: Commit[] = []
+  inOrder: LoggedSession[] = []
+  #place = 0
+
+  nextPlace(): number {
+    return ++this.#place
+  }
+
+  append(sessionId: string, events: SessionEvent[]): void {
+    const session = this.sessions.get(sessionId) ?? this.#begin(events)
+    const from = session.events.length
+    for (const event of events) {
+      session.events.push(event)
+      this.#index(session, event)
+    }
+    Object.assign(session.row, sessionChange(events))
+    this.commits.push({ place: this.nextPlace(), session, from, to: session.events.length })
+  }
+
+  changes(after: number, limit: number): Commit[] {
+    const start = indexAfter(this.commits, after)
+    return this.commits.slice(start, start + limit)
+  }
+
+  erase(sessionId: string): void {
+    const session = this.sessions.get(sessionId)
+    if (!session) return
+    this.sessions.delete(sessionId)
+    this.inOrder = this.inOrder.filter((other) => other !== session)
+    this.commits = this.commits.filter((commit) => commit.session !== session)
+    this.audit = this.audit.map((row) => (row.sessionId === sessionId ? withoutMessage(row) : row))
+    for (const asked of [...session.asked.values()].flat()) {
+      this.interactions.delete(asked.request.interactionId)
+      asked.erased = true
+      if (!asked.response) this.pending.leave()
+    }
+  }
+
+  #begin(events: SessionEvent[]): LoggedSession {
+    const session: LoggedSession = {
+      place: this.nextPlace(),
+      row: { ...sessionInfo(events), status: 'idle', permissionMode: 'default', updatedAt: 0 },
+      events: [],
+      toolCalls: new Map(),
+      asked: new Map(),
+      pending: pendingList(),
+      snapshot: null,
+    }
+    this.sessions.set(session.row.id, session)
+    this.inOrder.push(session)
+    return session
+  }
+
+  #index(session: LoggedSession, event: SessionEvent): void {
+    switch (event.type) {
+      case 'tool_call':
+        if (!session.toolCalls.has(event.toolCallId)) session.toolCalls.set(event.toolCallId, false)
+        break
+      case 'tool_result':
+        if (session.toolCalls.has(event.toolCallId)) session.toolCalls.set(event.toolCallId, true)
+        break
+      case 'interaction_request':
+        this.#open(session, event)
+        break
+      case 'interaction_progress':
+        this.#change(event.interactionId, (asked) => (asked.progress = event))
+        break
+      case 'interaction_response':
+        this.audit.push(auditRow(event))
+        this.#change(event.interactionId, (asked) => {
+          asked.response = event
+          session.pending.leave()
+          this.pending.leave()
+        })
+        break
+      case 'interaction_delivered':
+        this.#change(event.interactionId, (asked) => (asked.delivered = true))
+        break
+      default:
+    }
+  }
+
+  #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
+    const asked: Asked = {
+      place: this.nextPlace(),
+      session,
+      request,
+      progress: undefined,
+      response: undefined,
+      delivered: false,
+      erased: false,
+    }
+    const others = session.asked.get(request.toolCallId)
+    if (others) others.push(asked)
+    else session.asked.set(request.toolCallId, [asked])
+    this.interactions.set(request.interactionId, asked)
+    session.pending.add(asked)
+    this.pending.add(asked)
+  }
+
+  #change(interactionId: string, change: (asked: Asked) => void): void {
+    const asked = this.interactions.get(interactionId)
+    if (asked) change(asked)
+  }
+}
+
+function pendingList(): PlacedList<Asked> {
+  return new PlacedList((asked) => asked.erased || asked.response !== undefined)
+}
+
+function withoutMessage({ message: _, ...row }: AuditRow): AuditRow {
+  return row
+}

@@ -1,0 +1,169 @@
+import { AskbackError } from '@askback/protocol'
+import { indexAfter, type Placed } from './by-place.js'
+import { doorbell } from './doorbell.js'
+import { MemoryKv } from './memory-kv.js'
+import { MemoryLog } from './memory-log.js'
+import { checkAppend, interactionFrom } from './records.js'
+import type { Append, AppendResult, Page, Store } from './store.js'
+
+/** Keeps everything in the heap and nothing beyond it. It keeps the events it is given: they must not change later. */
+export function memoryStore(): Store {
+  const log = new MemoryLog()
+  const kv = new MemoryKv(() => log.nextPlace())
+  const bell = doorbell<{ sessionId: string; seq: number }>()
+  let closed = false
+
+  function open(): void {
+    if (closed) throw new AskbackError('unavailable', 'The store is closed.')
+  }
+
+  /** Writes wait for their microtask, in order, so that a caller sees nothing before it lets go, as with a disk. */
+  async function write<T>(change: () => T): Promise<T> {
+    open()
+    await null
+    return change()
+  }
+
+  function commit({ sessionId, expectedSeq, events, kv: writes = [] }: Append): AppendResult {
+    const seq = log.sessions.get(sessionId)?.events.length ?? 0
+    if (seq !== expectedSeq) return { ok: false, conflict: 'seq' }
+    if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
+    log.append(sessionId, events)
+    for (const { key, value } of writes) kv.write(key, value)
+    return { ok: true }
+  }
+
+  return {
+    async append(append) {
+      checkAppend(append)
+      const result = await write(() => commit(append))
+      if (result.ok)
+        bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })
+      return result
+    },
+    async read({ sessionId, after = 0, before, limit }) {
+      open()
+      const events = log.sessions.get(sessionId)?.events ?? []
+      if (before === undefined) return events.slice(after, after + limit)
+      const end = Math.max(Math.min(before - 1, events.length), 0)
+      return events.slice(Math.max(after, end - limit, 0), end)
+    },
+
+    async session(sessionId) {
+      open()
+      const session = log.sessions.get(sessionId)
+      return session ? { ...session.row } : null
+    },
+    async sessions({ after, limit, updatedBefore = Infinity }) {
+      open()
+      const older = log.inOrder.slice(
+        0,
+        after === undefined ? undefined : indexAfter(log.inOrder, Number(after) - 1),
+      )
+      const found = older.reverse().filter((session) => session.row.updatedAt < updatedBefore)
+      return page(found.slice(0, limit + 1), limit, (session) => ({ ...session.row }))
+    },
+    async countSessions() {
+      open()
+      return log.sessions.size
+    },
+
+    async interaction(interactionId) {
+      open()
+      const asked = log.interactions.get(interactionId)
+      return asked ? interactionFrom(asked) : null
+    },
+    async interactionsOf(sessionId, toolCallId) {
+      open()
+      return (log.sessions.get(sessionId)?.asked.get(toolCallId) ?? []).map(interactionFrom)
+    },
+    async pending({ sessionId, after = '0', limit }) {
+      open()
+      const list = sessionId === undefined ? log.pending : log.sessions.get(sessionId)?.pending
+      return page(list?.after(Number(after), limit + 1) ?? [], limit, interactionFrom)
+    },
+    async countPending() {
+      open()
+      return log.pending.size
+    },
+    async deadlines() {
+      open()
+      return log.pending
+        .after(0, Infinity)
+        .flatMap(({ request: { sessionId, interactionId, expiresAt } }) =>
+          expiresAt === undefined ? [] : [{ sessionId, interactionId, expiresAt }],
+        )
+    },
+    async toolCall(sessionId, toolCallId) {
+      open()
+      const ended = log.sessions.get(sessionId)?.toolCalls.get(toolCallId)
+      return ended === undefined ? null : { ended }
+    },
+
+    async audit({ after = '0', limit }) {
+      open()
+      const start = Number(after)
+      const end = start + limit
+      return { items: log.audit.slice(start, end), next: end < log.audit.length ? String(end) : null }
+    },
+    async changes({ after = '0', limit }) {
+      open()
+      return log.changes(Number(after), limit).map(({ place, session, from, to }) => ({
+        cursor: String(place),
+        sessionId: session.row.id,
+        events: session.events.slice(from, to),
+      }))
+    },
+    async head() {
+      open()
+      return String(log.commits.at(-1)?.place ?? 0)
+    },
+
+    kv: {
+      async get(key) {
+        open()
+        return kv.get(key)
+      },
+      put: (key, value, expected) =>
+        write(() => {
+          if (kv.version(key) !== expected) return false
+          kv.write(key, value)
+          return true
+        }),
+      async list(prefix) {
+        open()
+        return kv.list(prefix)
+      },
+    },
+
+    async loadSnapshot(sessionId) {
+      open()
+      return log.sessions.get(sessionId)?.snapshot ?? null
+    },
+    saveSnapshot: (sessionId, snapshot) =>
+      write(() => {
+        const session = log.sessions.get(sessionId)
+        if (!session || snapshot.seq > session.events.length || snapshot.seq < (session.snapshot?.seq ?? 0))
+          return
+        session.snapshot = snapshot
+      }),
+
+    erase: (sessionId) =>
+      write(() => {
+        log.erase(sessionId)
+        kv.erase(`session/${sessionId}/`)
+      }),
+
+    onAppend: (listener) => bell.on(listener),
+    async close() {
+      closed = true
+      await null
+    },
+  }
+}
+
+/** `found` holds one more than the page if there is another page. */
+function page<T extends Placed, Item>(found: T[], limit: number, view: (item: T) => Item): Page<Item> {
+  const items = found.slice(0, limit)
+  return { items: items.map(view), next: found.length > limit ? String(items.at(-1)!.place) : null }
+}

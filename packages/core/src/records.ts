@@ -1,0 +1,66 @@
+import {
+  AskbackError,
+  deliverInteraction,
+  openInteraction,
+  progressInteraction,
+  settleInteraction,
+  type EventOf,
+  type Interaction,
+  type Session,
+  type SessionEvent,
+} from '@askback/protocol'
+import type { Append, SessionRow } from './store.js'
+
+/** The events that made an interaction what it is. */
+export interface InteractionParts {
+  request: EventOf<'interaction_request'>
+  progress?: EventOf<'interaction_progress'> | undefined
+  response?: EventOf<'interaction_response'> | undefined
+  delivered: boolean
+}
+
+/** The same as the fold makes of them, for every store alike. */
+export function interactionFrom({ request, progress, response, delivered }: InteractionParts): Interaction {
+  let item = openInteraction(request)
+  if (progress) item = progressInteraction(item, progress)
+  if (response) item = settleInteraction(item, response)
+  return delivered ? deliverInteraction(item) : item
+}
+
+/** What the first append of a session says of it for good. */
+export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | 'permissionMode'> {
+  if (first?.type !== 'session_started')
+    throw new AskbackError('internal', 'A log begins with session_started.')
+  const { sessionId: id, agent, title = null, cwd = null, at: createdAt } = first
+  return { id, agent, title, cwd, createdAt }
+}
+
+/** What an append changes in the row of its session. */
+export function sessionChange(events: SessionEvent[]): Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> {
+  const change: Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> = { updatedAt: 0 }
+  for (const event of events) {
+    change.updatedAt = event.at
+    if (event.type === 'session_started') {
+      change.status = 'idle'
+      change.permissionMode = event.permissionMode
+    } else if (event.type === 'session_status') {
+      change.status = event.status
+      change.permissionMode = event.permissionMode
+    }
+  }
+  return change
+}
+
+/** Guards the log against a caller's mistake that no later read could repair. */
+export function checkAppend({ sessionId, expectedSeq, events }: Append): void {
+  const fits = events.every(
+    (event, index) => event.sessionId === sessionId && event.seq === expectedSeq + 1 + index,
+  )
+  if (events.length === 0 || !fits) {
+    throw new AskbackError(
+      'internal',
+      `An append to session ${sessionId} does not continue from seq ${expectedSeq}.`,
+    )
+  }
+  if (expectedSeq === 0) sessionInfo(events)
+}

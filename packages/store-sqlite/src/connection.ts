@@ -1,0 +1,61 @@
+import type Database from 'libsql'
+
+/** What may be bound. The engine aborts the process on anything else, a boolean among them. */
+export type Value = string | number | null
+
+/**
+ * Rows come as tuples. The engine cuts text at a NUL when it reads it: select what others wrote as JSON, which escapes
+ * it, or as a blob.
+ */
+export interface Connection {
+  readonly path: string
+  get<Row extends unknown[]>(sql: string): (...params: Value[]) => Row | undefined
+  all<Row extends unknown[]>(sql: string): (...params: Value[]) => Row[]
+  /** Returns how many rows changed. */
+  run(sql: string): (...params: Value[]) => number
+  begin(): void
+  commit(): void
+  rollback(): void
+  close(): void
+}
+
+export function connection(db: Database.Database, path: string): Connection {
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  return {
+    path,
+    // The engine is not typed; each caller states the row beside the columns it selects.
+    get<Row>(sql: string) {
+      const statement = db.prepare(sql).raw()
+      return (...params) => statement.get(params) as Row | undefined
+    },
+    all<Row>(sql: string) {
+      const statement = db.prepare(sql).raw()
+      return (...params) => statement.all(params) as Row[]
+    },
+    run(sql) {
+      const statement = db.prepare(sql)
+      return (...params) => statement.run(params).changes
+    },
+    begin: () => void begin.run(),
+    commit: () => void commit.run(),
+    rollback() {
+      if (db.inTransaction) db.exec('ROLLBACK')
+    },
+    close: () => release(db),
+  }
+}
+
+/**
+ * Statements that are still referenced keep the engine's file open, and the lock with it, after `close()`. Leaving WAL
+ * and exclusive mode gives the lock back now, and leaves one file behind.
+ */
+function release(db: Database.Database): void {
+  try {
+    db.pragma('journal_mode = DELETE')
+    db.pragma('locking_mode = NORMAL')
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,118 @@
+import { auditRow, sessionChange, sessionInfo, type Append, type AppendResult } from '@askback/core'
+import type { SessionEvent } from '@askback/protocol'
+import type { Connection } from './connection.js'
+import type { Kv } from './kv.js'
+import type { Places } from './places.js'
+
+export interface Head {
+  /** The session's number in every table. */
+  key: number
+  seq: number
+}
+
+export interface LogWriter {
+  head(sessionId: string): Head | undefined
+  /** Inside a transaction. `body` is the events as JSON. */
+  append(append: Append, body: string): AppendResult
+  forget(sessionId?: string): void
+}
+
+/** This process is the only writer, so the heads that it remembers are true until a rollback. */
+export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
+  const heads = new Map<string, Head>()
+  const findHead = db.get<[number, number]>(
+    'SELECT key, (SELECT max(last_seq) FROM log WHERE session = key) FROM sessions WHERE id = ?',
+  )
+  const insertLog = db.run('INSERT INTO log (pos, session, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)')
+  const insertSession = db.run(
+    'INSERT INTO sessions (key, id, info, status, permission_mode, updated_at) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const updateSession = db.run('UPDATE sessions SET updated_at = ? WHERE key = ?')
+  const updateStatus = db.run(
+    'UPDATE sessions SET updated_at = ?, status = ?, permission_mode = ? WHERE key = ?',
+  )
+  const index = eventIndex(db)
+
+  function head(sessionId: string): Head | undefined {
+    const known = heads.get(sessionId)
+    if (known) return known
+    const row = findHead(sessionId)
+    if (!row) return undefined
+    const found = { key: row[0], seq: row[1] }
+    heads.set(sessionId, found)
+    return found
+  }
+
+  function begin(sessionId: string, events: SessionEvent[]): Head {
+    const created = { key: places.take(1), seq: 0 }
+    insertSession(created.key, sessionId, JSON.stringify(sessionInfo(events)), 'idle', 'default', 0)
+    heads.set(sessionId, created)
+    return created
+  }
+
+  function touch(key: number, events: SessionEvent[]): void {
+    const { updatedAt, status, permissionMode } = sessionChange(events)
+    if (status === undefined || permissionMode === undefined) updateSession(updatedAt, key)
+    else updateStatus(updatedAt, status, permissionMode, key)
+  }
+
+  return {
+    head,
+    append({ sessionId, expectedSeq, events, kv: writes = [] }, body) {
+      const known = head(sessionId)
+      if ((known?.seq ?? 0) !== expectedSeq) return { ok: false, conflict: 'seq' }
+      if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
+      const session = known ?? begin(sessionId, events)
+      const pos = places.take(events.length)
+      session.seq += events.length
+      insertLog(pos, session.key, expectedSeq + 1, session.seq, body)
+      for (const [offset, event] of events.entries()) index(session.key, pos + offset, event)
+      touch(session.key, events)
+      for (const { key, value } of writes) kv.write(key, value)
+      return { ok: true }
+    },
+    forget(sessionId) {
+      if (sessionId === undefined) heads.clear()
+      else heads.delete(sessionId)
+    },
+  }
+}
+
+function eventIndex(db: Connection): (session: number, place: number, event: SessionEvent) => void {
+  const callTool = db.run('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
+  const endTool = db.run('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
+  const open = db.run(
+    'INSERT OR REPLACE INTO interactions (id, session, tool_call_id, request, expires_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const progress = db.run('UPDATE interactions SET progress = ? WHERE id = ?')
+  const settle = db.run('UPDATE interactions SET response = ?, pending = 0 WHERE id = ?')
+  const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
+  const audit = db.run('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
+
+  return (session, place, event) => {
+    switch (event.type) {
+      case 'tool_call':
+        callTool(session, event.toolCallId)
+        break
+      case 'tool_result':
+        endTool(session, event.toolCallId)
+        break
+      case 'interaction_request':
+        open(event.interactionId, session, event.toolCallId, place, event.expiresAt ?? null)
+        break
+      case 'interaction_progress':
+        progress(place, event.interactionId)
+        break
+      case 'interaction_response': {
+        const { message, ...row } = auditRow(event)
+        settle(place, event.interactionId)
+        audit(place, JSON.stringify(row), message === undefined ? null : JSON.stringify(message))
+        break
+      }
+      case 'interaction_delivered':
+        deliver(event.interactionId)
+        break
+      default:
+    }
+  }
+}

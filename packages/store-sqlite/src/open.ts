@@ -1,0 +1,48 @@
+import { AskbackError } from '@askback/protocol'
+import Database from 'libsql'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { connection, type Connection } from './connection.js'
+import { codeOf, failure } from './failure.js'
+import { migrate } from './migrations.js'
+import { describeOwner, signOwner } from './owner.js'
+
+/** Opens the file for this process alone and brings it to this version. */
+export function openDatabase(file: string): Connection {
+  // Absolute: the engine would take some names for a URL or for a database in memory.
+  const path = resolve(file)
+  let db: Database.Database | undefined
+  try {
+    create(path)
+    db = new Database(path)
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    db.exec('PRAGMA journal_mode = WAL')
+    db.exec('PRAGMA synchronous = FULL')
+    db.exec('PRAGMA secure_delete = ON')
+    db.exec('BEGIN EXCLUSIVE; COMMIT')
+    migrate(db, path)
+    signOwner(path)
+    return connection(db, path)
+  } catch (error) {
+    db?.close()
+    if (codeOf(error) === 'SQLITE_BUSY') {
+      throw new AskbackError('unavailable', `The database ${path} is in use by ${describeOwner(path)}.`, {
+        cause: error,
+      })
+    }
+    throw failure(error, path)
+  }
+}
+
+/** For its owner only. An existing file is not even opened here: closing it would drop a lock that this process holds. */
+function create(path: string): void {
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory())
+      throw new AskbackError('unavailable', `The database ${path} is a folder.`)
+    return
+  }
+  if (!existsSync(dirname(path))) {
+    throw new AskbackError('unavailable', `The folder ${dirname(path)} of the database does not exist.`)
+  }
+  closeSync(openSync(path, 'wx', 0o600))
+}

@@ -1,0 +1,100 @@
+import type { AuditRow, Page, SessionRow, Snapshot } from '@askback/core'
+import type { PermissionMode, Session, SessionStatus } from '@askback/protocol'
+import type { Connection } from './connection.js'
+
+export interface Tables {
+  session(sessionId: string): SessionRow | null
+  sessions(query: { after?: string; limit: number; updatedBefore?: number }): Page<SessionRow>
+  countSessions(): number
+  countPending(): number
+  deadlines(): { sessionId: string; interactionId: string; expiresAt: number }[]
+  toolCall(session: number, toolCallId: string): { ended: boolean } | null
+  audit(after: number, limit: number): Page<AuditRow>
+  loadSnapshot(session: number): Snapshot | null
+  /** Inside a transaction. */
+  saveSnapshot(session: number, snapshot: Snapshot): void
+}
+
+type Row = [
+  key: number,
+  info: string,
+  status: SessionStatus,
+  permissionMode: PermissionMode,
+  updatedAt: number,
+]
+
+const SESSION = 'SELECT key, info, status, permission_mode, updated_at FROM sessions'
+
+export function tables(db: Connection): Tables {
+  const findSession = db.get<Row>(`${SESSION} WHERE id = ?`)
+  const findSessions = db.all<Row>(`${SESSION} WHERE key < ? AND updated_at < ? ORDER BY key DESC LIMIT ?`)
+  const countSessions = db.get<[number]>('SELECT count(*) FROM sessions')
+  const countPending = db.get<[number]>(
+    'SELECT count(*) FROM interactions WHERE pending = 1 AND session NOT IN (SELECT session FROM erased)',
+  )
+  const findDeadlines = db.all<[Buffer, Buffer, number]>(
+    `SELECT CAST(sessions.id AS BLOB), CAST(interactions.id AS BLOB), expires_at
+     FROM interactions JOIN sessions ON key = session WHERE pending = 1 AND expires_at IS NOT NULL`,
+  )
+  const findToolCall = db.get<[number]>('SELECT ended FROM tool_calls WHERE session = ? AND id = ?')
+  const findAudit = db.all<[number, string, string | null]>(
+    'SELECT place, body, message FROM audit WHERE place > ? ORDER BY place LIMIT ?',
+  )
+  const findSnapshot = db.get<[number, number, string]>(
+    'SELECT seq, version, state FROM snapshots WHERE session = ?',
+  )
+  const upsertSnapshot = db.run(
+    `INSERT INTO snapshots (session, seq, version, state) VALUES (?, ?, ?, ?)
+     ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, version = excluded.version, state = excluded.state
+     WHERE excluded.seq >= snapshots.seq`,
+  )
+
+  return {
+    session(sessionId) {
+      const row = findSession(sessionId)
+      return row ? sessionRow(row) : null
+    },
+    sessions({ after = 'Infinity', limit, updatedBefore = Infinity }) {
+      const rows = findSessions(Number(after), updatedBefore, limit + 1)
+      return page(rows, limit, sessionRow)
+    },
+    countSessions: () => countSessions()![0],
+    countPending: () => countPending()![0],
+    deadlines: () =>
+      findDeadlines().map(([sessionId, interactionId, expiresAt]) => ({
+        sessionId: sessionId.toString(),
+        interactionId: interactionId.toString(),
+        expiresAt,
+      })),
+    toolCall(session, toolCallId) {
+      const row = findToolCall(session, toolCallId)
+      return row ? { ended: row[0] === 1 } : null
+    },
+    audit: (after, limit) =>
+      page(findAudit(after, limit + 1), limit, ([, body, message]): AuditRow => ({
+        ...JSON.parse(body),
+        ...(message !== null && { message: JSON.parse(message) }),
+      })),
+    loadSnapshot(session) {
+      const row = findSnapshot(session)
+      return row ? { seq: row[0], version: row[1], state: JSON.parse(row[2]) } : null
+    },
+    saveSnapshot: (session, { seq, version, state }) =>
+      void upsertSnapshot(session, seq, version, JSON.stringify(state)),
+  }
+}
+
+function sessionRow([, info, status, permissionMode, updatedAt]: Row): SessionRow {
+  const described: Omit<Session, 'status' | 'permissionMode'> = JSON.parse(info)
+  return { ...described, status, permissionMode, updatedAt }
+}
+
+/** `rows` holds one more than the page if there is another page. */
+function page<T extends [number, ...unknown[]], Item>(
+  rows: T[],
+  limit: number,
+  view: (row: T) => Item,
+): Page<Item> {
+  const items = rows.slice(0, limit)
+  return { items: items.map(view), next: rows.length > limit ? String(items.at(-1)![0]) : null }
+}
