@@ -20,7 +20,7 @@ export function memoryStore(): Store {
   /** Writes wait for their microtask, in order, so that a caller sees nothing before it lets go, as with a disk. */
   async function write<T>(change: () => T): Promise<T> {
     open()
-    await null
+    await Promise.resolve()
     return change()
   }
 
@@ -157,7 +157,7 @@ export function memoryStore(): Store {
     onAppend: (listener) => bell.on(listener),
     async close() {
       closed = true
-      await null
+      await Promise.resolve()
     },
   }
 }

@@ -2,6 +2,7 @@ import type { KvEntry, KvWrite } from '@askback/core'
 import type { Json } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import type { Places } from './places.js'
+import { stored } from './stored.js'
 
 export interface Kv {
   /** Whether the writes of an append may happen. */
@@ -44,12 +45,12 @@ export function kvTable(db: Connection, places: Places): Kv {
     erase: (prefix) => void removeAll(prefix, endOf(prefix)),
     get(key) {
       const row = find(key)
-      return row ? { key, value: JSON.parse(row[0]), version: row[1] } : null
+      return row ? { key, value: stored<Json>(row[0]), version: row[1] } : null
     },
     list: (prefix) =>
       findAll(prefix, endOf(prefix)).map(([key, value, version]) => ({
         key: key.toString(),
-        value: JSON.parse(value),
+        value: stored<Json>(value),
         version,
       })),
   }

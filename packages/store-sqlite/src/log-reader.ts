@@ -2,6 +2,7 @@ import { interactionFrom, type Change, type Page } from '@askback/core'
 import type { EventOf, EventType, Interaction, SessionEvent } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import type { Head } from './log-writer.js'
+import { stored } from './stored.js'
 
 export interface LogReader {
   read(head: Head, query: { after?: number; before?: number; limit: number }): SessionEvent[]
@@ -64,12 +65,12 @@ export function logReader(db: Connection): LogReader {
       const from = before === undefined ? after : Math.max(after, to - limit)
       if (from >= to) return []
       return findRange(head.key, from, to)
-        .flatMap(([body]) => parse(body))
+        .flatMap(([body]) => stored<SessionEvent[]>(body))
         .filter(({ seq }) => seq > from && seq <= to)
     },
     changes: (after, limit) =>
       findChanges(after, limit).map(([pos, body]) => {
-        const events = parse(body)
+        const events = stored<SessionEvent[]>(body)
         return { cursor: String(pos), sessionId: events[0]!.sessionId, events }
       }),
     newest: () => findNewest()![0],
@@ -101,7 +102,7 @@ class EventsByPlace {
     if (place < this.#pos || place >= this.#pos + this.#events.length) {
       const [pos, body] = this.#find(place) ?? [0, '[]']
       this.#pos = pos
-      this.#events = parse(body)
+      this.#events = stored<SessionEvent[]>(body)
     }
     const event = this.#events[place - this.#pos]
     if (event && isOf(event, type)) return event
@@ -111,9 +112,4 @@ class EventsByPlace {
 
 function isOf<Type extends EventType>(event: SessionEvent, type: Type): event is EventOf<Type> {
   return event.type === type
-}
-
-/** What the store wrote it may trust. */
-function parse(body: string): SessionEvent[] {
-  return JSON.parse(body)
 }

@@ -1,6 +1,7 @@
 import type { AuditRow, Page, SessionRow, Snapshot } from '@askback/core'
-import type { PermissionMode, Session, SessionStatus } from '@askback/protocol'
+import type { Json, PermissionMode, Session, SessionStatus } from '@askback/protocol'
 import type { Connection } from './connection.js'
+import { stored } from './stored.js'
 
 export interface Tables {
   session(sessionId: string): SessionRow | null
@@ -72,12 +73,12 @@ export function tables(db: Connection): Tables {
     },
     audit: (after, limit) =>
       page(findAudit(after, limit + 1), limit, ([, body, message]): AuditRow => ({
-        ...JSON.parse(body),
-        ...(message !== null && { message: JSON.parse(message) }),
+        ...stored<AuditRow>(body),
+        ...(message !== null && { message: stored<string>(message) }),
       })),
     loadSnapshot(session) {
       const row = findSnapshot(session)
-      return row ? { seq: row[0], version: row[1], state: JSON.parse(row[2]) } : null
+      return row ? { seq: row[0], version: row[1], state: stored<Json>(row[2]) } : null
     },
     saveSnapshot: (session, { seq, version, state }) =>
       void upsertSnapshot(session, seq, version, JSON.stringify(state)),
@@ -85,8 +86,7 @@ export function tables(db: Connection): Tables {
 }
 
 function sessionRow([, info, status, permissionMode, updatedAt]: Row): SessionRow {
-  const described: Omit<Session, 'status' | 'permissionMode'> = JSON.parse(info)
-  return { ...described, status, permissionMode, updatedAt }
+  return { ...stored<Omit<Session, 'status' | 'permissionMode'>>(info), status, permissionMode, updatedAt }
 }
 
 /** `rows` holds one more than the page if there is another page. */
