@@ -66,11 +66,10 @@ export function ruleWrite(rule: ApprovalRule): KvWrite {
 
 /** `null` for what cannot be the id of a rule. */
 export function ruleKey(id: string): string | null {
-  const [, scope, place, digest] = /^(session|always)\.(.+)\.([0-9a-f]{64})$/s.exec(id) ?? []
-  if (place === undefined) return null
-  return scope === 'session'
-    ? `${sessionRulesPrefix(place)}${digest}`
-    : `${ALWAYS_RULES_PREFIX}${place}/${digest}`
+  const [, sessionId, place, digest] =
+    /^(?:session\.(.+)|always\.([0-9a-f]{64}))\.([0-9a-f]{64})$/s.exec(id) ?? []
+  if (sessionId !== undefined) return `${sessionRulesPrefix(sessionId)}${digest}`
+  return place === undefined ? null : `${ALWAYS_RULES_PREFIX}${place}/${digest}`
 }
 
 function placeOf(cwd: string, agent: string | null): string {

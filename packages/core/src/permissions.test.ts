@@ -1,0 +1,68 @@
+import { permissionMode } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { editPathOf, judge, type EditTarget, type Verdict } from './permissions.js'
+
+const modes = permissionMode.options
+const targets: EditTarget[] = ['inside', 'outside', 'plan_file', 'none']
+
+describe('the permission table', () => {
+  // mode, edit target, without a rule, with a rule
+  it.each<[(typeof modes)[number], EditTarget, Verdict, Verdict]>([
+    ['default', 'inside', 'ask', 'allow'],
+    ['default', 'outside', 'ask', 'allow'],
+    ['default', 'plan_file', 'ask', 'allow'],
+    ['default', 'none', 'ask', 'allow'],
+    ['acceptEdits', 'inside', 'allow', 'allow'],
+    ['acceptEdits', 'outside', 'ask', 'allow'],
+    ['acceptEdits', 'plan_file', 'ask', 'allow'],
+    ['acceptEdits', 'none', 'ask', 'allow'],
+    ['plan', 'inside', 'ask', 'ask'],
+    ['plan', 'outside', 'ask', 'allow'],
+    ['plan', 'plan_file', 'allow', 'allow'],
+    ['plan', 'none', 'ask', 'allow'],
+    ['bypassPermissions', 'inside', 'allow', 'allow'],
+    ['bypassPermissions', 'outside', 'allow', 'allow'],
+    ['bypassPermissions', 'plan_file', 'allow', 'allow'],
+    ['bypassPermissions', 'none', 'allow', 'allow'],
+  ])('in %s an edit of %s is %s, and with a rule %s', (mode, edit, without, withRule) => {
+    expect(judge({ mode, subject: { kind: 'approval', edit, rule: false } })).toBe(without)
+    expect(judge({ mode, subject: { kind: 'approval', edit, rule: true } })).toBe(withRule)
+  })
+
+  it.each(['question', 'form', 'plan_review', 'color_picker', '__proto__'])(
+    'no mode and no rule ever answers a %s',
+    (kind) => {
+      for (const mode of modes) {
+        for (const edit of targets) {
+          for (const rule of [false, true]) expect(judge({ mode, subject: { kind, edit, rule } })).toBe('ask')
+        }
+      }
+    },
+  )
+
+  it('acceptEdits does not let a shell command run', () => {
+    expect(judge({ mode: 'acceptEdits', subject: { kind: 'approval', edit: 'none', rule: false } })).toBe(
+      'ask',
+    )
+  })
+})
+
+describe('the file that an edit tool names', () => {
+  it.each(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])('%s names its file_path', (toolName) => {
+    expect(editPathOf(toolName, { file_path: 'src/a.ts', path: 'b' })).toBe('src/a.ts')
+  })
+
+  it.each([
+    ['Bash', { file_path: 'a' }],
+    ['write', { file_path: 'a' }],
+    ['Write', {}],
+    ['Write', { file_path: '' }],
+    ['Write', { file_path: 1 }],
+    ['Write', { file_path: ['a'] }],
+    ['Write', ['a']],
+    ['Write', 'a'],
+    ['Write', null],
+  ])('%s with %j is no edit', (toolName, input) => {
+    expect(editPathOf(toolName, input)).toBeNull()
+  })
+})
