@@ -39,7 +39,10 @@ describe('settling an approval', () => {
     [{ decision: 'approve', scope: 'always', updatedInput: {} }, 'goes with the scope "once"'],
   ])('[L9] refuses %j', (answer, message) => {
     expect(() => settle(answer)).toThrow(
-      expect.objectContaining({ code: 'invalid_answer', message: expect.stringContaining(message) }),
+      expect.objectContaining({
+        code: 'invalid_answer',
+        message: expect.stringContaining(message) as string,
+      }),
     )
   })
 

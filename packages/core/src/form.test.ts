@@ -1,5 +1,5 @@
 import type { FormField, FormValues, Json } from '@askback/protocol'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formKind } from './form.js'
 
@@ -73,7 +73,7 @@ describe('settling a form', () => {
     expect(() => settle([field], { a: value })).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
-        message: expect.stringContaining('"a" takes a'),
+        message: expect.stringContaining('"a" takes a') as string,
         details: { field: 'a' },
       }),
     )

@@ -1,5 +1,5 @@
 import { questionRequest, type QuestionReply, type QuestionRequest } from '@askback/protocol'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWith } from './kinds.js'
 import {
@@ -91,7 +91,7 @@ describe('settling a question', () => {
     expect(() => settle(replaced(index, reply))).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
-        message: expect.stringContaining(message),
+        message: expect.stringContaining(message) as string,
         details: { question: index },
       }),
     )
@@ -129,7 +129,7 @@ describe('asking a question', () => {
   it.each<[string, unknown, string]>([
     ['no questions', { questions: [] }, 'questions'],
     ['five questions', { questions: Array.from({ length: 5 }, () => first) }, 'at most 4'],
-    ['nine options', options([...'123456789']), 'at most 8'],
+    ['nine options', options('123456789'.split('')), 'at most 8'],
     ['an empty label', options(['a', ' ']), 'questions[0].options[1].label'],
     ['a label twice', options(['a', 'b', 'a']), 'repeats the label "a"'],
     ['a question without text', { questions: [{ ...first, question: '' }] }, 'questions[0].question'],
@@ -140,7 +140,10 @@ describe('asking a question', () => {
     ],
   ])('refuses %s and says where', (_, bad, message) => {
     expect(() => parseWith(questionRequest, bad, { code: 'invalid_request', what: 'the request' })).toThrow(
-      expect.objectContaining({ code: 'invalid_request', message: expect.stringContaining(message) }),
+      expect.objectContaining({
+        code: 'invalid_request',
+        message: expect.stringContaining(message) as string,
+      }),
     )
   })
 })
@@ -190,7 +193,7 @@ describe('answers by index', () => {
     expect(() => parseIndexedAnswers(request, answers)).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
-        message: expect.stringContaining(String(question)),
+        message: expect.stringContaining(String(question)) as string,
         details: { question },
       }),
     )

@@ -1,5 +1,5 @@
 import { digestOf, type Json } from '@askback/protocol'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   ALWAYS_RULES_PREFIX,
