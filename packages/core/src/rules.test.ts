@@ -2,7 +2,7 @@ import { digestOf, type Json } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  ALWAYS_RULES_PREFIX,
+  RULES_PREFIX,
   newRule,
   ruleKey,
   ruleKeys,
@@ -24,9 +24,9 @@ function allows(
 }
 
 describe('approval rules', () => {
-  it('a session rule lives among the keys of its session and says what it allows', () => {
+  it('a session rule stands under its session and says what it allows', () => {
     const written = ruleWrite(rule('session'))
-    expect(written.key).toBe(`session/s1/rule/${digestOf('Bash', { command: 'ls' })}`)
+    expect(written.key).toBe(`rule/session/s1/${digestOf('Bash', { command: 'ls' })}`)
     expect(written.key.startsWith(sessionRulesPrefix('s1'))).toBe(true)
     expect(written.value).toEqual({
       id: expect.any(String) as string,
@@ -41,8 +41,8 @@ describe('approval rules', () => {
 
   it('an always rule is bound to its folder and its agent', () => {
     const written = ruleWrite(rule('always'))
-    expect(written.key).toMatch(/^rule\/[0-9a-f]{64}\/[0-9a-f]{64}$/)
-    expect(written.key.startsWith(ALWAYS_RULES_PREFIX)).toBe(true)
+    expect(written.key).toMatch(/^rule\/always\/[0-9a-f]{64}\/[0-9a-f]{64}$/)
+    expect(written.key.startsWith(RULES_PREFIX)).toBe(true)
     expect(written.value).toMatchObject({ scope: 'always', cwd: '/home/ada', agent: 'claude' })
     expect(written.value).not.toHaveProperty('sessionId')
   })

@@ -17,11 +17,12 @@ export interface RuleBounds {
   agent: string | null
 }
 
-export const ALWAYS_RULES_PREFIX = 'rule/'
+export const RULES_PREFIX = 'rule/'
+const ALWAYS_RULES_PREFIX = `${RULES_PREFIX}always/`
 
-/** Session rules stand among the session's own keys, so that they go with it. */
+/** They go when the session does. */
 export function sessionRulesPrefix(sessionId: string): string {
-  return `session/${sessionId}/rule/`
+  return `${RULES_PREFIX}session/${sessionId}/`
 }
 
 /** Where a rule that allows this digest would stand: any of these keys present allows it. */
