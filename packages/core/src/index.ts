@@ -1,8 +1,28 @@
-export * from './audit.js'
-export * from './clock.js'
-export * from './doorbell.js'
-export * from './ids.js'
-export * from './kinds.js'
-export * from './memory-store.js'
+export { AGENT_LOST, MAX_OUTPUT_BYTES } from './report.js'
+export { auditRow } from './audit.js'
+export type { ToolCallAnswer } from './answer-tool-call.js'
+export { systemClock, type Clock } from './clock.js'
+export type { Reported } from './command.js'
+export { createDesk, type Desk } from './desk.js'
+export type { DeskOptions, Opened, OpenInput, Origin, SessionSnapshot } from './desk-options.js'
+export { doorbell, type Doorbell } from './doorbell.js'
+export type { Listener } from './engine.js'
+export { newId } from './ids.js'
+export {
+  defineInteraction,
+  parseWith,
+  type InteractionKind,
+  type Outcome,
+  type Reprompt,
+  type StandardSchema,
+} from './kinds.js'
+export type { IsInside } from './lookups.js'
+export { memoryStore } from './memory-store.js'
+export { DEFAULT_TIMEOUT_MS } from './open.js'
+export { planEffect } from './plan-review.js'
 export * from './records.js'
-export * from './store.js'
+export type { ApprovalRule } from './rules.js'
+export type { AskOptions, SessionDefaults, SessionHandle } from './session.js'
+export { replay } from './session-log.js'
+export type { Settlement } from './settlement.js'
+export type * from './store.js'

@@ -1,4 +1,10 @@
-import { AskbackError, type ErrorCode, type Json, type Presentation, type SettlementKind } from '@askback/protocol'
+import {
+  AskbackError,
+  type ErrorCode,
+  type Json,
+  type Presentation,
+  type SettlementKind,
+} from '@askback/protocol'
 
 /** The part of Standard Schema (standardschema.dev) that a kind needs; zod, valibot and arktype schemas have it. */
 export interface StandardSchema<Output = unknown> {
@@ -51,7 +57,10 @@ export function defineInteraction<Request, Answer>(
 ): InteractionKind<Request, Answer> {
   const { kind } = definition
   if (!/^[a-z][a-z0-9_]*$/.test(kind)) {
-    throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind)} must be lower case letters, digits and "_".`)
+    throw new AskbackError(
+      'invalid_request',
+      `The kind ${JSON.stringify(kind)} must be lower case letters, digits and "_".`,
+    )
   }
   return definition
 }
@@ -64,15 +73,22 @@ export function parseWith<Output>(
 ): Output {
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) {
-    throw new AskbackError('invalid_request', `The schema of ${options.what} is asynchronous; use one that validates at once.`)
+    throw new AskbackError(
+      'invalid_request',
+      `The schema of ${options.what} is asynchronous; use one that validates at once.`,
+    )
   }
   if (!result.issues) return result.value
   const issues = result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message }))
   const [first] = issues
   const where = first?.path ? ` at ${first.path}` : ''
-  throw new AskbackError(options.code, `${capitalize(options.what)} does not fit${where}: ${first?.message ?? 'invalid'}.`, {
-    details: { issues },
-  })
+  throw new AskbackError(
+    options.code,
+    `${capitalize(options.what)} does not fit${where}: ${first?.message ?? 'invalid'}.`,
+    {
+      details: { issues },
+    },
+  )
 }
 
 function pathOf(issue: SchemaIssue): string {

@@ -76,6 +76,8 @@ export interface Snapshot {
  * `session/<sessionId>/` belong to that session and go when it is erased.
  */
 export interface Store {
+  /** Whether other processes may append too. Then a slow poll backs up the doorbell. */
+  readonly shared?: boolean
   /** Resolves when it is durable. Rejects with `unavailable` if it is not, or if that cannot be known. */
   append(append: Append): Promise<AppendResult>
   /** Ascending by `seq`. With `before` (exclusive) the last `limit` events that come before it. */

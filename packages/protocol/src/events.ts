@@ -69,6 +69,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     expiresAt: z.number().optional(),
     onTimeout,
     errors: z.record(z.string(), z.string()).optional(),
+    progress: json.optional(),
     agentId: z.string().optional(),
     anchor: anchor.optional(),
   }),
@@ -96,7 +97,13 @@ export const sessionEvent = z.discriminatedUnion('type', [
 export const liveEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text_delta'), blockId: id, offset, text: z.string() }),
   z.object({ type: z.literal('thinking_delta'), blockId: id, offset, text: z.string() }),
-  z.object({ type: z.literal('tool_call_delta'), toolCallId: id, toolName: z.string(), offset, partialInput: z.string() }),
+  z.object({
+    type: z.literal('tool_call_delta'),
+    toolCallId: id,
+    toolName: z.string(),
+    offset,
+    partialInput: z.string(),
+  }),
   z.object({ type: z.literal('tool_output_delta'), toolCallId: id, offset, text: z.string() }),
 ])
 

@@ -2,7 +2,14 @@ import { z } from 'zod'
 import { json } from './approval.js'
 
 export const presentation = z.enum(['tool', 'questionnaire'])
-export const settlementKind = z.enum(['answered', 'approved', 'denied', 'cancelled', 'timed_out', 'superseded'])
+export const settlementKind = z.enum([
+  'answered',
+  'approved',
+  'denied',
+  'cancelled',
+  'timed_out',
+  'superseded',
+])
 export const via = z.enum(['web', 'http', 'cli', 'terminal', 'telegram', 'mcp', 'direct', 'policy'])
 export const actor = z.object({ id: z.string(), name: z.string().optional() })
 export const onTimeout = z.union([z.literal('deny'), z.literal('keep'), z.strictObject({ answer: json })])
@@ -55,6 +62,10 @@ export type Interaction = z.infer<typeof interaction>
 
 /** What a reader sees at `now`: `overdue` is a matter of time, so no event says it (L5). */
 export function viewInteraction(item: Interaction, now: number): Interaction {
-  const overdue = item.status === 'pending' && item.onTimeout === 'keep' && item.expiresAt !== undefined && now >= item.expiresAt
+  const overdue =
+    item.status === 'pending' &&
+    item.onTimeout === 'keep' &&
+    item.expiresAt !== undefined &&
+    now >= item.expiresAt
   return overdue ? { ...item, overdue } : item
 }

@@ -59,7 +59,9 @@ function copy(value: unknown, path: string, depth: number): Json {
 
 function isPrototypeKey(key: string, value: unknown): boolean {
   if (key === '__proto__') return true
-  return key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+  return (
+    key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+  )
 }
 
 function refuse(path: string, why: string): never {

@@ -16,7 +16,11 @@ const question = z.object({
       const seen = new Set<string>()
       for (const [index, { label }] of options.entries()) {
         if (seen.has(label)) {
-          context.addIssue({ code: 'custom', path: [index, 'label'], message: `repeats the label ${JSON.stringify(label)}` })
+          context.addIssue({
+            code: 'custom',
+            path: [index, 'label'],
+            message: `repeats the label ${JSON.stringify(label)}`,
+          })
         }
         seen.add(label)
       }
@@ -25,7 +29,10 @@ const question = z.object({
 })
 
 export const questionRequest = z.object({
-  questions: z.array(question).min(1, 'must have at least 1 question').max(4, 'must have at most 4 questions'),
+  questions: z
+    .array(question)
+    .min(1, 'must have at least 1 question')
+    .max(4, 'must have at most 4 questions'),
 })
 
 export const questionReply = z.strictObject({

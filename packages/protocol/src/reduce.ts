@@ -69,7 +69,13 @@ function apply(draft: Draft, event: SessionEvent): void {
       state.permissionMode = event.permissionMode
       break
     case 'user_message':
-      place(draft, event, { type: 'user_message', id: event.id, at: event.at, text: event.text, by: event.by })
+      place(draft, event, {
+        type: 'user_message',
+        id: event.id,
+        at: event.at,
+        text: event.text,
+        by: event.by,
+      })
       break
     case 'turn_started':
       turnFor(draft, event)

@@ -21,7 +21,14 @@ export interface ToolCall {
 
 export type Item =
   | { type: 'user_message'; id: string; at: number; text: string; by: Actor }
-  | { type: 'text' | 'thinking'; id: string; at: number; text: string; responseId?: string; partial?: boolean }
+  | {
+      type: 'text' | 'thinking'
+      id: string
+      at: number
+      text: string
+      responseId?: string
+      partial?: boolean
+    }
   | { type: 'tool_call'; toolCallId: string; responseId?: string }
   | { type: 'interaction'; interactionId: string; responseId?: string }
   | { type: 'error'; id: string; at: number; code: string; message: string; fatal: boolean }

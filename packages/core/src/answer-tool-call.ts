@@ -1,0 +1,64 @@
+import {
+  AskbackError,
+  type ApprovalScope,
+  type Interaction,
+  type Json,
+  type QuestionRequest,
+} from '@askback/protocol'
+import type { Engine } from './engine.js'
+import { parseIndexedAnswers } from './question.js'
+import { alreadySettled, optional } from './settle.js'
+
+/** What the routes that go by a tool call's id take. */
+export type ToolCallAnswer =
+  | { kind: 'question'; answers: Record<string, unknown> }
+  | { kind: 'approval'; decision: 'approve'; scope?: ApprovalScope; updatedInput?: Json; digest?: string }
+  | { kind: 'approval'; decision: 'deny'; message?: string }
+
+/** Finds the one interaction that is meant, and puts the answer into its form. */
+export async function answerToolCall(
+  engine: Engine,
+  input: ToolCallAnswer & { sessionId: string; toolCallId: string },
+): Promise<{ interactionId: string; answer: Json; digest?: string }> {
+  const item = await pendingOfCall(engine, input)
+  const { interactionId } = item
+  if (input.kind === 'question') {
+    const answer = parseIndexedAnswers(item.request as QuestionRequest, input.answers)
+    return { interactionId, answer: answer as unknown as Json }
+  }
+  if (input.decision === 'deny') {
+    return { interactionId, answer: { decision: 'deny', ...optional({ message: input.message }) } }
+  }
+  const { scope, updatedInput, digest } = input
+  return {
+    interactionId,
+    answer: { decision: 'approve', ...optional({ scope, updatedInput }) } as Json,
+    ...optional({ digest }),
+  }
+}
+
+async function pendingOfCall(
+  engine: Engine,
+  { sessionId, toolCallId, kind }: { sessionId: string; toolCallId: string; kind: string },
+): Promise<Interaction> {
+  const ofCall = (item: Interaction) => item.toolCallId === toolCallId && item.kind === kind
+  const inMemory = await engine.read(sessionId, (state) => ({
+    pending: [...state.pending].map((id) => state.interactions.get(id)!).filter(ofCall),
+    settled: [...state.interactions.values()].findLast(ofCall),
+  }))
+  const [item, another] = inMemory.pending
+  if (item && another) {
+    throw new AskbackError(
+      'ambiguous',
+      `Several ${kind}s of this tool call are pending. Answer one by its interaction id.`,
+      {
+        details: { interactionIds: inMemory.pending.map(({ interactionId }) => interactionId) },
+      },
+    )
+  }
+  if (item) return item
+  const settled =
+    inMemory.settled ?? (await engine.options.store.interactionsOf(sessionId, toolCallId)).findLast(ofCall)
+  if (settled) throw alreadySettled(settled)
+  throw new AskbackError('not_found', `The tool call ${toolCallId} has no ${kind} in this session.`)
+}

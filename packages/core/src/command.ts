@@ -1,0 +1,123 @@
+import type {
+  Actor,
+  EventOf,
+  Interaction,
+  Json,
+  NewEvent,
+  NewEventOf,
+  OnTimeout,
+  PermissionMode,
+  Via,
+} from '@askback/protocol'
+import type { InteractionKind } from './kinds.js'
+import type { EditTarget } from './permissions.js'
+import type { KvWrite } from './store.js'
+
+/** A request that was parsed, copied and hashed: nothing about it depends on the session any more. */
+export interface PreparedRequest {
+  kind: InteractionKind
+  toolName: string
+  request: Json
+  digest: string
+  timeoutMs: number | null
+  onTimeout: OnTimeout
+}
+
+/** How an interaction finds its tool call. */
+export type Anchoring =
+  | { by: 'id'; toolCallId: string }
+  | { by: 'rendezvous'; waited: boolean }
+  | { by: 'itself' }
+
+export interface OpenCommand {
+  type: 'open'
+  prepared: PreparedRequest
+  anchoring: Anchoring
+  attach: boolean
+  turnId?: string
+  responseId?: string
+  agentId?: string
+  /** What its own adapter says the tool would write; without it the name and the input tell. */
+  edit?: EditTarget
+  /** Who gets the settlement if there is one at once; claims it. */
+  claimAs?: string
+}
+
+export interface RespondCommand {
+  type: 'respond'
+  interactionId: string
+  answer: Json
+  digest?: string
+  by?: Actor
+  via: Via
+}
+
+export interface MessageCommand {
+  type: 'message'
+  text: string
+  by: Actor
+  via: Via
+  route: 'auto' | 'agent' | 'interaction'
+  interactionId?: string
+  questionIndex?: number
+}
+
+/** What an adapter or an outside agent tells of its own doing. */
+export type Reported = NewEventOf<
+  | 'turn_started'
+  | 'turn_ended'
+  | 'text'
+  | 'thinking'
+  | 'tool_call'
+  | 'tool_result'
+  | 'agent_session'
+  | 'error'
+>
+
+export type Command =
+  | ({ type: 'start'; permissionMode: PermissionMode } & Pick<
+      EventOf<'session_started'>,
+      'agent' | 'title' | 'cwd' | 'model' | 'source'
+    >)
+  | OpenCommand
+  | RespondCommand
+  | { type: 'progress'; interactionId: string; answers: Json }
+  | { type: 'cancel'; interactionId: string; by?: Actor; via?: Via; message?: string }
+  | { type: 'expire'; interactionId: string }
+  | { type: 'deliver'; interactionId: string; to: string }
+  | { type: 'report'; events: Reported[] }
+  | MessageCommand
+  | { type: 'interrupt'; by?: Actor; via?: Via }
+  | { type: 'clear'; by?: Actor; via?: Via }
+  | { type: 'set_mode'; mode: PermissionMode }
+  | { type: 'end'; by?: Actor; via?: Via }
+
+export interface Context {
+  now: number
+  newId: () => string
+  kind: (name: string) => InteractionKind | undefined
+  maxPending: number
+  /** Who waits in this process for an interaction and takes its settlement with the append that makes it. */
+  claimant: (interactionId: string) => string | null
+  /** The interaction that a command is about, where it has left the state's window. */
+  found?: Interaction | undefined
+  /** Whether a stored rule allows exactly this approval. */
+  rule?: boolean
+  edit?: EditTarget
+  /** Tool calls that a report is about and that have left the window. */
+  knownCalls?: ReadonlyMap<string, { ended: boolean }>
+}
+
+export interface Decision {
+  events: NewEvent[]
+  kv?: KvWrite[]
+  /** The interaction that the command was about, or made. */
+  interactionId?: string
+  /** The command was refused, and that has left a trace: told once the events are durable. */
+  refusal?: Refusal
+  /** The rendezvous wants to wait for a tool call. */
+  wait?: true
+  routed?: 'agent' | 'interaction'
+}
+
+export type Refusal = { code: 'already_settled' } | { code: 'invalid_answer'; errors: Record<string, string> }

@@ -1,0 +1,97 @@
+import { AskbackError, type NewEvent, type SessionState } from '@askback/protocol'
+import type { Command, Context, Decision, MessageCommand } from './command.js'
+import { alreadySettled, cancelAll, interactionOf, optional, placeOf, progress, respond } from './settle.js'
+import { routeText } from './text-routing.js'
+
+type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
+
+export function start(state: SessionState, command: CommandOf<'start'>, _context: Context): Decision {
+  if (state.seq > 0)
+    throw new AskbackError('invalid_request', `The session ${state.sessionId} exists already.`)
+  return { events: [{ ...command, type: 'session_started' }] }
+}
+
+/** Starts a turn, or answers what is pending: the caller is told which. */
+export function message(state: SessionState, command: MessageCommand, context: Context): Decision {
+  const { text, by, via, route, interactionId, questionIndex } = command
+  if (text.trim() === '') throw new AskbackError('invalid_request', 'The message is empty.')
+  if (route === 'agent') return toAgent(state, command, context)
+  if (interactionId !== undefined) {
+    const named = interactionOf(state, interactionId, context)
+    if (named.status === 'settled') throw alreadySettled(named)
+  }
+  const pending = [...state.pending].map((id) => state.interactions.get(id)!)
+  const routed = routeText({ pending, text, ...optional({ interactionId, questionIndex }) })
+  switch (routed.to) {
+    case 'nobody':
+      if (route === 'auto' && interactionId === undefined) return toAgent(state, command, context)
+      throw new AskbackError('nothing_pending', 'Nothing that waits here takes a text.')
+    case 'answer':
+      return {
+        ...respond(
+          state,
+          { type: 'respond', interactionId: routed.interactionId, answer: routed.answer, by, via },
+          context,
+        ),
+        routed: 'interaction',
+      }
+    case 'progress':
+      return {
+        ...progress(
+          state,
+          { type: 'progress', interactionId: routed.interactionId, answers: routed.answers },
+          context,
+        ),
+        routed: 'interaction',
+      }
+  }
+}
+
+/** L8: cancels what is pending. The turn ends when the agent says so. */
+export function interrupt(state: SessionState, command: CommandOf<'interrupt'>, context: Context): Decision {
+  const { by, via } = command
+  return {
+    events: cancelAll(state, { ...optional({ by, via }), message: 'The session was interrupted.' }, context),
+  }
+}
+
+export function clear(state: SessionState, command: CommandOf<'clear'>, context: Context): Decision {
+  const { by, via } = command
+  const cancelled = cancelAll(
+    state,
+    { ...optional({ by, via }), message: 'The session was cleared.' },
+    context,
+  )
+  return { events: [...cancelled, { type: 'context_cleared', ...optional({ by }) }] }
+}
+
+export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _context: Context): Decision {
+  if (command.mode === state.permissionMode) return { events: [] }
+  return { events: [{ type: 'session_status', status: state.status, permissionMode: command.mode }] }
+}
+
+/** The last append of a session that is being deleted: whoever waits is told, then its log is erased. */
+export function end(state: SessionState, command: CommandOf<'end'>, context: Context): Decision {
+  const { by, via } = command
+  const cancelled = cancelAll(
+    state,
+    { ...optional({ by, via }), message: 'The session was deleted.' },
+    context,
+  )
+  const ended: NewEvent = { type: 'session_status', status: 'ended', permissionMode: state.permissionMode }
+  return { events: [...cancelled, ended], kv: [{ key: erasureKey(state.sessionId), value: true }] }
+}
+
+/** Remembers, across a crash, that a session is to be erased. */
+export function erasureKey(sessionId: string): string {
+  return `erase/${sessionId}`
+}
+
+function toAgent(state: SessionState, command: MessageCommand, context: Context): Decision {
+  const { text, by } = command
+  const inTurn = state.activeTurnId !== null || state.agent === null
+  const turnId = inTurn ? (state.activeTurnId ?? undefined) : context.newId()
+  const said: NewEvent = { type: 'user_message', text, by, ...placeOf({ turnId }) }
+  if (inTurn || turnId === undefined) return { routed: 'agent', events: [said] }
+  return { routed: 'agent', events: [said, { type: 'turn_started', turnId }] }
+}

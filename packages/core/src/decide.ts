@@ -1,0 +1,90 @@
+import { statusOf, type NewEvent, type SessionState } from '@askback/protocol'
+import { clear, end, interrupt, message, setMode, start } from './control.js'
+import type { Command, Context, Decision } from './command.js'
+import { open } from './open.js'
+import { report } from './report.js'
+import { cancel, deliver, expire, progress, respond } from './settle.js'
+
+/**
+ * The only place where rules live: what a command does to a session, as events. It throws an `AskbackError` for what
+ * it refuses without a trace. Pure: time, ids and everything that the log does not hold come with the context.
+ */
+export function decide(state: SessionState, command: Command, context: Context): Decision {
+  const decision = decideWithoutStatus(state, command, context)
+  return { ...decision, events: withStatus(state, decision.events) }
+}
+
+function decideWithoutStatus(state: SessionState, command: Command, context: Context): Decision {
+  switch (command.type) {
+    case 'start':
+      return start(state, command, context)
+    case 'open':
+      return open(state, command, context)
+    case 'respond':
+      return respond(state, command, context)
+    case 'progress':
+      return progress(state, command, context)
+    case 'cancel':
+      return cancel(state, command, context)
+    case 'expire':
+      return expire(state, command, context)
+    case 'deliver':
+      return deliver(state, command, context)
+    case 'report':
+      return report(state, command, context)
+    case 'message':
+      return message(state, command, context)
+    case 'interrupt':
+      return interrupt(state, command, context)
+    case 'clear':
+      return clear(state, command, context)
+    case 'set_mode':
+      return setMode(state, command, context)
+    case 'end':
+      return end(state, command, context)
+  }
+}
+
+/** L13: `session_status` closes the append that changes it. A rule that changes the mode leaves its own to be merged. */
+function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
+  if (events.length === 0) return events
+  let { activeTurnId, failed, ended, permissionMode } = state
+  let pending = state.pending.size
+  let agent = state.agent
+  const kept: NewEvent[] = []
+  for (const event of events) {
+    switch (event.type) {
+      case 'session_started':
+        agent = event.agent
+        permissionMode = event.permissionMode
+        break
+      case 'turn_started':
+        activeTurnId = event.turnId
+        failed = false
+        break
+      case 'turn_ended':
+        if (activeTurnId === event.turnId) activeTurnId = null
+        break
+      case 'interaction_request':
+        pending++
+        break
+      case 'interaction_response':
+        pending--
+        break
+      case 'error':
+        failed ||= event.fatal
+        break
+      case 'session_status':
+        permissionMode = event.permissionMode
+        ended ||= event.status === 'ended'
+        continue
+      default:
+        break
+    }
+    kept.push(event)
+  }
+  const status = statusOf({ agent, turnActive: activeTurnId !== null, pending, failed, ended })
+  const started = state.seq === 0
+  if (status === state.status && (started || permissionMode === state.permissionMode)) return kept
+  return [...kept, { type: 'session_status', status, permissionMode }]
+}

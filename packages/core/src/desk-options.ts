@@ -1,0 +1,66 @@
+import type {
+  Actor,
+  Interaction,
+  OpenBody,
+  Session,
+  SessionEvent,
+  SessionStateJson,
+  Via,
+} from '@askback/protocol'
+import type { Clock } from './clock.js'
+import type { OpenCommand } from './command.js'
+import type { InteractionKind } from './kinds.js'
+import type { IsInside } from './lookups.js'
+import type { Store } from './store.js'
+
+export interface DeskOptions {
+  store: Store
+  /** Kinds beyond question, approval, plan_review and form. */
+  kinds?: InteractionKind[]
+  clock?: Clock
+  newId?: () => string
+  timeouts?: { defaultMs?: number | null }
+  limits?: { pendingPerSession?: number; requestBytes?: number; sessions?: number; sessionsInMemory?: number }
+  /** Deletes sessions that were last written to longer ago. */
+  retentionMs?: number
+  /** Whether a path lies inside a folder, links followed. Without it no edit counts as inside. */
+  isInside?: IsInside
+  repairMs?: number
+  onError?: (error: unknown) => void
+}
+
+/** Where a command comes from. `by` and `via` come from authentication, never from the body. */
+export interface Origin {
+  by?: Actor
+  via?: Via
+  /** With its scope; the session is added. */
+  idempotencyKey?: string
+}
+
+export interface OpenInput extends OpenBody {
+  sessionId: string
+  idempotencyKey?: string
+  /** Named by the environment of the asker, not by the asker. */
+  rendezvous?: boolean
+  turnId?: string
+  responseId?: string
+  agentId?: string
+  edit?: OpenCommand['edit']
+  claimAs?: string
+  signal?: AbortSignal
+}
+
+export interface Opened {
+  interaction: Interaction
+  /** Whether this call opened it: not if its key was seen, or if it attached. */
+  created: boolean
+  events: SessionEvent[]
+}
+
+export interface SessionSnapshot {
+  session: Session
+  state: SessionStateJson
+  seq: number
+  now: number
+  logId: string
+}

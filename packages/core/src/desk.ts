@@ -1,0 +1,446 @@
+import {
+  AskbackError,
+  copyJson,
+  createSessionBody,
+  messageBody,
+  openBody,
+  permissionMode,
+  respondBody,
+  sessionOf,
+  stateToJson,
+  viewInteraction,
+  type Actor,
+  type CreateSessionBody,
+  type Interaction,
+  type MessageBody,
+  type PermissionMode,
+  type Session,
+  type SessionEvent,
+} from '@askback/protocol'
+import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
+import { approvalKind } from './approval.js'
+import { systemClock, type Clock } from './clock.js'
+import type { Anchoring, OpenCommand, Reported } from './command.js'
+import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
+import { Engine, type Listener } from './engine.js'
+import { formKind } from './form.js'
+import { Housekeeping } from './housekeeping.js'
+import { keyOf, sessionKey, type IdempotencyKey, type Ran } from './idempotency.js'
+import { newId as randomId } from './ids.js'
+import { parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
+import { DEFAULT_TIMEOUT_MS, prepareRequest } from './open.js'
+import { planReviewKind } from './plan-review.js'
+import { questionKind } from './question.js'
+import { RENDEZVOUS_WAIT_MS } from './rendezvous.js'
+import { ruleKey, RULES_PREFIX, type ApprovalRule } from './rules.js'
+import { SessionHandle, type SessionDefaults } from './session.js'
+import { optional } from './settle.js'
+import { settlementOf, type Settlement } from './settlement.js'
+import type { AuditRow, Page, SessionRow } from './store.js'
+import { recheck, waitFor, wake } from './waiting.js'
+
+const MAX_REQUEST_BYTES = 1024 * 1024
+const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
+
+/** The coordinator: opens interactions, settles them once, and wakes whoever waits. */
+export function createDesk(options: DeskOptions): Desk {
+  return new Desk(options)
+}
+
+export class Desk {
+  /** Deadlines are armed, and what the last process left half done is finished. */
+  readonly ready: Promise<void>
+  readonly #engine: Engine
+  readonly #housekeeping: Housekeeping
+  readonly #kinds: ReadonlyMap<string, InteractionKind>
+  readonly #options: DeskOptions
+  readonly #clock: Clock
+  readonly #newId: () => string
+  readonly #stopListening: () => void
+
+  constructor(options: DeskOptions) {
+    const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
+    this.#options = options
+    this.#clock = clock
+    this.#newId = newId
+    this.#kinds = new Map([...BUILT_IN, ...(options.kinds ?? [])].map((kind) => [kind.kind, kind]))
+    this.#engine = new Engine(
+      {
+        store,
+        clock,
+        newId,
+        kind: (name) => this.#kinds.get(name),
+        isInside: options.isInside ?? (() => Promise.resolve(false)),
+        maxPending: limits.pendingPerSession ?? 5000,
+        keepSessions: limits.sessionsInMemory ?? 1000,
+        onError,
+      },
+      (appended) => wake(this.#engine, appended),
+    )
+    this.#housekeeping = new Housekeeping(this.#engine, {
+      retentionMs: options.retentionMs ?? null,
+      repairMs: options.repairMs ?? 5000,
+    })
+    this.#stopListening = store.onAppend((ring) => {
+      this.#hear(ring).catch(onError)
+    })
+    this.ready = this.#housekeeping.start()
+    this.ready.catch(onError)
+  }
+
+  /** A handle; the session is made when it is first used, unless it exists. */
+  session(id: string, defaults: SessionDefaults = {}): SessionHandle {
+    return new SessionHandle(this, id, defaults)
+  }
+
+  async createSession(
+    input: CreateSessionBody & { id?: string; source?: string; idempotencyKey?: string } = {},
+  ): Promise<{ session: Session; created: boolean }> {
+    const body = parse(createSessionBody, input, 'the session')
+    const { store } = this.#options
+    const key = input.idempotencyKey === undefined ? undefined : keyOf(`key/${input.idempotencyKey}`, body)
+    if (!key || !(await store.kv.get(key.key))) await this.#refuseTooMany()
+    const id = sessionId(input.id ?? this.#newId())
+    const { agent = null, permissionMode: mode = 'default', cwd, title, model } = body
+    const started = optional({ cwd, title, model, source: input.source })
+    const { events, repeated } = await this.#engine.run(
+      id,
+      { type: 'start', agent, permissionMode: mode, ...started },
+      key,
+    )
+    const session = await this.#engine.read(events[0]?.sessionId ?? id, sessionOf)
+    return { session, created: !repeated }
+  }
+
+  /** Whether it was made now. */
+  async ensureSession(id: string, defaults: SessionDefaults): Promise<boolean> {
+    if (await this.#options.store.session(id)) return false
+    try {
+      await this.createSession({ ...defaults, id })
+    } catch (error) {
+      // Somebody else was faster.
+      if (!(await this.#options.store.session(id))) throw error
+    }
+    return true
+  }
+
+  async open(input: OpenInput): Promise<Opened> {
+    const { sessionId, idempotencyKey } = input
+    const body = parse(openBody, input, 'the request')
+    const { limits, timeouts } = this.#options
+    const prepared = prepareRequest(body, {
+      kind: (name) => this.#kinds.get(name),
+      maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
+      defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
+    })
+    const { turnId, responseId, agentId, edit, claimAs } = input
+    const command: OpenCommand = {
+      type: 'open',
+      prepared,
+      anchoring: anchoringOf(input),
+      attach: body.attach ?? false,
+      ...optional({ turnId, responseId, agentId, edit, claimAs }),
+    }
+    const { kind, toolName, request, digest, timeoutMs, onTimeout } = prepared
+    const key =
+      idempotencyKey === undefined
+        ? undefined
+        : sessionKey(sessionId, idempotencyKey, {
+            kind: kind.kind,
+            toolName,
+            request,
+            digest,
+            timeoutMs,
+            onTimeout,
+          })
+    const ran = await (command.anchoring.by === 'rendezvous'
+      ? this.#rendezvous(sessionId, command, key)
+      : this.#engine.run(sessionId, command, key))
+    return {
+      interaction: this.#view(ran.interaction!),
+      created: ran.events.length > 0 && !ran.repeated,
+      events: ran.events,
+    }
+  }
+
+  async respond(
+    input: Origin & { sessionId?: string; interactionId: string; answer: unknown; digest?: string },
+  ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    const { interactionId, by, via = 'direct', idempotencyKey } = input
+    const { answer, digest } = parse(
+      respondBody,
+      { ...input, answer: copyJson(input.answer, 'answer') },
+      'the answer',
+    )
+    const sessionId = input.sessionId ?? (await this.#sessionOf(interactionId))
+    const key =
+      idempotencyKey === undefined
+        ? undefined
+        : sessionKey(sessionId, idempotencyKey, { interactionId, answer, digest: digest ?? null })
+    const command = { type: 'respond', interactionId, answer, via, ...optional({ digest, by }) } as const
+    const ran = await this.#engine.run(sessionId, command, key)
+    return { interaction: this.#view(ran.interaction!), events: ran.events }
+  }
+
+  /** The question or approval of a tool call, by the call's id. */
+  async answerToolCall(
+    input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
+  ): Promise<Interaction> {
+    const { interactionId, answer, digest } = await answerToolCall(this.#engine, input)
+    const { interaction } = await this.respond({ ...input, interactionId, answer, ...optional({ digest }) })
+    return interaction
+  }
+
+  /** A question answered in part, on a surface that asks one at a time. */
+  async progress(input: {
+    sessionId: string
+    interactionId: string
+    answers: unknown
+  }): Promise<Interaction> {
+    const { sessionId, interactionId } = input
+    const answers = copyJson(input.answers, 'answers')
+    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers })
+    return this.#view(ran.interaction!)
+  }
+
+  async cancel(
+    input: Origin & { sessionId?: string; interactionId: string; message?: string },
+  ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    const { interactionId, by, via, message, idempotencyKey } = input
+    const sessionId = input.sessionId ?? (await this.#sessionOf(interactionId))
+    const key =
+      idempotencyKey === undefined ? undefined : sessionKey(sessionId, idempotencyKey, { interactionId })
+    const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
+    const ran = await this.#engine.run(sessionId, command, key)
+    return { interaction: this.#view(ran.interaction!), events: ran.events }
+  }
+
+  /** Resolves when it is settled, and claims that (L10). Aborting only stops waiting: cancelling is a call of its own. */
+  async wait(
+    interactionId: string,
+    signal?: AbortSignal,
+    options: { sessionId?: string; to?: string } = {},
+  ): Promise<Settlement> {
+    const sessionId = options.sessionId ?? (await this.#sessionOf(interactionId))
+    const to = options.to ?? 'desk'
+    return settlementOf(await waitFor(this.#engine, { sessionId, interactionId }, { to, signal }))
+  }
+
+  /** Like `wait` for someone who only looks on: claims nothing. */
+  async watch(sessionId: string, interactionId: string, signal?: AbortSignal): Promise<Interaction> {
+    return waitFor(this.#engine, { sessionId, interactionId }, { to: null, signal })
+  }
+
+  /** Claims a settlement for a caller that gets it in its answer; as it was before the claim. */
+  async claim(sessionId: string, interactionId: string, to: string): Promise<Interaction> {
+    return waitFor(this.#engine, { sessionId, interactionId }, { to })
+  }
+
+  async message(
+    input: Origin & MessageBody & { sessionId: string; by: Actor },
+  ): Promise<{
+    routed: 'agent' | 'interaction'
+    interactionId?: string
+    events: SessionEvent[]
+    repeated: boolean
+  }> {
+    const { sessionId, by, via = 'direct', idempotencyKey } = input
+    const { text, route = 'auto', interactionId, questionIndex } = parse(messageBody, input, 'the message')
+    const named = optional({ interactionId, questionIndex })
+    const key =
+      idempotencyKey === undefined
+        ? undefined
+        : sessionKey(sessionId, idempotencyKey, { text, route, ...named })
+    const ran = await this.#engine.run(sessionId, { type: 'message', text, by, via, route, ...named }, key)
+    return {
+      routed: ran.routed ?? 'agent',
+      events: ran.events,
+      repeated: ran.repeated ?? false,
+      ...(ran.interaction && { interactionId: ran.interaction.interactionId }),
+    }
+  }
+
+  /** What an agent tells of its own doing; repeats change nothing. */
+  async report(input: {
+    sessionId: string
+    events: Reported[]
+    idempotencyKey?: string
+  }): Promise<SessionEvent[]> {
+    const events = copyJson(input.events, 'events') as unknown as Reported[]
+    return (await this.#engine.run(input.sessionId, { type: 'report', events })).events
+  }
+
+  async interrupt(sessionId: string, origin: Origin = {}): Promise<SessionEvent[]> {
+    return (await this.#engine.run(sessionId, { type: 'interrupt', ...who(origin) })).events
+  }
+
+  async clear(sessionId: string, origin: Origin = {}): Promise<SessionEvent[]> {
+    return (await this.#engine.run(sessionId, { type: 'clear', ...who(origin) })).events
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    await this.#engine.run(sessionId, {
+      type: 'set_mode',
+      mode: parse(permissionMode, mode, 'the permission mode'),
+    })
+  }
+
+  /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
+  async deleteSession(sessionId: string, origin: Origin = {}): Promise<void> {
+    await this.#engine.run(sessionId, { type: 'end', ...who(origin) })
+    await this.#housekeeping.erase(sessionId)
+  }
+
+  async snapshot(sessionId: string): Promise<SessionSnapshot> {
+    const now = this.#clock.now()
+    return this.#engine.read(sessionId, (state) => {
+      const json = stateToJson(state)
+      const pending = json.pending.map((item) => viewInteraction(item, now))
+      return {
+        session: sessionOf(state),
+        state: { ...json, pending },
+        seq: state.seq,
+        now,
+        logId: state.logId,
+      }
+    })
+  }
+
+  async interaction(sessionId: string, interactionId: string): Promise<Interaction> {
+    const item =
+      (await this.#engine.read(sessionId, (state) => state.interactions.get(interactionId))) ??
+      (await this.#options.store.interaction(interactionId))
+    if (item?.sessionId === sessionId) return this.#view(item)
+    throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
+  }
+
+  async pending(
+    filter: { sessionId?: string; after?: string; limit?: number } = {},
+  ): Promise<{ interactions: Interaction[]; next: string | null }> {
+    const { limit = 100, ...rest } = filter
+    const { items, next } = await this.#options.store.pending({ ...rest, limit })
+    return { interactions: items.map((item) => this.#view(item)), next }
+  }
+
+  sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
+    const { limit = 100, ...rest } = query
+    return this.#options.store.sessions({ ...rest, limit })
+  }
+
+  audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
+    const { limit = 1000, ...rest } = query
+    return this.#options.store.audit({ ...rest, limit })
+  }
+
+  async rules(): Promise<ApprovalRule[]> {
+    const entries = await this.#options.store.kv.list(RULES_PREFIX)
+    return entries.map(({ value }) => value as unknown as ApprovalRule)
+  }
+
+  async deleteRule(id: string): Promise<void> {
+    const key = ruleKey(id)
+    const entry = key === null ? null : await this.#options.store.kv.get(key)
+    if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
+    await this.#options.store.kv.put(entry.key, null, entry.version)
+  }
+
+  /** After each commit, in the order of each session's log. A listener that finds a gap reads the log. */
+  on(listener: Listener): () => void {
+    return this.#engine.on(listener)
+  }
+
+  /** Stops timers and waiting; what is pending stays so. The store is the caller's to close. */
+  close(): void {
+    this.#stopListening()
+    this.#housekeeping.stop()
+    this.#engine.close()
+  }
+
+  #view(item: Interaction): Interaction {
+    return viewInteraction(item, this.#clock.now())
+  }
+
+  /** Waits, within its limit, for the tool call that an interaction without one belongs to. */
+  async #rendezvous(sessionId: string, command: OpenCommand, key?: IdempotencyKey): Promise<Ran> {
+    const deadline = this.#clock.now() + RENDEZVOUS_WAIT_MS
+    for (;;) {
+      const waited = this.#clock.now() >= deadline
+      const recorded = this.#recorded(sessionId, deadline)
+      try {
+        const ran = await this.#engine.run(
+          sessionId,
+          { ...command, anchoring: { by: 'rendezvous', waited } },
+          key,
+        )
+        if (!ran.wait) return ran
+        await recorded.promise
+      } finally {
+        recorded.stop()
+      }
+    }
+  }
+
+  /** Resolves when the session's log gets a tool call, or at the deadline. */
+  #recorded(sessionId: string, deadline: number): { promise: Promise<void>; stop: () => void } {
+    let stop = () => {}
+    const promise = new Promise<void>((resolve) => {
+      const off = this.#engine.on((appended) => {
+        const told =
+          appended.events.length === 0 || appended.events.some((event) => event.type === 'tool_call')
+        if (appended.sessionId === sessionId && told) resolve()
+      })
+      const disarm = this.#clock.alarm(deadline, resolve)
+      stop = () => {
+        off()
+        disarm()
+      }
+    })
+    return { promise, stop }
+  }
+
+  async #sessionOf(interactionId: string): Promise<string> {
+    const item = await this.#options.store.interaction(interactionId)
+    if (item) return item.sessionId
+    throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
+  }
+
+  async #refuseTooMany(): Promise<void> {
+    const most = this.#options.limits?.sessions ?? 10_000
+    if ((await this.#options.store.countSessions()) < most) return
+    throw new AskbackError(
+      'rate_limited',
+      `There are ${most} sessions, which is the limit. Delete some first.`,
+    )
+  }
+
+  async #hear(ring: { sessionId: string; seq: number }): Promise<void> {
+    if (await this.#engine.hear(ring)) await recheck(this.#engine, ring.sessionId)
+  }
+}
+
+/** It stands in keys, so it has none of their separators. */
+function sessionId(id: string): string {
+  if (/^[\w.:@-]{1,200}$/.test(id)) return id
+  throw new AskbackError(
+    'invalid_request',
+    'A session id has 1 to 200 letters, digits, "_", "-", ".", ":" or "@".',
+  )
+}
+
+function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
+  return parseWith(schema, value, { code: 'invalid_request', what })
+}
+
+function anchoringOf({ toolCallId, rendezvous }: OpenInput): Anchoring {
+  if (toolCallId !== undefined) return { by: 'id', toolCallId }
+  return rendezvous ? { by: 'rendezvous', waited: false } : { by: 'itself' }
+}
+
+function who({ by, via }: Origin) {
+  return optional({ by, via })
+}
+
+function reportError(error: unknown): void {
+  // oxlint-disable-next-line no-console -- the last resort of a desk that was given no onError
+  console.error('askback:', error)
+}

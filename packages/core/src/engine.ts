@@ -1,0 +1,290 @@
+import {
+  AskbackError,
+  openInteraction,
+  settleInteraction,
+  type Interaction,
+  type SessionEvent,
+  type SessionState,
+} from '@askback/protocol'
+import type { Clock } from './clock.js'
+import type { Command, Decision } from './command.js'
+import { Deadlines } from './deadlines.js'
+import { decide } from './decide.js'
+import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
+import type { InteractionKind } from './kinds.js'
+import { lookUp, type IsInside, type Looked } from './lookups.js'
+import type { SessionLog } from './session-log.js'
+import { SessionLogs } from './session-logs.js'
+import { optional } from './settle.js'
+import type { Store } from './store.js'
+import { Waiters, type Waiter } from './waiters.js'
+
+export interface EngineOptions {
+  store: Store
+  clock: Clock
+  newId: () => string
+  kind: (name: string) => InteractionKind | undefined
+  isInside: IsInside
+  maxPending: number
+  /** How many sessions stay in memory when nothing happens in them. */
+  keepSessions: number
+  /** For what happens in the background and has no caller to tell. */
+  onError: (error: unknown) => void
+}
+
+/** `events` may be empty, or not the next ones for whoever listens: the log itself is in the store. */
+export type Listener = (appended: { sessionId: string; seq: number; events: SessionEvent[] }) => void
+
+/** Told after each commit of this process; `settled` before anyone had claimed them. */
+export type Committed = (appended: {
+  events: SessionEvent[]
+  settled: Interaction[]
+  claims: Waiter[]
+}) => void
+
+const MAX_ATTEMPTS = 100
+const RETRY_MS = 1000
+
+/** Runs commands: look up, decide, append, and only when that is durable tell whoever waits, listens or asked. */
+export class Engine {
+  readonly waiters = new Waiters()
+  readonly options: EngineOptions
+  readonly #logs: SessionLogs
+  readonly #deadlines: Deadlines
+  readonly #listeners = new Set<Listener>()
+  readonly #settled: (appended: Parameters<Committed>[0]) => void
+  #closed = false
+
+  constructor(options: EngineOptions, settled: Committed) {
+    this.options = options
+    this.#settled = settled
+    this.#logs = new SessionLogs(options.store, options.keepSessions)
+    this.#deadlines = new Deadlines(options.clock)
+  }
+
+  async run(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const ran = await this.#attempt(sessionId, command, key)
+      if (ran) return ran
+    }
+    throw new AskbackError(
+      'unavailable',
+      'Too many others write to this session. Try again with the same key.',
+    )
+  }
+
+  /** What `project` makes of the state, told only when all of that is durable. */
+  async read<T>(sessionId: string, project: (state: SessionState) => T): Promise<T> {
+    for (;;) {
+      const log = await this.log(sessionId)
+      if (log.stale) continue
+      exists(log.state)
+      const value = project(log.state)
+      if (await log.durable()) return value
+    }
+  }
+
+  log(sessionId: string): SessionLog | Promise<SessionLog> {
+    if (this.#closed) throw closedError()
+    return this.#logs.get(sessionId)
+  }
+
+  forget(sessionId: string): void {
+    this.#logs.forget(sessionId)
+  }
+
+  setDeadline(sessionId: string, interactionId: string, at: number): void {
+    this.#deadlines.set(interactionId, at, () => {
+      this.run(sessionId, { type: 'expire', interactionId }).catch((error: unknown) => {
+        if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
+        this.options.onError(error)
+        this.setDeadline(sessionId, interactionId, this.options.clock.now() + RETRY_MS)
+      })
+    })
+  }
+
+  on(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Somebody appended. If it was another process, this one catches up; resolves to whether there was news. */
+  async hear({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
+    const log = this.#logs.peek(sessionId)
+    if (this.#closed || (log && log.state.seq >= seq)) return false
+    const events = log && !log.stale ? await log.catchUp() : []
+    for (const event of events) {
+      if (event.type === 'interaction_request') this.#arm(event)
+      if (event.type === 'interaction_response') this.#deadlines.delete(event.interactionId)
+    }
+    this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events })
+    return true
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#deadlines.clear()
+    this.#listeners.clear()
+    this.waiters.rejectAll(closedError())
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** `null` when the facts changed under it: then it is decided anew. */
+  async #attempt(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran | null> {
+    const recorded = key && (await recall(this.options.store, key))
+    if (recorded) return recorded
+    const known = this.log(sessionId)
+    const log = known instanceof Promise ? await known : known
+    const looked = lookUp(log.state, command, this.options)
+    const extra = looked instanceof Promise ? await looked : looked
+    if (log.stale) return null
+    const claims: Waiter[] = []
+    const now = this.options.clock.now()
+    let decision: Decision
+    try {
+      decision = this.#decide(log.state, command, { ...extra, now }, claims)
+    } catch (error) {
+      release(claims)
+      // What is refused may rest on an append that is still under way.
+      if (await log.durable()) throw error
+      return null
+    }
+    if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
+    return this.#append(log, decision, { ...extra, now }, claims, key)
+  }
+
+  #decide(
+    state: SessionState,
+    command: Command,
+    extra: Looked & { now: number },
+    claims: Waiter[],
+  ): Decision {
+    if (command.type !== 'start') exists(state)
+    const claimant = (interactionId: string) => {
+      const waiter = this.waiters.claim(interactionId)
+      if (waiter) claims.push(waiter)
+      return waiter?.to ?? null
+    }
+    return decide(state, command, { ...this.options, ...extra, claimant })
+  }
+
+  async #unchanged(
+    log: SessionLog,
+    decision: Decision,
+    extra: Looked,
+    key?: IdempotencyKey,
+  ): Promise<Ran | null> {
+    const { interactionId, routed, wait } = decision
+    const interaction =
+      interactionId === undefined ? undefined : interactionIn(log.state, interactionId, extra)
+    if (!(await log.durable())) return null
+    if (key && !wait) {
+      const write = recordOf(key, decision, [])
+      if (!(await this.options.store.kv.put(write.key, write.value, null))) return null
+    }
+    return { events: [], ...optional({ interaction, routed, wait }) }
+  }
+
+  async #append(
+    log: SessionLog,
+    decision: Decision,
+    extra: Looked & { now: number },
+    claims: Waiter[],
+    key?: IdempotencyKey,
+  ): Promise<Ran | null> {
+    const { state } = log
+    const { interactionId, refusal, routed } = decision
+    const events = this.#stamp(state, decision, extra.now)
+    const settled = settledBy(events, state, extra)
+    const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
+    const appending = log.append(events, kv, () => this.#committed(log, events, settled, claims))
+    const interaction =
+      interactionId === undefined
+        ? undefined
+        : (settled.find((item) => item.interactionId === interactionId) ??
+          interactionIn(state, interactionId, extra))
+    try {
+      const result = await appending
+      if (!result.ok) {
+        release(claims)
+        return null
+      }
+    } catch (error) {
+      release(claims)
+      throw error
+    }
+    if (refusal && interaction) throw refusalOf(refusal, interaction)
+    return { events, ...optional({ interaction, routed }) }
+  }
+
+  #stamp(state: SessionState, decision: Decision, at: number): SessionEvent[] {
+    const { newId } = this.options
+    const { sessionId, seq } = state
+    return decision.events.map((event, index) => ({
+      seq: seq + 1 + index,
+      id: newId(),
+      sessionId,
+      at,
+      ...event,
+    }))
+  }
+
+  #committed(log: SessionLog, events: SessionEvent[], settled: Interaction[], claims: Waiter[]): void {
+    if (this.#closed) return
+    for (const event of events) if (event.type === 'interaction_request') this.#arm(event)
+    for (const { interactionId } of settled) this.#deadlines.delete(interactionId)
+    this.#settled({ events, settled, claims })
+    const { sessionId, seq } = events.at(-1)!
+    this.#tell({ sessionId, seq, events })
+    log.saveSnapshotIfDue().catch(this.options.onError)
+  }
+
+  #arm(event: Extract<SessionEvent, { type: 'interaction_request' }>): void {
+    const { sessionId, interactionId, expiresAt, onTimeout } = event
+    if (expiresAt !== undefined && onTimeout !== 'keep') this.setDeadline(sessionId, interactionId, expiresAt)
+  }
+
+  #tell(appended: Parameters<Listener>[0]): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(appended)
+      } catch (error) {
+        this.options.onError(error)
+      }
+    }
+  }
+}
+
+/** The interactions that these events settle, as they are before anyone has claimed them. */
+function settledBy(events: SessionEvent[], state: SessionState, extra: Looked): Interaction[] {
+  const opened = new Map<string, Interaction>()
+  const settled: Interaction[] = []
+  for (const event of events) {
+    if (event.type === 'interaction_request') opened.set(event.interactionId, openInteraction(event))
+    if (event.type !== 'interaction_response') continue
+    const item = opened.get(event.interactionId) ?? interactionIn(state, event.interactionId, extra)
+    if (item) settled.push(settleInteraction(item, event))
+  }
+  return settled
+}
+
+function interactionIn(state: SessionState, interactionId: string, extra: Looked): Interaction | undefined {
+  const { found } = extra
+  return state.interactions.get(interactionId) ?? (found?.interactionId === interactionId ? found : undefined)
+}
+
+function release(claims: Waiter[]): void {
+  for (const waiter of claims) waiter.released()
+}
+
+function exists(state: SessionState): void {
+  if (state.seq > 0 && !state.ended) return
+  throw new AskbackError('not_found', `There is no session ${state.sessionId}.`)
+}
+
+function closedError(): AskbackError {
+  return new AskbackError('unavailable', 'This desk is closed. What waits stays pending.')
+}

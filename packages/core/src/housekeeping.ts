@@ -1,0 +1,99 @@
+import { erasureKey } from './control.js'
+import type { Engine } from './engine.js'
+import { sessionRulesPrefix } from './rules.js'
+import { recheck } from './waiting.js'
+
+const SWEEP_MS = 3_600_000
+const PAGE = 500
+
+export interface HousekeepingOptions {
+  /** Sessions that were last written to longer ago than this are deleted. */
+  retentionMs: number | null
+  /** How often a store that others write to is looked at for doorbells that were lost. */
+  repairMs: number
+}
+
+/** What a desk does in the background: takes up where the last process stopped, repairs, and forgets in time. */
+export class Housekeeping {
+  readonly #engine: Engine
+  readonly #options: HousekeepingOptions
+  readonly #disarm = new Map<string, () => void>()
+  #cursor = ''
+
+  constructor(engine: Engine, options: HousekeepingOptions) {
+    this.#engine = engine
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    const { store } = this.#engine.options
+    for (const { sessionId, interactionId, expiresAt } of await store.deadlines()) {
+      this.#engine.setDeadline(sessionId, interactionId, expiresAt)
+    }
+    for (const { key } of await store.kv.list(erasureKey('')))
+      await this.erase(key.slice(erasureKey('').length))
+    if (store.shared) {
+      this.#cursor = await store.head()
+      this.#every('repair', this.#options.repairMs, () => this.repair())
+    }
+    if (this.#options.retentionMs !== null) {
+      await this.sweep(this.#options.retentionMs)
+      this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))
+    }
+  }
+
+  /** The second half of a deletion: its first half is durable, so that a crash in between only delays it. */
+  async erase(sessionId: string): Promise<void> {
+    const { store } = this.#engine.options
+    for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
+      await store.kv.put(rule.key, null, rule.version)
+    await store.erase(sessionId)
+    this.#engine.forget(sessionId)
+    const marker = await store.kv.get(erasureKey(sessionId))
+    if (marker) await store.kv.put(marker.key, null, marker.version)
+  }
+
+  /** Deletes the sessions that nobody has written to for this long. */
+  async sweep(retentionMs: number): Promise<void> {
+    const { store, clock } = this.#engine.options
+    for (;;) {
+      const { items } = await store.sessions({ limit: PAGE, updatedBefore: clock.now() - retentionMs })
+      for (const { id } of items) {
+        await this.#engine.run(id, { type: 'end' })
+        await this.erase(id)
+      }
+      if (items.length < PAGE) return
+    }
+  }
+
+  /** A lost doorbell costs latency, never data. */
+  async repair(): Promise<void> {
+    const { store } = this.#engine.options
+    for (;;) {
+      const changes = await store.changes({ after: this.#cursor, limit: PAGE })
+      for (const { cursor, sessionId, events } of changes) {
+        this.#cursor = cursor
+        await this.#engine.hear({ sessionId, seq: events.at(-1)?.seq ?? 0 })
+      }
+      if (changes.length < PAGE) break
+    }
+    await recheck(this.#engine)
+  }
+
+  stop(): void {
+    for (const disarm of this.#disarm.values()) disarm()
+    this.#disarm.clear()
+  }
+
+  #every(name: string, periodMs: number, work: () => Promise<void>): void {
+    const { clock, onError } = this.#engine.options
+    const disarm = clock.alarm(clock.now() + periodMs, () => {
+      work()
+        .catch(onError)
+        .finally(() => {
+          if (!this.#engine.closed) this.#every(name, periodMs, work)
+        })
+    })
+    this.#disarm.set(name, disarm)
+  }
+}

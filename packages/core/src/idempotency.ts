@@ -1,0 +1,96 @@
+import {
+  AskbackError,
+  canonicalJson,
+  copyJson,
+  sha256Hex,
+  type Interaction,
+  type Json,
+  type SessionEvent,
+} from '@askback/protocol'
+import type { Decision, Refusal } from './command.js'
+import { alreadySettled, optional } from './settle.js'
+import type { KvWrite, Store } from './store.js'
+
+/** Makes a command that is sent twice count once: the second time it is answered from a record in the store. */
+export interface IdempotencyKey {
+  /** Of the record, with its scope. */
+  key: string
+  /** Of everything that was asked for under it. */
+  fingerprint: string
+}
+
+/** What a command did. */
+export interface Ran {
+  events: SessionEvent[]
+  /** What it was about, as it stands after it. */
+  interaction?: Interaction
+  routed?: 'agent' | 'interaction'
+  /** The rendezvous wants to wait for a tool call. */
+  wait?: true
+  /** Its key was seen before: nothing was done now. */
+  repeated?: true
+}
+
+interface Recorded {
+  sessionId: string
+  fingerprint: string
+  first: number
+  last: number
+  interactionId?: string
+  refusal?: Refusal
+  routed?: 'agent' | 'interaction'
+}
+
+export function keyOf(key: string, body: unknown): IdempotencyKey {
+  return { key, fingerprint: sha256Hex(canonicalJson(copyJson(body))) }
+}
+
+/** Lives as long as the session. */
+export function sessionKey(sessionId: string, key: string, body: unknown): IdempotencyKey {
+  return keyOf(`session/${sessionId}/key/${key}`, body)
+}
+
+/** Written with the events that the command leads to. */
+export function recordOf(
+  { key, fingerprint }: IdempotencyKey,
+  decision: Decision,
+  events: SessionEvent[],
+): KvWrite {
+  const { interactionId, refusal, routed } = decision
+  const recorded: Recorded = {
+    fingerprint,
+    sessionId: events[0]?.sessionId ?? '',
+    first: events[0]?.seq ?? 0,
+    last: events.at(-1)?.seq ?? 0,
+    ...optional({ interactionId, refusal, routed }),
+  }
+  return { key, value: { ...recorded }, ifAbsent: true }
+}
+
+/** What the command under this key did when it was first sent, or `null` if it never was. */
+export async function recall(store: Store, { key, fingerprint }: IdempotencyKey): Promise<Ran | null> {
+  const entry = await store.kv.get(key)
+  if (!entry) return null
+  const recorded = entry.value as unknown as Recorded
+  if (recorded.fingerprint !== fingerprint) {
+    throw new AskbackError(
+      'idempotency_mismatch',
+      'This idempotency key was used for another request. A new request needs a new key.',
+    )
+  }
+  const { sessionId, interactionId, refusal, routed, first, last } = recorded
+  const interaction =
+    interactionId === undefined ? undefined : ((await store.interaction(interactionId)) ?? undefined)
+  if (refusal && interaction) throw refusalOf(refusal, interaction)
+  const limit = last - first + 1
+  const events = first === 0 ? [] : await store.read({ sessionId, after: first - 1, limit })
+  return { events, repeated: true, ...optional({ interaction, routed }) }
+}
+
+export function refusalOf(refusal: Refusal, interaction: Interaction): AskbackError {
+  if (refusal.code === 'already_settled') return alreadySettled(interaction)
+  const { code, errors } = refusal
+  const [field, message] = Object.entries(errors)[0] ?? []
+  const what = field === undefined ? 'Some fields do not fit.' : `${field}: ${message}`
+  return new AskbackError(code, `The form needs another look. ${what}`, { details: { errors, interaction } })
+}

@@ -1,0 +1,101 @@
+import type { Interaction, SessionState } from '@askback/protocol'
+import type { Command, Context, OpenCommand } from './command.js'
+import { editPathOf, type EditTarget } from './permissions.js'
+import { ruleKeys } from './rules.js'
+import type { Store } from './store.js'
+
+/** What a decision needs to know and the session's state does not hold. */
+export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls'>
+
+/** Whether a path, links followed, lies inside a folder. Only a host with a file system can tell. */
+export type IsInside = (folder: string, path: string) => Promise<boolean>
+
+const NOTHING: Looked = {}
+
+/** Most commands need nothing: those are spared a turn of the event loop. */
+export function lookUp(
+  state: SessionState,
+  command: Command,
+  ports: { store: Store; isInside: IsInside },
+): Looked | Promise<Looked> {
+  switch (command.type) {
+    case 'respond':
+    case 'progress':
+    case 'cancel':
+    case 'deliver':
+      return beyondWindow(state, command.interactionId, ports.store)
+    case 'message':
+      if (command.interactionId === undefined) return NOTHING
+      return beyondWindow(state, command.interactionId, ports.store)
+    case 'open': {
+      const attaches = command.attach && state.trimmed && command.anchoring.by === 'id'
+      const approves = command.prepared.kind.kind === 'approval'
+      return attaches || approves ? forOpen(state, command, ports, { attaches, approves }) : NOTHING
+    }
+    case 'report':
+      return state.trimmed ? knownCalls(state, command.events, ports.store) : NOTHING
+    default:
+      return NOTHING
+  }
+}
+
+function beyondWindow(state: SessionState, interactionId: string, store: Store): Looked | Promise<Looked> {
+  if (!state.trimmed || state.interactions.has(interactionId)) return NOTHING
+  return store.interaction(interactionId).then((found) => ({ found: found ?? undefined }))
+}
+
+async function forOpen(
+  state: SessionState,
+  command: OpenCommand,
+  { store, isInside }: { store: Store; isInside: IsInside },
+  { attaches, approves }: { attaches: boolean; approves: boolean },
+): Promise<Looked> {
+  return {
+    ...(attaches && { found: await latestOf(state, command, store) }),
+    ...(approves && {
+      rule: await hasRule(state, command, store),
+      edit: await editOf(state, command, isInside),
+    }),
+  }
+}
+
+async function latestOf(
+  state: SessionState,
+  command: OpenCommand,
+  store: Store,
+): Promise<Interaction | undefined> {
+  if (command.anchoring.by !== 'id') return undefined
+  const items = await store.interactionsOf(state.sessionId, command.anchoring.toolCallId)
+  return items.findLast(
+    (item) => item.kind === command.prepared.kind.kind && item.settlement !== 'superseded',
+  )
+}
+
+async function hasRule(state: SessionState, command: OpenCommand, store: Store): Promise<boolean> {
+  if (state.permissionMode === 'bypassPermissions') return false
+  for (const key of ruleKeys(state, command.prepared.digest)) if (await store.kv.get(key)) return true
+  return false
+}
+
+async function editOf(state: SessionState, command: OpenCommand, isInside: IsInside): Promise<EditTarget> {
+  if (command.edit) return command.edit
+  const { toolName, request } = command.prepared
+  const path = editPathOf(toolName, (request as { input: Parameters<typeof editPathOf>[1] }).input)
+  if (path === null) return 'none'
+  return state.cwd !== null && (await isInside(state.cwd, path)) ? 'inside' : 'outside'
+}
+
+async function knownCalls(
+  state: SessionState,
+  events: Extract<Command, { type: 'report' }>['events'],
+  store: Store,
+): Promise<Looked> {
+  const known = new Map<string, { ended: boolean }>()
+  for (const event of events) {
+    if (event.type !== 'tool_call' && event.type !== 'tool_result') continue
+    if (state.toolCalls.has(event.toolCallId)) continue
+    const call = await store.toolCall(state.sessionId, event.toolCallId)
+    if (call) known.set(event.toolCallId, call)
+  }
+  return { knownCalls: known }
+}

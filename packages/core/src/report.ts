@@ -1,0 +1,118 @@
+import { AskbackError, type Json, type NewEvent, type NewEventOf, type SessionState } from '@askback/protocol'
+import type { Command, Context, Decision, Reported } from './command.js'
+import { cancelAll, settlement } from './settle.js'
+
+/** Stored output of a tool, in bytes; what is beyond is cut, and the log says how much there was. */
+export const MAX_OUTPUT_BYTES = 256 * 1024
+
+/** An adapter lost its agent's process: not an error of the agent's own, so what is pending stays pending (L8, L10). */
+export const AGENT_LOST = 'agent_lost'
+
+/** What an agent did, in the order it says. Repeats are dropped: an adapter may tell the same thing twice. */
+export function report(
+  state: SessionState,
+  command: Extract<Command, { type: 'report' }>,
+  context: Context,
+): Decision {
+  const told = new Told(state, context)
+  return { events: command.events.flatMap((event) => eventsOf(state, event, told, context)) }
+}
+
+function eventsOf(state: SessionState, event: Reported, told: Told, context: Context): NewEvent[] {
+  switch (event.type) {
+    case 'tool_call':
+      return told.call(event.toolCallId) ? [event] : []
+    case 'tool_result':
+      if (!told.knows(event.toolCallId)) {
+        throw new AskbackError('not_found', `There is no tool call ${event.toolCallId} in this session.`)
+      }
+      return told.end(event.toolCallId) ? [capped(event), ...cancelOf(state, event, told, context)] : []
+    case 'error': {
+      const cancelled =
+        event.code === AGENT_LOST
+          ? []
+          : cancelAll(state, { message: `The agent failed: ${event.message}` }, context)
+      return [...cancelled.filter((one) => told.settles(one)), event]
+    }
+    case 'agent_session':
+      return event.agentSessionId === state.agentSessionId ? [] : [event]
+    case 'turn_started':
+    case 'turn_ended':
+    case 'text':
+    case 'thinking':
+      return [event]
+  }
+}
+
+/** L7: whoever asked about exactly this call no longer needs an answer. */
+function cancelOf(
+  state: SessionState,
+  event: NewEventOf<'tool_result'>,
+  told: Told,
+  context: Context,
+): NewEvent[] {
+  const events: NewEvent[] = []
+  for (const id of state.pending) {
+    const item = state.interactions.get(id)!
+    if (item.toolCallId !== event.toolCallId || item.anchor !== 'exact') continue
+    const message = event.isError ? 'The tool call failed.' : 'The tool call ended.'
+    events.push(...settlement(item, { settlement: 'cancelled', message }, context))
+  }
+  return events.filter((one) => told.settles(one))
+}
+
+function capped(event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
+  const text = typeof event.output === 'string' ? event.output : JSON.stringify(event.output)
+  const bytes = new TextEncoder().encode(text)
+  if (bytes.length <= MAX_OUTPUT_BYTES) return event
+  return { ...event, output: cut(bytes), truncated: bytes.length }
+}
+
+function cut(bytes: Uint8Array): Json {
+  let end = MAX_OUTPUT_BYTES
+  // Not inside a character: continuation bytes begin with 10.
+  while ((bytes[end]! & 0xc0) === 0x80) end--
+  return new TextDecoder().decode(bytes.subarray(0, end))
+}
+
+/** What the log and this very report have told so far. */
+class Told {
+  readonly #state: SessionState
+  readonly #context: Context
+  readonly #calls = new Set<string>()
+  readonly #ended = new Set<string>()
+  readonly #settled = new Map<string, Set<string>>()
+
+  constructor(state: SessionState, context: Context) {
+    this.#state = state
+    this.#context = context
+  }
+
+  knows(id: string): boolean {
+    return this.#calls.has(id) || this.#state.toolCalls.has(id) || this.#context.knownCalls?.has(id) === true
+  }
+
+  call(id: string): boolean {
+    if (this.knows(id)) return false
+    this.#calls.add(id)
+    return true
+  }
+
+  end(id: string): boolean {
+    const ended =
+      this.#ended.has(id) ||
+      this.#state.toolCalls.get(id)?.result !== undefined ||
+      this.#context.knownCalls?.get(id)?.ended === true
+    this.#ended.add(id)
+    return !ended
+  }
+
+  /** Two reasons to cancel in one report settle an interaction once (L3). */
+  settles(event: NewEvent): boolean {
+    if (!('interactionId' in event)) return true
+    const types = this.#settled.get(event.interactionId) ?? new Set()
+    if (types.has(event.type)) return false
+    this.#settled.set(event.interactionId, types.add(event.type))
+    return true
+  }
+}

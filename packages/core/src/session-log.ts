@@ -1,0 +1,111 @@
+import {
+  emptyState,
+  fold,
+  foldInto,
+  stateFromJson,
+  stateToJson,
+  STATE_VERSION,
+  type SessionEvent,
+  type SessionState,
+  type SessionStateJson,
+} from '@askback/protocol'
+import type { AppendResult, KvWrite, Store } from './store.js'
+
+/** A cold start reads at most about this many events after its snapshot. */
+const EVENTS_PER_SNAPSHOT = 500
+const PAGE = 1000
+
+/**
+ * One session in memory. Commands are decided on `state`, which runs ahead of what is durable: appends that are under
+ * way are folded in already, so that they can share a commit. If one of them fails, so do those decided on top of it;
+ * then the log is `stale`, and is loaded anew.
+ */
+export class SessionLog {
+  readonly state: SessionState
+  stale = false
+  readonly #store: Store
+  #underway = 0
+  #last: Promise<boolean> = Promise.resolve(true)
+  #snapshotSeq: number
+
+  private constructor(store: Store, state: SessionState, snapshotSeq: number) {
+    this.#store = store
+    this.state = state
+    this.#snapshotSeq = snapshotSeq
+  }
+
+  static async load(store: Store, sessionId: string): Promise<SessionLog> {
+    const snapshot = await store.loadSnapshot(sessionId)
+    const usable = snapshot?.version === STATE_VERSION ? snapshot : null
+    const state = usable ? stateFromJson(usable.state as unknown as SessionStateJson) : emptyState(sessionId)
+    const log = new SessionLog(store, state, state.seq)
+    await log.catchUp()
+    return log
+  }
+
+  get idle(): boolean {
+    return this.#underway === 0
+  }
+
+  /** Folds what others have appended. Returns it. */
+  async catchUp(): Promise<SessionEvent[]> {
+    const { sessionId } = this.state
+    const caught: SessionEvent[] = []
+    for (;;) {
+      const page = await this.#store.read({ sessionId, after: this.state.seq, limit: PAGE })
+      // While it was read, an append of our own may have folded the same events.
+      const fresh = page.filter((event) => event.seq > this.state.seq)
+      foldInto(this.state, fresh)
+      for (const event of fresh) caught.push(event)
+      if (page.length < PAGE) return caught
+    }
+  }
+
+  /** Folds the events at once and appends them; `committed` runs when they are durable, in the order of the log. */
+  append(events: SessionEvent[], kv: KvWrite[] | undefined, committed: () => void): Promise<AppendResult> {
+    const { sessionId, seq: expectedSeq } = this.state
+    foldInto(this.state, events)
+    this.#underway++
+    const appended = this.#store.append({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
+      (result) => {
+        this.#underway--
+        if (result.ok) committed()
+        else this.stale = true
+        return result
+      },
+      (error: unknown) => {
+        this.#underway--
+        this.stale = true
+        throw error
+      },
+    )
+    this.#last = appended.then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    return appended
+  }
+
+  /** Whether everything that `state` holds at this moment becomes durable: what rests on it may be told only then. */
+  async durable(): Promise<boolean> {
+    return (this.#underway === 0 || (await this.#last)) && !this.stale
+  }
+
+  async saveSnapshotIfDue(): Promise<void> {
+    const { seq, sessionId } = this.state
+    if (!this.idle || this.stale || seq - this.#snapshotSeq < EVENTS_PER_SNAPSHOT) return
+    this.#snapshotSeq = seq
+    const state = stateToJson(this.state) as unknown as Parameters<Store['saveSnapshot']>[1]['state']
+    await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state })
+  }
+}
+
+/** The whole log folded from its first event, as a check on everything that is kept beside it. */
+export async function replay(store: Store, sessionId: string): Promise<SessionState> {
+  let state = emptyState(sessionId)
+  for (;;) {
+    const page = await store.read({ sessionId, after: state.seq, limit: PAGE })
+    state = fold(state, page)
+    if (page.length < PAGE) return state
+  }
+}

@@ -1,0 +1,64 @@
+import { SessionLog } from './session-log.js'
+import type { Store } from './store.js'
+
+/** The sessions in memory: those in use, and the last ones that were. */
+export class SessionLogs {
+  readonly #store: Store
+  readonly #kept: number
+  /** In the order of their last use. */
+  readonly #loaded = new Map<string, SessionLog>()
+  readonly #loading = new Map<string, Promise<SessionLog>>()
+
+  constructor(store: Store, kept: number) {
+    this.#store = store
+    this.#kept = kept
+  }
+
+  get(sessionId: string): SessionLog | Promise<SessionLog> {
+    const log = this.#loaded.get(sessionId)
+    if (log && !log.stale) {
+      this.#loaded.delete(sessionId)
+      this.#loaded.set(sessionId, log)
+      return log
+    }
+    return this.#loading.get(sessionId) ?? this.#load(sessionId)
+  }
+
+  /** Only if it is in memory. */
+  peek(sessionId: string): SessionLog | undefined {
+    return this.#loaded.get(sessionId)
+  }
+
+  forget(sessionId: string): void {
+    const log = this.#loaded.get(sessionId)
+    if (log) log.stale = true
+    this.#loaded.delete(sessionId)
+  }
+
+  #load(sessionId: string): Promise<SessionLog> {
+    const loading = SessionLog.load(this.#store, sessionId).then(
+      (log) => {
+        this.#loading.delete(sessionId)
+        this.#loaded.set(sessionId, log)
+        this.#evict()
+        return log
+      },
+      (error: unknown) => {
+        this.#loading.delete(sessionId)
+        throw error
+      },
+    )
+    this.#loading.set(sessionId, loading)
+    return loading
+  }
+
+  #evict(): void {
+    for (const [sessionId, log] of this.#loaded) {
+      if (this.#loaded.size <= this.#kept) return
+      if (!log.idle) continue
+      // Whoever still holds it must come back for the one that is loaded next.
+      log.stale = true
+      this.#loaded.delete(sessionId)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import type {
+  ApprovalAnswer,
+  ApprovalRequest,
+  CreateSessionBody,
+  FormAnswer,
+  FormRequest,
+  Interaction,
+  Json,
+  OnTimeout,
+  PlanReviewAnswer,
+  PlanReviewRequest,
+  QuestionAnswer,
+  QuestionRequest,
+} from '@askback/protocol'
+import { AskbackError } from '@askback/protocol'
+import type { Reported } from './command.js'
+import type { Desk } from './desk.js'
+import type { OpenInput, SessionSnapshot } from './desk-options.js'
+import type { InteractionKind } from './kinds.js'
+import { optional } from './settle.js'
+import { settlementOf, type Settlement } from './settlement.js'
+
+export type SessionDefaults = CreateSessionBody
+
+/** Of every way to ask. */
+export interface AskOptions {
+  toolName?: string
+  toolCallId?: string
+  /** The caller owns the tool call: asking again takes up the same interaction (L11). */
+  attach?: boolean
+  timeoutMs?: number | null
+  onTimeout?: OnTimeout
+  turnId?: string
+  responseId?: string
+  agentId?: string
+  edit?: OpenInput['edit']
+  idempotencyKey?: string
+  /** Stops waiting; the interaction stays pending. */
+  signal?: AbortSignal
+}
+
+/** One session from an agent's side: each call asks a person and resolves with how it ended. */
+export class SessionHandle {
+  readonly id: string
+  readonly #desk: Desk
+  readonly #defaults: SessionDefaults
+
+  constructor(desk: Desk, id: string, defaults: SessionDefaults) {
+    this.id = id
+    this.#desk = desk
+    this.#defaults = defaults
+  }
+
+  ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
+    const { questions, ...options } = request
+    return this.#request('question', { questions }, options)
+  }
+
+  approve(request: ApprovalRequest & AskOptions & { toolName: string }): Promise<Settlement<ApprovalAnswer>> {
+    const { input, title, description, reason, blockedPath, suggestions, preview, ...options } = request
+    const body = { input, ...optional({ title, description, reason, blockedPath, suggestions, preview }) }
+    return this.#request('approval', body, options)
+  }
+
+  reviewPlan(request: PlanReviewRequest & AskOptions): Promise<Settlement<PlanReviewAnswer>> {
+    const { plan, planFilePath, ...options } = request
+    return this.#request('plan_review', { plan, ...optional({ planFilePath }) }, options)
+  }
+
+  form(request: FormRequest & AskOptions): Promise<Settlement<FormAnswer>> {
+    const { message, schema, initialValues, ...options } = request
+    return this.#request('form', { message, schema, ...optional({ initialValues }) }, options)
+  }
+
+  /** Asks with a kind of one's own. */
+  request<Request, Answer>(
+    kind: InteractionKind<Request, Answer>,
+    request: Request,
+    options: AskOptions = {},
+  ): Promise<Settlement<Answer>> {
+    return this.#request(kind.kind, request, options)
+  }
+
+  /** Tells the log what the agent does. */
+  async report(...events: Reported[]): Promise<void> {
+    await this.#existing(() => this.#desk.report({ sessionId: this.id, events }))
+  }
+
+  snapshot(): Promise<SessionSnapshot> {
+    return this.#existing(() => this.#desk.snapshot(this.id))
+  }
+
+  pending(): Promise<Interaction[]> {
+    return this.#existing(async () => (await this.#desk.snapshot(this.id)).state.pending)
+  }
+
+  /** Makes the session if it is not there yet. */
+  async #existing<T>(use: () => Promise<T>): Promise<T> {
+    try {
+      return await use()
+    } catch (error) {
+      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+      if (!(await this.#desk.ensureSession(this.id, this.#defaults))) throw error
+      return use()
+    }
+  }
+
+  async #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
+    const { signal, ...rest } = options
+    const { interaction, created } = await this.#existing(() =>
+      this.#desk.open({ sessionId: this.id, kind, request: request as Json, claimAs: CLAIMANT, ...rest }),
+    )
+    const settled =
+      created && interaction.status === 'settled'
+        ? settlementOf(interaction)
+        : await this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id })
+    // The kind's own schema has parsed the answer.
+    return settled as Settlement<Answer>
+  }
+}
+
+const CLAIMANT = 'desk'

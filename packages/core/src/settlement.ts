@@ -1,0 +1,82 @@
+import {
+  AskbackError,
+  digestOf,
+  type Actor,
+  type ApprovalAnswer,
+  type ApprovalRequest,
+  type Interaction,
+  type Json,
+  type Via,
+} from '@askback/protocol'
+
+interface Settled {
+  interaction: Interaction
+  interactionId: string
+  toolCallId: string
+}
+
+/** How an interaction ended, as its waiter gets it. Only `answered` and `approved` carry a person's yes. */
+export type Settlement<Answer = Json> =
+  | (Settled & { settlement: 'answered'; answer: Answer; by?: Actor; via?: Via })
+  | (Settled & {
+      settlement: 'approved'
+      answer: Answer
+      /** What may run: the input that was shown, or what the person made of it. */
+      input: Json
+      /** It was handed over before, and the call may have run: it must not run again (L10). */
+      inDoubt: boolean
+      by?: Actor
+      via?: Via
+    })
+  | (Settled & { settlement: 'denied'; message?: string; answer?: Answer; by?: Actor; via?: Via })
+  | (Settled & { settlement: 'cancelled'; message?: string; by?: Actor; via?: Via })
+  | (Settled & { settlement: 'timed_out' })
+  | (Settled & { settlement: 'superseded'; supersededBy: string })
+
+/** `interaction.delivered` tells whether somebody had claimed it before this hand-over. */
+export function settlementOf(interaction: Interaction): Settlement {
+  const {
+    interactionId,
+    toolCallId,
+    settlement,
+    answer = null,
+    message,
+    by,
+    via,
+    supersededBy = '',
+  } = interaction
+  const base = { interaction, interactionId, toolCallId }
+  const who = { ...(by && { by }), ...(via && { via }) }
+  const why = message === undefined ? {} : { message }
+  switch (settlement) {
+    case 'answered':
+      return { ...base, settlement, answer, ...who }
+    case 'approved': {
+      const inDoubt = interaction.delivered === true
+      return { ...base, settlement, answer, input: approvedInput(interaction), inDoubt, ...who }
+    }
+    case 'denied':
+      return { ...base, settlement, answer, ...why, ...who }
+    case 'cancelled':
+      return { ...base, settlement, ...why, ...who }
+    case 'timed_out':
+      return { ...base, settlement }
+    case 'superseded':
+      return { ...base, settlement, supersededBy }
+    case undefined:
+      throw new AskbackError('internal', `The interaction ${interactionId} is not settled.`)
+  }
+}
+
+/** What was approved is what runs: the bytes are compared with the digest once more before they are handed over. */
+function approvedInput(interaction: Interaction): Json {
+  const { kind, toolName, request, digest, updatedDigest } = interaction
+  if (kind !== 'approval') return request
+  const { updatedInput } = interaction.answer as ApprovalAnswer
+  const input = updatedInput ?? (request as ApprovalRequest).input
+  if (digestOf(toolName, input) === (updatedDigest ?? digest)) return input
+  throw new AskbackError(
+    'digest_mismatch',
+    'The approved input is not the one that was shown. It will not run.',
+  )
+}

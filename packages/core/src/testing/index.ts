@@ -1,0 +1,1 @@
+export { countingIds, fakeClock, type FakeClock } from './fake-clock.js'

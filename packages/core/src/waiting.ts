@@ -1,0 +1,166 @@
+import type { Interaction, SessionEvent } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol'
+import type { Committed, Engine } from './engine.js'
+import type { Waiter } from './waiters.js'
+
+const RETRY_MS = 1000
+
+/**
+ * Resolves when the interaction is settled, with `delivered` as it was before: true if somebody else had claimed it.
+ * Aborting only stops waiting. Without `to` it looks on and claims nothing.
+ */
+export async function waitFor(
+  engine: Engine,
+  target: { sessionId: string; interactionId: string },
+  { to, signal }: { to: string | null; signal?: AbortSignal | undefined },
+): Promise<Interaction> {
+  const { sessionId } = target
+  let { interactionId } = target
+  for (;;) {
+    signal?.throwIfAborted()
+    const log = await engine.log(sessionId)
+    const here = log.state.interactions.get(interactionId)
+    const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
+    if (log.stale) continue
+    if (!item)
+      throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
+    if (!here && item.status === 'pending') {
+      // Another process has opened it, or an append of ours that settles it is under way.
+      await log.durable()
+      await engine.hear({ sessionId, seq: log.state.seq + 1 })
+      continue
+    }
+    if (item.status === 'pending') return enlist(engine, { sessionId, interactionId }, to, signal)
+    const next = await reprompted(engine, item)
+    if (next === null) return handOver(engine, item, to)
+    interactionId = next
+  }
+}
+
+/** Wakes those whose interaction was settled, and moves those that are asked again (L6). */
+export function wake(engine: Engine, { events, settled, claims }: Parameters<Committed>[0]): void {
+  for (const item of settled) {
+    const waiting = engine.waiters.take(item.interactionId)
+    if (waiting.length === 0) continue
+    const next = repromptIn(events, item)
+    const claimed = claims.find((waiter) => waiter.interactionId === item.interactionId)
+    for (const waiter of waiting) {
+      if (next !== undefined) move(engine, waiter, next)
+      else if (waiter === claimed) waiter.resolve(item)
+      else if (claimed) waiter.resolve({ ...item, delivered: true })
+      else finish(engine, waiter, item)
+    }
+  }
+}
+
+/** Looks again at everything that is waited for: another process may have settled it. */
+export async function recheck(engine: Engine, sessionId?: string): Promise<void> {
+  for (const { sessionId: session, interactionId } of engine.waiters.interactions(sessionId)) {
+    const log = await engine.log(session)
+    const item =
+      log.state.interactions.get(interactionId) ?? (await settledEarlier(engine, session, interactionId))
+    if (log.stale || item?.status === 'pending') continue
+    const next = item ? await reprompted(engine, item) : null
+    for (const waiter of engine.waiters.take(interactionId)) {
+      if (!item) waiter.reject(new AskbackError('not_found', 'The session was deleted.'))
+      else if (next !== null) move(engine, waiter, next)
+      else finish(engine, waiter, item)
+    }
+  }
+}
+
+function enlist(
+  engine: Engine,
+  target: { sessionId: string; interactionId: string },
+  to: string | null,
+  signal: AbortSignal | undefined,
+): Promise<Interaction> {
+  return new Promise((resolve, reject) => {
+    const waiter: Waiter = {
+      ...target,
+      to,
+      claiming: false,
+      released() {
+        waiter.claiming = false
+        if (signal?.aborted) abort()
+      },
+      resolve(interaction) {
+        signal?.removeEventListener('abort', abort)
+        resolve(interaction)
+      },
+      reject(error) {
+        signal?.removeEventListener('abort', abort)
+        reject(error)
+      },
+    }
+    const abort = () => {
+      if (waiter.claiming) return
+      engine.waiters.remove(waiter)
+      waiter.reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', abort)
+    engine.waiters.add(waiter)
+  })
+}
+
+function move(engine: Engine, waiter: Waiter, interactionId: string): void {
+  waiter.interactionId = interactionId
+  engine.waiters.add(waiter)
+}
+
+function finish(engine: Engine, waiter: Waiter, item: Interaction): void {
+  handOver(engine, item, waiter.to).then(waiter.resolve, waiter.reject)
+}
+
+/** L10: claims first. While the store cannot be written, the settlement is held back and tried again. */
+async function handOver(engine: Engine, item: Interaction, to: string | null): Promise<Interaction> {
+  const { sessionId, interactionId } = item
+  if (to === null) return engine.read(sessionId, (state) => state.interactions.get(interactionId) ?? item)
+  for (;;) {
+    try {
+      const { events } = await engine.run(sessionId, { type: 'deliver', interactionId, to })
+      return withDelivered(item, events.length === 0)
+    } catch (error) {
+      if (!(error instanceof AskbackError) || error.code !== 'unavailable' || engine.closed) throw error
+      engine.options.onError(error)
+      await new Promise<void>((resolve) => {
+        engine.options.clock.alarm(engine.options.clock.now() + RETRY_MS, resolve)
+      })
+    }
+  }
+}
+
+function withDelivered(item: Interaction, delivered: boolean): Interaction {
+  const { delivered: _, ...rest } = item
+  return delivered ? { ...rest, delivered } : rest
+}
+
+function repromptIn(events: SessionEvent[], item: Interaction): string | undefined {
+  const { supersededBy } = item
+  const again = events.some(
+    (event) =>
+      event.type === 'interaction_pending' &&
+      event.reason === 'reprompted' &&
+      event.interactionId === supersededBy,
+  )
+  return again ? supersededBy : undefined
+}
+
+/** The interaction that asks the same again; only a reprompt carries errors. */
+async function reprompted(engine: Engine, item: Interaction): Promise<string | null> {
+  if (item.supersededBy === undefined) return null
+  const log = await engine.log(item.sessionId)
+  const next =
+    log.state.interactions.get(item.supersededBy) ??
+    (await engine.options.store.interaction(item.supersededBy))
+  return next?.errors ? next.interactionId : null
+}
+
+async function settledEarlier(
+  engine: Engine,
+  sessionId: string,
+  interactionId: string,
+): Promise<Interaction | null> {
+  const item = await engine.options.store.interaction(interactionId)
+  return item?.sessionId === sessionId ? item : null
+}
