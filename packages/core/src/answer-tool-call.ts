@@ -7,7 +7,8 @@ import {
 } from '@askback/protocol'
 import type { Engine } from './engine.js'
 import { parseIndexedAnswers } from './question.js'
-import { alreadySettled, optional } from './settle.js'
+import { optional } from './optional.js'
+import { alreadySettled } from './settle.js'
 
 /** What the routes that go by a tool call's id take. */
 export type ToolCallAnswer =

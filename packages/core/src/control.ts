@@ -1,6 +1,8 @@
 import { AskbackError, type NewEvent, type SessionState } from '@askback/protocol'
 import type { Command, Context, Decision, MessageCommand } from './command.js'
-import { alreadySettled, cancelAll, interactionOf, optional, placeOf, progress, respond } from './settle.js'
+import { optional } from './optional.js'
+import { alreadySettled, interactionOf, progress, respond } from './settle.js'
+import { cancelAll, placeOf } from './settled-events.js'
 import { routeText } from './text-routing.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>

@@ -21,25 +21,27 @@ import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { approvalKind } from './approval.js'
 import { systemClock, type Clock } from './clock.js'
 import type { Anchoring, OpenCommand, Reported } from './command.js'
+import { createSession } from './create-session.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
 import { Engine, type Listener } from './engine.js'
 import { formKind } from './form.js'
 import { Housekeeping } from './housekeeping.js'
-import { keyOf, sessionKey, type IdempotencyKey, type Ran } from './idempotency.js'
+import { sessionKey } from './idempotency.js'
 import { newId as randomId } from './ids.js'
 import { parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
 import { DEFAULT_TIMEOUT_MS, prepareRequest } from './open.js'
 import { planReviewKind } from './plan-review.js'
 import { questionKind } from './question.js'
-import { RENDEZVOUS_WAIT_MS } from './rendezvous.js'
+import { openAtRendezvous } from './rendezvous-open.js'
 import { ruleKey, RULES_PREFIX, type ApprovalRule } from './rules.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
-import { optional } from './settle.js'
+import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import type { AuditRow, Page, SessionRow } from './store.js'
 import { recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
+const MAX_SESSIONS = 10_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
 
 /** The coordinator: opens interactions, settles them once, and wakes whoever waits. */
@@ -55,14 +57,12 @@ export class Desk {
   readonly #kinds: ReadonlyMap<string, InteractionKind>
   readonly #options: DeskOptions
   readonly #clock: Clock
-  readonly #newId: () => string
   readonly #stopListening: () => void
 
   constructor(options: DeskOptions) {
     const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
     this.#clock = clock
-    this.#newId = newId
     this.#kinds = new Map([...BUILT_IN, ...(options.kinds ?? [])].map((kind) => [kind.kind, kind]))
     this.#engine = new Engine(
       {
@@ -96,20 +96,11 @@ export class Desk {
   async createSession(
     input: CreateSessionBody & { id?: string; source?: string; idempotencyKey?: string } = {},
   ): Promise<{ session: Session; created: boolean }> {
-    const body = parse(createSessionBody, input, 'the session')
-    const { store } = this.#options
-    const key = input.idempotencyKey === undefined ? undefined : keyOf(`key/${input.idempotencyKey}`, body)
-    if (!key || !(await store.kv.get(key.key))) await this.#refuseTooMany()
-    const id = sessionId(input.id ?? this.#newId())
-    const { agent = null, permissionMode: mode = 'default', cwd, title, model } = body
-    const started = optional({ cwd, title, model, source: input.source })
-    const { events, repeated } = await this.#engine.run(
-      id,
-      { type: 'start', agent, permissionMode: mode, ...started },
-      key,
-    )
-    const session = await this.#engine.read(events[0]?.sessionId ?? id, sessionOf)
-    return { session, created: !repeated }
+    const { id, source, idempotencyKey } = input
+    return createSession(this.#engine, parse(createSessionBody, input, 'the session'), {
+      ...optional({ id, source, idempotencyKey }),
+      most: this.#options.limits?.sessions ?? MAX_SESSIONS,
+    })
   }
 
   /** Whether it was made now. */
@@ -154,7 +145,7 @@ export class Desk {
             onTimeout,
           })
     const ran = await (command.anchoring.by === 'rendezvous'
-      ? this.#rendezvous(sessionId, command, key)
+      ? openAtRendezvous(this.#engine, sessionId, command, key)
       : this.#engine.run(sessionId, command, key))
     return {
       interaction: this.#view(ran.interaction!),
@@ -236,9 +227,7 @@ export class Desk {
     return waitFor(this.#engine, { sessionId, interactionId }, { to })
   }
 
-  async message(
-    input: Origin & MessageBody & { sessionId: string; by: Actor },
-  ): Promise<{
+  async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<{
     routed: 'agent' | 'interaction'
     interactionId?: string
     events: SessionEvent[]
@@ -360,71 +349,15 @@ export class Desk {
     return viewInteraction(item, this.#clock.now())
   }
 
-  /** Waits, within its limit, for the tool call that an interaction without one belongs to. */
-  async #rendezvous(sessionId: string, command: OpenCommand, key?: IdempotencyKey): Promise<Ran> {
-    const deadline = this.#clock.now() + RENDEZVOUS_WAIT_MS
-    for (;;) {
-      const waited = this.#clock.now() >= deadline
-      const recorded = this.#recorded(sessionId, deadline)
-      try {
-        const ran = await this.#engine.run(
-          sessionId,
-          { ...command, anchoring: { by: 'rendezvous', waited } },
-          key,
-        )
-        if (!ran.wait) return ran
-        await recorded.promise
-      } finally {
-        recorded.stop()
-      }
-    }
-  }
-
-  /** Resolves when the session's log gets a tool call, or at the deadline. */
-  #recorded(sessionId: string, deadline: number): { promise: Promise<void>; stop: () => void } {
-    let stop = () => {}
-    const promise = new Promise<void>((resolve) => {
-      const off = this.#engine.on((appended) => {
-        const told =
-          appended.events.length === 0 || appended.events.some((event) => event.type === 'tool_call')
-        if (appended.sessionId === sessionId && told) resolve()
-      })
-      const disarm = this.#clock.alarm(deadline, resolve)
-      stop = () => {
-        off()
-        disarm()
-      }
-    })
-    return { promise, stop }
-  }
-
   async #sessionOf(interactionId: string): Promise<string> {
     const item = await this.#options.store.interaction(interactionId)
     if (item) return item.sessionId
     throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
   }
 
-  async #refuseTooMany(): Promise<void> {
-    const most = this.#options.limits?.sessions ?? 10_000
-    if ((await this.#options.store.countSessions()) < most) return
-    throw new AskbackError(
-      'rate_limited',
-      `There are ${most} sessions, which is the limit. Delete some first.`,
-    )
-  }
-
   async #hear(ring: { sessionId: string; seq: number }): Promise<void> {
     if (await this.#engine.hear(ring)) await recheck(this.#engine, ring.sessionId)
   }
-}
-
-/** It stands in keys, so it has none of their separators. */
-function sessionId(id: string): string {
-  if (/^[\w.:@-]{1,200}$/.test(id)) return id
-  throw new AskbackError(
-    'invalid_request',
-    'A session id has 1 to 200 letters, digits, "_", "-", ".", ":" or "@".',
-  )
 }
 
 function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {

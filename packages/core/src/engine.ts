@@ -15,7 +15,7 @@ import type { InteractionKind } from './kinds.js'
 import { lookUp, type IsInside, type Looked } from './lookups.js'
 import type { SessionLog } from './session-log.js'
 import { SessionLogs } from './session-logs.js'
-import { optional } from './settle.js'
+import { optional } from './optional.js'
 import type { Store } from './store.js'
 import { Waiters, type Waiter } from './waiters.js'
 

@@ -4,11 +4,11 @@ import {
   copyJson,
   sha256Hex,
   type Interaction,
-  type Json,
   type SessionEvent,
 } from '@askback/protocol'
 import type { Decision, Refusal } from './command.js'
-import { alreadySettled, optional } from './settle.js'
+import { optional } from './optional.js'
+import { alreadySettled } from './settle.js'
 import type { KvWrite, Store } from './store.js'
 
 /** Makes a command that is sent twice count once: the second time it is answered from a record in the store. */

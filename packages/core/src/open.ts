@@ -15,7 +15,9 @@ import type { Context, Decision, OpenCommand, PreparedRequest } from './command.
 import { parseWith, type InteractionKind } from './kinds.js'
 import { judge } from './permissions.js'
 import { chooseCall } from './rendezvous.js'
-import { delivered, expired, expire, optional, outcomeOf, settlement } from './settle.js'
+import { optional } from './optional.js'
+import { expired, expire, outcomeOf } from './settle.js'
+import { delivered, settlement } from './settled-events.js'
 
 export const DEFAULT_TIMEOUT_MS = 10 * 60_000
 const encoder = new TextEncoder()

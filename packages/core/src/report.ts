@@ -1,6 +1,6 @@
 import { AskbackError, type Json, type NewEvent, type NewEventOf, type SessionState } from '@askback/protocol'
 import type { Command, Context, Decision, Reported } from './command.js'
-import { cancelAll, settlement } from './settle.js'
+import { cancelAll, settlement } from './settled-events.js'
 
 /** Stored output of a tool, in bytes; what is beyond is cut, and the log says how much there was. */
 export const MAX_OUTPUT_BYTES = 256 * 1024

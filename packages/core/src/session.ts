@@ -17,7 +17,7 @@ import type { Reported } from './command.js'
 import type { Desk } from './desk.js'
 import type { OpenInput, SessionSnapshot } from './desk-options.js'
 import type { InteractionKind } from './kinds.js'
-import { optional } from './settle.js'
+import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
 
 export type SessionDefaults = CreateSessionBody

@@ -7,19 +7,20 @@ import {
   type ApprovalRequest,
   type Interaction,
   type Json,
-  type NewEvent,
   type OnTimeout,
   type PlanReviewAnswer,
   type QuestionRequest,
   type SessionState,
-  type SettlementKind,
   type Via,
 } from '@askback/protocol'
 import type { Command, Context, Decision, RespondCommand } from './command.js'
 import { parseWith, type InteractionKind, type Outcome, type Reprompt } from './kinds.js'
 import { planEffect } from './plan-review.js'
 import { checkReply } from './question.js'
+import { optional } from './optional.js'
+import { reprompt } from './reprompt.js'
 import { newRule, ruleWrite } from './rules.js'
+import { delivered, settlement } from './settled-events.js'
 import type { KvWrite } from './store.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
@@ -97,67 +98,10 @@ export function deliver(state: SessionState, command: CommandOf<'deliver'>, cont
   return { interactionId, events: [delivered(item, to)] }
 }
 
-/** Settles everything that is pending as cancelled (L8). */
-export function cancelAll(
-  state: SessionState,
-  how: { by?: Actor; via?: Via; message: string },
-  context: Context,
-): NewEvent[] {
-  return [...state.pending].flatMap((id) =>
-    settlement(state.interactions.get(id)!, { settlement: 'cancelled', ...how }, context),
-  )
-}
-
-/** L2: the response, the end of pending, and the claim of whoever waits in this process. */
-export function settlement(
-  item: Interaction,
-  how: {
-    settlement: SettlementKind
-    answer?: Json
-    message?: string
-    by?: Actor
-    via?: Via
-    updatedDigest?: string
-  },
-  context: Context,
-): NewEvent[] {
-  const to = context.claimant(item.interactionId)
-  const { interactionId, toolCallId, toolName, kind, presentation, digest } = item
-  const place = placeOf(item)
-  return [
-    { type: 'interaction_response', interactionId, toolCallId, toolName, kind, digest, ...how, ...place },
-    {
-      type: 'interaction_pending',
-      interactionId,
-      toolCallId,
-      toolName,
-      pending: false,
-      presentation,
-      reason: how.settlement,
-      ...place,
-    },
-    ...(to === null ? [] : [delivered(item, to)]),
-  ]
-}
-
-export function delivered(item: Interaction, to: string): NewEvent {
-  return {
-    type: 'interaction_delivered',
-    interactionId: item.interactionId,
-    toolCallId: item.toolCallId,
-    to,
-    ...placeOf(item),
-  }
-}
-
 export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): Outcome | Reprompt {
   const parsed = parseWith(kind.answer, answer, { code: 'invalid_answer', what: 'the answer' })
   // The request was parsed by this kind when it was opened.
   return kind.settle ? kind.settle(request, parsed) : { settlement: 'answered', answer: parsed as Json }
-}
-
-export function placeOf(item: { turnId?: string | undefined; responseId?: string | undefined }) {
-  return optional({ turnId: item.turnId, responseId: item.responseId })
 }
 
 export function interactionOf(state: SessionState, interactionId: string, context: Context): Interaction {
@@ -197,60 +141,6 @@ function settleWith(
     if (effect) events.push({ type: 'session_status', status: state.status, permissionMode: effect.mode })
   }
   return { interactionId, events, ...(kv && { kv }) }
-}
-
-/** L6: in one append the old one gives way to a new one that carries the errors and what was typed. */
-function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {
-  const interactionId = context.newId()
-  const { toolCallId, toolName, kind, presentation, digest, request, onTimeout, expiresAt, agentId, anchor } =
-    item
-  const place = placeOf(item)
-  const deadline = optional({ expiresAt })
-  return {
-    interactionId,
-    refusal: { code: 'invalid_answer', errors },
-    events: [
-      {
-        type: 'interaction_response',
-        interactionId: item.interactionId,
-        toolCallId,
-        toolName,
-        kind,
-        digest,
-        settlement: 'superseded',
-        supersededBy: interactionId,
-        ...place,
-      },
-      {
-        type: 'interaction_pending',
-        interactionId,
-        toolCallId,
-        toolName,
-        pending: true,
-        presentation,
-        reason: 'reprompted',
-        ...deadline,
-        ...place,
-      },
-      {
-        type: 'interaction_request',
-        interactionId,
-        toolCallId,
-        toolName,
-        kind,
-        presentation,
-        request,
-        digest,
-        requestedAt: context.now,
-        ...deadline,
-        onTimeout,
-        errors,
-        progress: answer,
-        ...optional({ agentId, anchor }),
-        ...place,
-      },
-    ],
-  }
 }
 
 /** L12: an input that the person changed gets a digest of its own. */
@@ -301,15 +191,4 @@ function kindOf(item: Interaction, context: Context): InteractionKind {
 
 function declaredAnswer(onTimeout: OnTimeout): Json | undefined {
   return typeof onTimeout === 'object' ? onTimeout.answer : undefined
-}
-
-type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
-}
-
-/** Leaves out what is undefined, so that an event has a field or has it not. */
-export function optional<T extends object>(fields: T): Present<T> {
-  const present: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(fields)) if (value !== undefined) present[key] = value
-  return present as Present<T>
 }

@@ -1,1 +1,1 @@
-export { countingIds, fakeClock, type FakeClock } from './fake-clock.js'
+export { storeContract } from './store-contract.js'

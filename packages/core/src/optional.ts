@@ -1,0 +1,10 @@
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/** Leaves out what is undefined, so that an event has a field or has it not. */
+export function optional<T extends object>(fields: T): Present<T> {
+  const present: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) present[key] = value
+  return present as Present<T>
+}
