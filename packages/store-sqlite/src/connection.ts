@@ -31,7 +31,7 @@ export function connection(db: Database.Database, path: string): Connection {
     },
     all<Row>(sql: string) {
       const statement = db.prepare(sql).raw()
-      return (...params) => statement.all(params) as Row[]
+      return (...params) => statement.all(params.map(finite)) as Row[]
     },
     run(sql) {
       const statement = db.prepare(sql)
@@ -44,6 +44,11 @@ export function connection(db: Database.Database, path: string): Connection {
     },
     close: () => release(db),
   }
+}
+
+/** "No limit" as a number that the engine takes for a LIMIT. */
+function finite(value: Value): Value {
+  return value === Infinity ? Number.MAX_SAFE_INTEGER : value
 }
 
 /**

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { freshStore, type CreateStore } from './fresh-store.js'
+import { SessionScript, text } from './session-script.js'
+
+export function lifecycleContract(createStore: CreateStore): void {
+  const store = freshStore(createStore)
+
+  describe('snapshots', () => {
+    it('are kept with the log, and an older one never replaces a newer one', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().append(script.next(text('a'), text('b'), text('c')))
+      expect(await store().loadSnapshot('s')).toBeNull()
+      await store().saveSnapshot('s', { seq: 3, version: 1, state: { at: 'three' } })
+      await store().saveSnapshot('s', { seq: 2, version: 1, state: { at: 'two' } })
+      expect(await store().loadSnapshot('s')).toEqual({ seq: 3, version: 1, state: { at: 'three' } })
+      await store().saveSnapshot('s', { seq: 4, version: 2, state: { at: 'four' } })
+      expect(await store().loadSnapshot('s')).toEqual({ seq: 4, version: 2, state: { at: 'four' } })
+    })
+
+    it('of what is not in the log are not kept', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().saveSnapshot('s', { seq: 2, version: 1, state: {} })
+      await store().saveSnapshot('nobody', { seq: 1, version: 1, state: {} })
+      expect(await store().loadSnapshot('s')).toBeNull()
+      expect(await store().loadSnapshot('nobody')).toBeNull()
+    })
+  })
+
+  describe('the doorbell', () => {
+    it('rings once for each append, after its commit, and not for a conflict', async () => {
+      const rings: { sessionId: string; seq: number }[] = []
+      const readable: Promise<boolean>[] = []
+      const stop = store().onAppend((ring) => {
+        rings.push(ring)
+        const { sessionId, seq } = ring
+        readable.push(
+          store()
+            .read({ sessionId, after: seq - 1, limit: 1 })
+            .then(([event]) => event?.seq === seq),
+        )
+      })
+      const [a, b] = [new SessionScript('a'), new SessionScript('b')]
+      await Promise.all([
+        store().append(a.start()),
+        store().append(b.start()),
+        store().append(b.attempt(7, text('conflict'))),
+        store().append(a.next(text('1'), text('2'))),
+      ])
+      expect(rings.filter(({ sessionId }) => sessionId === 'a')).toEqual([
+        { sessionId: 'a', seq: 1 },
+        { sessionId: 'a', seq: 3 },
+      ])
+      expect(rings.filter(({ sessionId }) => sessionId === 'b')).toEqual([{ sessionId: 'b', seq: 1 }])
+      expect(await Promise.all(readable)).toEqual([true, true, true])
+      stop()
+      await store().append(a.next(text('3')))
+      expect(rings).toHaveLength(3)
+    })
+  })
+
+  describe('close', () => {
+    it('lets what was appended finish, and refuses everything after it', async () => {
+      const script = new SessionScript('s')
+      const pending = [script.start(), script.next(text('a'))].map((append) => store().append(append))
+      const closed = store().close()
+      expect(await Promise.all(pending)).toEqual([{ ok: true }, { ok: true }])
+      await closed
+      const late: Promise<unknown>[] = [
+        store().append(script.next(text('b'))),
+        store().read({ sessionId: 's', limit: 1 }),
+        store().session('s'),
+        store().sessions({ limit: 1 }),
+        store().countSessions(),
+        store().interaction('i'),
+        store().interactionsOf('s', 'c'),
+        store().pending({ limit: 1 }),
+        store().pending({ sessionId: 's', limit: 1 }),
+        store().countPending(),
+        store().deadlines(),
+        store().toolCall('s', 'c'),
+        store().audit({ limit: 1 }),
+        store().changes({ limit: 1 }),
+        store().head(),
+        store().kv.get('k'),
+        store().kv.put('k', 1, null),
+        store().kv.list(''),
+        store().loadSnapshot('s'),
+        store().saveSnapshot('s', { seq: 1, version: 1, state: {} }),
+        store().erase('s'),
+      ]
+      for (const outcome of await Promise.allSettled(late)) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
+      }
+    })
+  })
+}

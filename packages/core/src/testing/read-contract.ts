@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest'
+import { allPages, freshStore, type CreateStore } from './fresh-store.js'
+import { answer, ask, SessionScript, text } from './session-script.js'
+
+export function readContract(createStore: CreateStore): void {
+  const store = freshStore(createStore)
+
+  /** Ten events in appends of 1, 4, 3 and 2. */
+  async function tenEvents(sessionId = 's'): Promise<SessionScript> {
+    const script = new SessionScript(sessionId)
+    await store().append(script.start())
+    for (const size of [4, 3, 2]) {
+      await store().append(
+        script.next(...Array.from({ length: size }, (_, index) => text(`${size}.${index}`))),
+      )
+    }
+    return script
+  }
+
+  describe('read', () => {
+    it.each([
+      { query: { limit: 100 }, seqs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
+      { query: { limit: 3 }, seqs: [1, 2, 3] },
+      { query: { after: 2, limit: 2 }, seqs: [3, 4] },
+      { query: { after: 4, limit: 4 }, seqs: [5, 6, 7, 8] },
+      { query: { after: 9, limit: 5 }, seqs: [10] },
+      { query: { after: 10, limit: 5 }, seqs: [] },
+      { query: { after: 99, limit: 5 }, seqs: [] },
+      { query: { before: 11, limit: 3 }, seqs: [8, 9, 10] },
+      { query: { before: 99, limit: 3 }, seqs: [8, 9, 10] },
+      { query: { before: 7, limit: 3 }, seqs: [4, 5, 6] },
+      { query: { before: 3, limit: 100 }, seqs: [1, 2] },
+      { query: { before: 1, limit: 3 }, seqs: [] },
+      { query: { after: 4, before: 8, limit: 100 }, seqs: [5, 6, 7] },
+      { query: { after: 4, before: 8, limit: 2 }, seqs: [6, 7] },
+    ])('of $query gives $seqs', async ({ query, seqs }) => {
+      await tenEvents()
+      const events = await store().read({ sessionId: 's', ...query })
+      expect(events.map(({ seq }) => seq)).toEqual(seqs)
+    })
+
+    it('of a session that does not exist is empty', async () => {
+      expect(await store().read({ sessionId: 'nobody', limit: 10 })).toEqual([])
+    })
+  })
+
+  describe('sessions', () => {
+    it('hold what the log says of them', async () => {
+      const script = new SessionScript('s')
+      const first = script.start({ agent: 'demo', title: 'T\u0000', cwd: '/c', permissionMode: 'plan' })
+      await store().append(first)
+      const created = {
+        id: 's',
+        agent: 'demo',
+        title: 'T\u0000',
+        cwd: '/c',
+        status: 'idle',
+        permissionMode: 'plan',
+        createdAt: first.events[0]!.at,
+      }
+      expect(await store().session('s')).toEqual({ ...created, updatedAt: first.events[0]!.at })
+      const changed = script.next(
+        text('x'),
+        { type: 'session_status', status: 'running', permissionMode: 'acceptEdits' },
+        text('y'),
+      )
+      await store().append(changed)
+      expect(await store().session('s')).toEqual({
+        ...created,
+        status: 'running',
+        permissionMode: 'acceptEdits',
+        updatedAt: changed.events[2]!.at,
+      })
+      expect(await store().session('nobody')).toBeNull()
+    })
+
+    it('come newest first, page by page, and can be told by their last append', async () => {
+      const scripts = ['a', 'b', 'c', 'd', 'e'].map((id) => new SessionScript(id))
+      for (const script of scripts) await store().append(script.start())
+      const late = scripts[1]!.next(text('late'))
+      await store().append(late)
+      const ids = (limit: number, updatedBefore?: number) =>
+        allPages((after) =>
+          store().sessions({
+            limit,
+            ...(after !== undefined && { after }),
+            ...(updatedBefore !== undefined && { updatedBefore }),
+          }),
+        ).then((rows) => rows.map(({ id }) => id))
+      for (const limit of [1, 2, 5, 9]) expect(await ids(limit)).toEqual(['e', 'd', 'c', 'b', 'a'])
+      expect(await ids(2, late.events[0]!.at)).toEqual(['e', 'd', 'c', 'a'])
+      expect(await ids(2, late.events[0]!.at + 1)).toEqual(['e', 'd', 'c', 'b', 'a'])
+      expect(await store().countSessions()).toBe(5)
+    })
+  })
+
+  describe('changes', () => {
+    it('come in commit order over all sessions, after any cursor', async () => {
+      const [a, b] = [new SessionScript('a'), new SessionScript('b')]
+      const appends = [
+        a.start(),
+        b.start(),
+        a.next(text('1'), text('2')),
+        b.next(text('3')),
+        a.next(text('4')),
+      ]
+      for (const append of appends) await store().append(append)
+      const expected = appends.map(({ sessionId, events }) => ({ sessionId, events }))
+      const all = await store().changes({ limit: 100 })
+      expect(all.map(({ sessionId, events }) => ({ sessionId, events }))).toEqual(expected)
+      for (const [index, { cursor }] of all.entries()) {
+        expect(await store().changes({ after: cursor, limit: 100 })).toEqual(all.slice(index + 1))
+        expect(await store().changes({ after: cursor, limit: 2 })).toEqual(all.slice(index + 1, index + 3))
+      }
+    })
+
+    it('after the head are only those that came later', async () => {
+      const beginning = await store().head()
+      const script = await tenEvents()
+      const head = await store().head()
+      expect(await store().changes({ after: beginning, limit: 100 })).toHaveLength(4)
+      expect(await store().changes({ after: head, limit: 100 })).toEqual([])
+      const later = script.next(text('later'))
+      await store().append(later)
+      expect(await store().changes({ after: head, limit: 100 })).toMatchObject([{ events: later.events }])
+    })
+  })
+
+  describe('audit', () => {
+    it('has every settlement in commit order, page by page', async () => {
+      const [a, b] = [new SessionScript('a'), new SessionScript('b')]
+      await store().append(a.start())
+      await store().append(b.start())
+      await store().append(a.next(...ask('1'), ...ask('2')))
+      await store().append(b.next(...ask('3')))
+      const by = { id: 'p', name: 'Pat' }
+      await store().append(
+        a.next(...answer('2', { by, via: 'web', message: 'because \u0000', answer: { secret: 1 } })),
+      )
+      await store().append(b.next(...answer('3', { settlement: 'timed_out' })))
+      const last = a.next(...answer('1', { settlement: 'denied', by, via: 'cli' }))
+      await store().append(last)
+      const rows = await store().audit({ limit: 100 })
+      expect(rows).toMatchObject({
+        items: [
+          {
+            interactionId: '2',
+            sessionId: 'a',
+            settlement: 'answered',
+            by,
+            via: 'web',
+            message: 'because \u0000',
+          },
+          { interactionId: '3', sessionId: 'b', settlement: 'timed_out' },
+          { interactionId: '1', sessionId: 'a', settlement: 'denied', by, via: 'cli' },
+        ],
+        next: null,
+      })
+      expect(rows.items[2]).toEqual({
+        at: last.events[0]!.at,
+        sessionId: 'a',
+        interactionId: '1',
+        toolCallId: 'call-1',
+        toolName: 'Ask',
+        kind: 'question',
+        settlement: 'denied',
+        by,
+        via: 'cli',
+        digest: 'digest of 1',
+      })
+      for (const limit of [1, 2, 3]) {
+        const paged = await allPages((after) =>
+          store().audit({ limit, ...(after !== undefined && { after }) }),
+        )
+        expect(paged).toEqual(rows.items)
+      }
+    })
+  })
+}
