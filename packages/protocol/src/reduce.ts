@@ -25,9 +25,29 @@ export function foldInto(state: SessionState, events: Iterable<SessionEvent>): v
   for (const event of events) if (event.seq === state.seq + 1) apply(draft, event)
 }
 
+// Field by field, here and below: a rest pattern or a spread for each field costs more than the rest of the fold.
 export function openInteraction(event: EventOf<'interaction_request'>): Interaction {
-  const { seq: _seq, id: _id, at: _at, type: _type, ...fields } = event
-  return { ...fields, status: 'pending' }
+  const item: Interaction = {
+    interactionId: event.interactionId,
+    sessionId: event.sessionId,
+    toolCallId: event.toolCallId,
+    toolName: event.toolName,
+    kind: event.kind,
+    presentation: event.presentation,
+    request: event.request,
+    digest: event.digest,
+    status: 'pending',
+    requestedAt: event.requestedAt,
+    onTimeout: event.onTimeout,
+  }
+  if (event.expiresAt !== undefined) item.expiresAt = event.expiresAt
+  if (event.errors !== undefined) item.errors = event.errors
+  if (event.progress !== undefined) item.progress = event.progress
+  if (event.agentId !== undefined) item.agentId = event.agentId
+  if (event.anchor !== undefined) item.anchor = event.anchor
+  if (event.turnId !== undefined) item.turnId = event.turnId
+  if (event.responseId !== undefined) item.responseId = event.responseId
+  return item
 }
 
 export function progressInteraction(item: Interaction, event: EventOf<'interaction_progress'>): Interaction {
@@ -35,19 +55,19 @@ export function progressInteraction(item: Interaction, event: EventOf<'interacti
 }
 
 export function settleInteraction(item: Interaction, event: EventOf<'interaction_response'>): Interaction {
-  const { settlement, answer, message, by, via, updatedDigest, supersededBy } = event
-  return {
+  const settled: Interaction = {
     ...item,
     status: 'settled',
-    settlement,
+    settlement: event.settlement,
     settledAt: event.at,
-    ...(answer !== undefined && { answer }),
-    ...(message !== undefined && { message }),
-    ...(by && { by }),
-    ...(via && { via }),
-    ...(updatedDigest !== undefined && { updatedDigest }),
-    ...(supersededBy !== undefined && { supersededBy }),
   }
+  if (event.answer !== undefined) settled.answer = event.answer
+  if (event.message !== undefined) settled.message = event.message
+  if (event.by !== undefined) settled.by = event.by
+  if (event.via !== undefined) settled.via = event.via
+  if (event.updatedDigest !== undefined) settled.updatedDigest = event.updatedDigest
+  if (event.supersededBy !== undefined) settled.supersededBy = event.supersededBy
+  return settled
 }
 
 export function deliverInteraction(item: Interaction): Interaction {

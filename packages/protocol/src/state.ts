@@ -118,24 +118,34 @@ export function stateToJson(state: SessionState): SessionStateJson {
     ...rest,
     version: STATE_VERSION,
     toolCalls: [...toolCalls.values()],
-    interactions: [...interactions.values()].filter((item) => item.status === 'settled'),
+    interactions: placedIn(state.turns).flatMap((id) => {
+      const item = interactions.get(id)
+      return item?.status === 'settled' ? [item] : []
+    }),
     pending: [...pending].map((id) => interactions.get(id)!),
   }
 }
 
 export function stateFromJson(json: SessionStateJson): SessionState {
   const { version: _, toolCalls, interactions, pending, ...rest } = json
-  const placed = new Set<string>()
-  for (const turn of rest.turns) {
-    for (const item of turn.items) if (item.type === 'interaction') placed.add(item.interactionId)
-  }
+  const items = new Map([...interactions, ...pending].map((item) => [item.interactionId, item]))
+  const placed = placedIn(rest.turns)
+  const adrift = new Set(pending.map((item) => item.interactionId))
+  for (const id of placed) adrift.delete(id)
   return {
     ...rest,
     toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
-    interactions: new Map([...interactions, ...pending].map((item) => [item.interactionId, item])),
+    interactions: new Map([...adrift, ...placed].map((id) => [id, items.get(id)!])),
     pending: new Set(pending.map((item) => item.interactionId)),
-    adrift: new Set(pending.map((item) => item.interactionId).filter((id) => !placed.has(id))),
+    adrift,
   }
+}
+
+/** The interactions of the window in the order of its items, the one order that a snapshot and the whole log agree on. */
+function placedIn(turns: Turn[]): string[] {
+  return turns.flatMap((turn) =>
+    turn.items.flatMap((item) => (item.type === 'interaction' ? [item.interactionId] : [])),
+  )
 }
 
 export function pendingOf(state: SessionState): Interaction[] {
