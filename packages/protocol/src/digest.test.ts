@@ -6,11 +6,11 @@ import { canonicalJson, type Json } from './json.js'
 
 describe('RFC 8785', () => {
   it('[L12] writes the example of section 3.2.2', () => {
-    const value = {
-      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
-      string: '€$\u000F\nA\'B"\\\\"/',
-      literals: [null, true, false],
-    }
+    const value = JSON.parse(`{
+      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+      "string": "\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\"\\/",
+      "literals": [null, true, false]
+    }`) as Json
     expect(canonicalJson(value)).toBe(
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
     )

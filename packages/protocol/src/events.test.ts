@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { liveEvent, parseEvent, sessionEvent, type NewEvent } from './events.js'
 
 const envelope = { seq: 1, id: 'e1', sessionId: 's1', at: 1 }
@@ -62,9 +63,9 @@ describe('parsing an event', () => {
     (_, event) => {
       const value = { ...envelope, ...event }
       const schema = sessionEvent.options.find((option) => option.shape.type.value === event.type)!
-      for (const [key, field] of Object.entries(schema.shape)) {
+      for (const [key, field] of Object.entries<z.ZodType>(schema.shape)) {
         if (field.safeParse(undefined).success || key === 'type') continue
-        expect(() => parseEvent({ ...value, [key]: undefined }), key).toThrow(
+        expect(() => parseEvent({ ...value, [key]: undefined })).toThrow(
           expect.objectContaining({ code: 'invalid_request' }),
         )
       }
