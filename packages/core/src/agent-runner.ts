@@ -1,0 +1,231 @@
+import { AskbackError, type PermissionMode, type SessionStateJson } from '@askback/protocol'
+import type { AgentAdapter, AgentContext, AgentProcess, Availability } from './agent.js'
+import type { Reported } from './command.js'
+import type { Desk } from './desk.js'
+import type { LiveFeed } from './live-feed.js'
+import { AGENT_LOST } from './report.js'
+
+export interface AgentRunnerOptions {
+  desk: Desk
+  adapters: AgentAdapter[]
+  live: LiveFeed
+  /** What the shells of a session's agent find in their environment. */
+  env?: (sessionId: string) => Record<string, string>
+  onError: (error: unknown) => void
+}
+
+/** Starts, feeds and ends the agents of this process' sessions, and takes up what a restart cut. */
+export class AgentRunner {
+  readonly #options: AgentRunnerOptions
+  readonly #running = new Map<string, Promise<AgentProcess>>()
+  /** Sessions whose agent was lost with something pending: the answer starts it again. */
+  readonly #cut = new Set<string>()
+  readonly #stopListening: () => void
+  #stopped = false
+
+  constructor(options: AgentRunnerOptions) {
+    this.#options = options
+    this.#stopListening = options.desk.on(({ sessionId, events }) => {
+      options.live.finished(sessionId, events)
+      if (!this.#cut.has(sessionId) || !events.some((event) => event.type === 'interaction_response')) return
+      this.#resume(sessionId).catch((error: unknown) => options.onError(error))
+    })
+  }
+
+  async list(): Promise<(Availability & { id: string; name: string })[]> {
+    return Promise.all(
+      this.#options.adapters.map(async (adapter) => ({
+        id: adapter.id,
+        name: adapter.name,
+        ...(await availability(adapter)),
+      })),
+    )
+  }
+
+  /** The adapter of that id, or the first that is available. */
+  async choose(id: string | undefined): Promise<string> {
+    for (const adapter of this.#options.adapters) {
+      if (id !== undefined && adapter.id !== id) continue
+      const checked = await availability(adapter)
+      if (checked.available) return adapter.id
+      if (id !== undefined)
+        throw new AskbackError('invalid_request', `${adapter.name} cannot run here: ${checked.reason}`)
+    }
+    const known = this.#options.adapters.map((adapter) => adapter.id).join(', ')
+    const what = id === undefined ? 'No agent can run here.' : `There is no agent ${JSON.stringify(id)}.`
+    throw new AskbackError('invalid_request', known ? `${what} Known agents: ${known}.` : what)
+  }
+
+  async send(sessionId: string, message: { text: string; turnId: string }): Promise<void> {
+    this.#cut.delete(sessionId)
+    try {
+      const agent = await this.#process(sessionId, null)
+      await agent.send(message)
+    } catch (error) {
+      await this.#failed(sessionId, message.turnId, error)
+    }
+  }
+
+  /** The desk has cancelled what was pending. */
+  async interrupt(sessionId: string): Promise<void> {
+    const agent = await this.#current(sessionId)
+    await agent?.interrupt()
+    await this.#endTurn(sessionId)
+  }
+
+  /** The next message starts a fresh context. */
+  async clear(sessionId: string): Promise<void> {
+    await this.stop(sessionId)
+    await this.#endTurn(sessionId)
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    await (await this.#current(sessionId))?.setPermissionMode(mode)
+  }
+
+  async stop(sessionId: string): Promise<void> {
+    this.#cut.delete(sessionId)
+    const agent = await this.#current(sessionId)
+    this.#running.delete(sessionId)
+    await agent?.stop()
+  }
+
+  /** At start: sessions whose agent went down with the last process. What is pending in them stays pending. */
+  async recover(): Promise<void> {
+    let after: string | undefined
+    do {
+      const page = await this.#options.desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
+      for (const { id, agent, status } of page.items) {
+        if (agent !== null && (status === 'running' || status === 'waiting')) await this.#recoverOne(id)
+      }
+      after = page.next ?? undefined
+    } while (after !== undefined)
+  }
+
+  /** Ends every process; sessions stay as they are and are recovered at the next start. */
+  async stopAll(): Promise<void> {
+    this.#stopped = true
+    this.#stopListening()
+    const running = [...this.#running.values()]
+    this.#running.clear()
+    await Promise.allSettled(running.map(async (agent) => (await agent).stop()))
+  }
+
+  async #recoverOne(sessionId: string): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    await this.#report(sessionId, {
+      type: 'error',
+      code: AGENT_LOST,
+      message: 'The agent was stopped by a restart of the gateway.',
+      fatal: false,
+    })
+    const undelivered = openInteractions(state).filter((item) => item.status === 'settled')
+    if (undelivered.length > 0) {
+      this.#cut.add(sessionId)
+      await this.#resume(sessionId)
+    } else if (state.pending.length > 0) this.#cut.add(sessionId)
+    else await this.#endTurn(sessionId)
+  }
+
+  async #resume(sessionId: string): Promise<void> {
+    if (!this.#cut.delete(sessionId)) return
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    const turnId = state.activeTurnId
+    if (turnId === null) return
+    try {
+      await this.#process(sessionId, { turnId, state })
+    } catch (error) {
+      await this.#failed(sessionId, turnId, error)
+    }
+  }
+
+  #process(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
+    const running = this.#running.get(sessionId)
+    if (running) return running
+    if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
+    const starting = this.#start(sessionId, resume)
+    this.#running.set(sessionId, starting)
+    const forget = () => {
+      if (this.#running.get(sessionId) === starting) this.#running.delete(sessionId)
+    }
+    starting
+      .then(async (agent) => {
+        await agent.ended
+        forget()
+        await this.#report(sessionId, ...this.#options.live.unfinished(sessionId))
+      })
+      .catch((error: unknown) => {
+        forget()
+        if (!this.#stopped && !(error instanceof AskbackError)) this.#options.onError(error)
+      })
+    return starting
+  }
+
+  async #start(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
+    const { desk, adapters, live, env } = this.#options
+    const { session, state } = await desk.snapshot(sessionId)
+    const adapter = adapters.find(({ id }) => id === session.agent)
+    if (!adapter) throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
+    return adapter.start({
+      sessionId,
+      cwd: session.cwd,
+      model: state.model,
+      permissionMode: session.permissionMode,
+      agentSessionId: state.agentSessionId,
+      resume,
+      env: env?.(sessionId) ?? {},
+      session: desk.session(sessionId),
+      report: (...events) => this.#report(sessionId, ...events),
+      live: (delta) => live.emit(sessionId, delta),
+    })
+  }
+
+  async #current(sessionId: string): Promise<AgentProcess | null> {
+    try {
+      return (await this.#running.get(sessionId)) ?? null
+    } catch {
+      // It never started; whoever sent the message was told.
+      return null
+    }
+  }
+
+  async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
+    const message = error instanceof Error ? error.message : String(error)
+    await this.#report(
+      sessionId,
+      { type: 'error', code: 'agent_failed', message, fatal: true },
+      { type: 'turn_ended', turnId, reason: 'error' },
+    )
+  }
+
+  async #endTurn(sessionId: string): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    const turnId = state.activeTurnId
+    const partial = this.#options.live.unfinished(sessionId)
+    if (turnId !== null)
+      await this.#report(sessionId, ...partial, { type: 'turn_ended', turnId, reason: 'interrupted' })
+  }
+
+  async #report(sessionId: string, ...events: Reported[]): Promise<void> {
+    if (events.length > 0) await this.#options.desk.report({ sessionId, events })
+  }
+}
+
+/** Those of the open turn that the agent has not got yet. */
+function openInteractions(state: SessionStateJson) {
+  const inTurn = state.turns
+    .filter((turn) => turn.turnId !== null && turn.turnId === state.activeTurnId)
+    .flatMap((turn) => turn.items)
+  const ids = new Set(inTurn.flatMap((item) => (item.type === 'interaction' ? [item.interactionId] : [])))
+  return [...state.interactions, ...state.pending].filter(
+    (item) => ids.has(item.interactionId) && !item.delivered,
+  )
+}
+
+async function availability(adapter: AgentAdapter): Promise<Availability> {
+  try {
+    return await adapter.check()
+  } catch (error) {
+    return { available: false, reason: error instanceof Error ? error.message : String(error) }
+  }
+}

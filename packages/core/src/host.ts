@@ -1,0 +1,109 @@
+import type {
+  Actor,
+  CreateSessionBody,
+  LiveEvent,
+  MessageBody,
+  PermissionMode,
+  Session,
+  SessionEvent,
+} from '@askback/protocol'
+import { AgentRunner } from './agent-runner.js'
+import type { AgentAdapter, Availability } from './agent.js'
+import type { Desk } from './desk.js'
+import type { Origin, SessionSnapshot } from './desk-options.js'
+import { LiveFeed, type LiveListener } from './live-feed.js'
+
+export interface HostOptions {
+  desk: Desk
+  agents?: AgentAdapter[]
+  env?: (sessionId: string) => Record<string, string>
+  onError: (error: unknown) => void
+}
+
+/** A desk with agents: what a gateway serves and what a page holds in its own process. */
+export class Host {
+  readonly desk: Desk
+  readonly ready: Promise<void>
+  readonly #live = new LiveFeed()
+  readonly #runner: AgentRunner
+  readonly #onError: (error: unknown) => void
+
+  constructor({ desk, agents = [], env, onError }: HostOptions) {
+    this.desk = desk
+    this.#onError = onError
+    this.#runner = new AgentRunner({ desk, adapters: agents, live: this.#live, onError, ...(env && { env }) })
+    this.ready = desk.ready.then(() => this.#runner.recover())
+    this.ready.catch(onError)
+  }
+
+  agents(): Promise<(Availability & { id: string; name: string })[]> {
+    return this.#runner.list()
+  }
+
+  /** Without `agent` the first that is available; `null` for a session of outside agents. */
+  async createSession(
+    body: CreateSessionBody & { source?: string; idempotencyKey?: string },
+  ): Promise<{ session: Session; created: boolean }> {
+    const agent = body.agent === null ? null : await this.#runner.choose(body.agent)
+    return this.desk.createSession({ ...body, agent })
+  }
+
+  async snapshot(sessionId: string): Promise<SessionSnapshot & { live: LiveEvent[] }> {
+    const snapshot = await this.desk.snapshot(sessionId)
+    return { ...snapshot, live: this.#live.blocks(sessionId) }
+  }
+
+  /** The turn goes on in the background; its events tell how. */
+  async message(
+    input: Origin & MessageBody & { sessionId: string; by: Actor },
+  ): Promise<{ routed: 'agent' | 'interaction'; interactionId?: string }> {
+    const { events, repeated, routed, interactionId } = await this.desk.message(input)
+    const turnId = repeated ? null : turnOf(events)
+    if (turnId !== null) this.#runner.send(input.sessionId, { text: input.text, turnId }).catch(this.#onError)
+    return { routed, ...(routed === 'interaction' && interactionId !== undefined && { interactionId }) }
+  }
+
+  async interrupt(sessionId: string, origin: Origin): Promise<void> {
+    await this.desk.interrupt(sessionId, origin)
+    await this.#runner.interrupt(sessionId)
+  }
+
+  async clear(sessionId: string, origin: Origin): Promise<void> {
+    await this.desk.clear(sessionId, origin)
+    await this.#runner.clear(sessionId)
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    await this.desk.setPermissionMode(sessionId, mode)
+    await this.#runner.setPermissionMode(sessionId, mode)
+  }
+
+  async deleteSession(sessionId: string, origin: Origin): Promise<void> {
+    await this.desk.snapshot(sessionId)
+    await this.#runner.stop(sessionId)
+    await this.desk.deleteSession(sessionId, origin)
+  }
+
+  liveBlocks(sessionId: string): LiveEvent[] {
+    return this.#live.blocks(sessionId)
+  }
+
+  onLive(listener: LiveListener): () => void {
+    return this.#live.on(listener)
+  }
+
+  /** Ends the agents and the desk; what waits stays pending. */
+  async close(): Promise<void> {
+    await this.#runner.stopAll()
+    this.desk.close()
+  }
+}
+
+export function createHost(options: HostOptions): Host {
+  return new Host(options)
+}
+
+function turnOf(events: SessionEvent[]): string | null {
+  const said = events.find((event) => event.type === 'user_message')
+  return said?.turnId ?? null
+}

@@ -1,0 +1,101 @@
+import type { LiveEvent, SessionEvent } from '@askback/protocol'
+import type { Delta } from './agent.js'
+import type { Reported } from './command.js'
+
+export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => void
+
+interface Block {
+  delta: Delta
+  text: string
+  turnId?: string | undefined
+}
+
+/** Blocks that are being made: broadcast piece by piece, dropped when the finished block is in the log. */
+export class LiveFeed {
+  readonly #sessions = new Map<string, Map<string, Block>>()
+  readonly #listeners = new Set<LiveListener>()
+
+  emit(sessionId: string, delta: Delta): void {
+    const blocks = this.#sessions.get(sessionId) ?? new Map<string, Block>()
+    this.#sessions.set(sessionId, blocks)
+    const block = blocks.get(blockKey(delta)) ?? { delta, text: '' }
+    blocks.set(blockKey(delta), block)
+    const event = at(delta, block.text.length)
+    block.text += textOf(delta)
+    for (const listener of this.#listeners) listener({ sessionId, event })
+  }
+
+  on(listener: LiveListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Every unfinished block so far, as one delta at offset 0. */
+  blocks(sessionId: string): LiveEvent[] {
+    return [...(this.#sessions.get(sessionId)?.values() ?? [])].map(({ delta, text }) =>
+      at(withText(delta, text), 0),
+    )
+  }
+
+  /** The log has these now. */
+  finished(sessionId: string, events: readonly SessionEvent[]): void {
+    const blocks = this.#sessions.get(sessionId)
+    if (!blocks) return
+    for (const event of events) for (const key of keysOf(event)) blocks.delete(key)
+    if (blocks.size === 0) this.#sessions.delete(sessionId)
+  }
+
+  /** What an interrupted or lost agent leaves behind, for the log. */
+  unfinished(sessionId: string): Reported[] {
+    const blocks = [...(this.#sessions.get(sessionId)?.values() ?? [])]
+    this.#sessions.delete(sessionId)
+    return blocks.flatMap(({ delta, text }) => partialOf(delta, text))
+  }
+}
+
+function partialOf(delta: Delta, text: string): Reported[] {
+  switch (delta.type) {
+    case 'text_delta':
+      return [{ type: 'text', blockId: delta.blockId, text, partial: true }]
+    case 'thinking_delta':
+      return [{ type: 'thinking', blockId: delta.blockId, text, partial: true }]
+    case 'tool_call_delta': {
+      const { toolCallId, toolName } = delta
+      return [{ type: 'tool_call', toolCallId, toolName, input: text, partial: true }]
+    }
+    case 'tool_output_delta':
+      return [
+        { type: 'tool_result', toolCallId: delta.toolCallId, output: text, isError: true, partial: true },
+      ]
+  }
+}
+
+function blockKey(delta: Delta): string {
+  return 'blockId' in delta ? `block ${delta.blockId}` : `${delta.type} ${delta.toolCallId}`
+}
+
+function keysOf(event: SessionEvent): string[] {
+  switch (event.type) {
+    case 'text':
+    case 'thinking':
+      return [`block ${event.blockId}`]
+    case 'tool_call':
+      return [`tool_call_delta ${event.toolCallId}`]
+    case 'tool_result':
+      return [`tool_call_delta ${event.toolCallId}`, `tool_output_delta ${event.toolCallId}`]
+    default:
+      return []
+  }
+}
+
+function textOf(delta: Delta): string {
+  return delta.type === 'tool_call_delta' ? delta.partialInput : delta.text
+}
+
+function withText(delta: Delta, text: string): Delta {
+  return delta.type === 'tool_call_delta' ? { ...delta, partialInput: text } : { ...delta, text }
+}
+
+function at(delta: Delta, offset: number): LiveEvent {
+  return { ...delta, offset }
+}
