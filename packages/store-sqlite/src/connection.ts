@@ -4,8 +4,8 @@ import type Database from 'libsql'
 export type Value = string | number | null
 
 /**
- * Rows come as tuples. The engine cuts text at a NUL when it reads it: select what others wrote as JSON, which escapes
- * it, or as a blob.
+ * Rows come as tuples. Text is selected as a blob: reading it as text, the engine cuts it at a NUL and aborts the process
+ * on bytes that are not UTF-8, which is what a damaged disk gives.
  */
 export interface Connection {
   readonly path: string

@@ -17,10 +17,10 @@ export interface Kv {
 
 /** Versions are places, which never repeat: a key that was deleted and made anew is not mistaken for the old one. */
 export function kvTable(db: Connection, places: Places): Kv {
-  const find = db.get<[string, number]>('SELECT value, version FROM kv WHERE key = ?')
+  const find = db.get<[Buffer, number]>('SELECT CAST(value AS BLOB), version FROM kv WHERE key = ?')
   const findVersion = db.get<[number]>('SELECT version FROM kv WHERE key = ?')
-  const findAll = db.all<[Buffer, string, number]>(
-    'SELECT CAST(key AS BLOB), value, version FROM kv WHERE key >= ? AND key < ? ORDER BY key',
+  const findAll = db.all<[Buffer, Buffer, number]>(
+    'SELECT CAST(key AS BLOB), CAST(value AS BLOB), version FROM kv WHERE key >= ? AND key < ? ORDER BY key',
   )
   const upsert = db.run(
     `INSERT INTO kv (key, value, version) VALUES (?, ?, ?)

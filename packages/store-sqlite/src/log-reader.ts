@@ -2,7 +2,7 @@ import { interactionFrom, type Change, type Page } from '@askback/core'
 import type { EventOf, EventType, Interaction, SessionEvent } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import type { Head } from './log-writer.js'
-import { stored } from './stored.js'
+import { DamagedError, stored } from './stored.js'
 
 export interface LogReader {
   read(head: Head, query: { after?: number; before?: number; limit: number }): SessionEvent[]
@@ -15,22 +15,23 @@ export interface LogReader {
 
 type InteractionRow = [request: number, progress: number | null, response: number | null, delivered: number]
 
+const BODY = 'CAST(body AS BLOB)'
 const INTERACTION = 'SELECT request, progress, response, delivered FROM interactions'
 /** An erased session is gone at once, though its rows go bit by bit. */
 const NOT_ERASED = 'session NOT IN (SELECT session FROM erased)'
 
 export function logReader(db: Connection): LogReader {
   // Rows are keyed by their last seq: the row that holds `to` is the first whose last seq is not below it.
-  const findRange = db.all<[string]>(
-    `SELECT body FROM log WHERE session = ?1 AND last_seq > ?2 AND last_seq <=
+  const findRange = db.all<[Buffer]>(
+    `SELECT ${BODY} FROM log WHERE session = ?1 AND last_seq > ?2 AND last_seq <=
        (SELECT min(last_seq) FROM log WHERE session = ?1 AND last_seq >= ?3) ORDER BY last_seq`,
   )
-  const findChanges = db.all<[number, string]>(
-    `SELECT pos, body FROM log WHERE pos > ? AND ${NOT_ERASED} ORDER BY pos LIMIT ?`,
+  const findChanges = db.all<[number, Buffer]>(
+    `SELECT pos, ${BODY} FROM log WHERE pos > ? AND ${NOT_ERASED} ORDER BY pos LIMIT ?`,
   )
   const findNewest = db.get<[number]>('SELECT coalesce(max(pos), 0) FROM log')
-  const findRow = db.get<[number, string]>(
-    'SELECT pos, body FROM log WHERE pos <= ? ORDER BY pos DESC LIMIT 1',
+  const findRow = db.get<[number, Buffer]>(
+    `SELECT pos, ${BODY} FROM log WHERE pos <= ? ORDER BY pos DESC LIMIT 1`,
   )
   const findOne = db.get<InteractionRow>(`${INTERACTION} WHERE id = ? AND ${NOT_ERASED}`)
   const findOfTool = db.all<InteractionRow>(
@@ -90,23 +91,23 @@ export function logReader(db: Connection): LogReader {
 
 /** Finds events by their place; neighbours in one row are parsed once. */
 class EventsByPlace {
-  readonly #find: (place: number) => [number, string] | undefined
+  readonly #find: (place: number) => [number, Buffer] | undefined
   #pos = 0
   #events: SessionEvent[] = []
 
-  constructor(find: (place: number) => [number, string] | undefined) {
+  constructor(find: (place: number) => [number, Buffer] | undefined) {
     this.#find = find
   }
 
   at<Type extends EventType>(type: Type, place: number): EventOf<Type> {
     if (place < this.#pos || place >= this.#pos + this.#events.length) {
-      const [pos, body] = this.#find(place) ?? [0, '[]']
-      this.#pos = pos
-      this.#events = stored<SessionEvent[]>(body)
+      const row = this.#find(place)
+      this.#pos = row?.[0] ?? 0
+      this.#events = row ? stored<SessionEvent[]>(row[1]) : []
     }
     const event = this.#events[place - this.#pos]
     if (event && isOf(event, type)) return event
-    throw new Error(`the log has no ${type} at place ${place}`)
+    throw new DamagedError(`the log has no ${type} at place ${place}`)
   }
 }
 

@@ -53,20 +53,24 @@ const steps = [
 /** Written into the file's header, so that a database of another program is told from ours. */
 const APPLICATION_ID = 0x61736b62
 
-/** Brings the database to this version, each step in a transaction of its own. */
-export function migrate(db: Database.Database, path: string): void {
-  const version = pragma(db, 'user_version')
+/** Refuses a database that this version cannot read or that is not ours, before anything is written to it. */
+export function checkMake(db: Database.Database, path: string): void {
+  const version = valueOf(db, 'PRAGMA user_version')
+  const isEmpty = version === 0 && valueOf(db, 'SELECT count(*) FROM sqlite_schema') === 0
+  if (valueOf(db, 'PRAGMA application_id') !== APPLICATION_ID && !isEmpty) {
+    throw new AskbackError('unavailable', `The database ${path} is not an Askback database.`)
+  }
   if (version > steps.length) {
     throw new AskbackError(
       'unavailable',
       `The database ${path} is of version ${version}, made by a newer Askback; this one knows versions up to ${steps.length}.`,
     )
   }
-  const application = pragma(db, 'application_id')
-  const isEmpty = db.prepare('SELECT count(*) FROM sqlite_schema').raw().get([]) as [number]
-  if (application !== APPLICATION_ID && (version > 0 || isEmpty[0] > 0)) {
-    throw new AskbackError('unavailable', `The database ${path} is not an Askback database.`)
-  }
+}
+
+/** Brings the database to this version, each step in a transaction of its own. */
+export function migrate(db: Database.Database): void {
+  const version = valueOf(db, 'PRAGMA user_version')
   for (const [index, step] of steps.entries()) {
     if (index < version) continue
     db.exec(
@@ -75,7 +79,7 @@ export function migrate(db: Database.Database, path: string): void {
   }
 }
 
-function pragma(db: Database.Database, name: 'user_version' | 'application_id'): number {
-  const [value] = db.prepare(`PRAGMA ${name}`).raw().get([]) as [number]
+function valueOf(db: Database.Database, sql: string): number {
+  const [value] = db.prepare(sql).raw().get([]) as [number]
   return value
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { connection, type Connection } from './connection.js'
 import { codeOf, failure } from './failure.js'
-import { migrate } from './migrations.js'
+import { checkMake, migrate } from './migrations.js'
 import { describeOwner, signOwner } from './owner.js'
 
 /** Opens the file for this process alone and brings it to this version. */
@@ -16,21 +16,36 @@ export function openDatabase(file: string): Connection {
     create(path)
     db = new Database(path)
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    checkMake(db, path)
     db.exec('PRAGMA journal_mode = WAL')
     db.exec('PRAGMA synchronous = FULL')
+    // On macOS a plain sync does not reach the disk; elsewhere this changes nothing.
+    db.exec('PRAGMA fullfsync = ON')
     db.exec('PRAGMA secure_delete = ON')
     db.exec('BEGIN EXCLUSIVE; COMMIT')
-    migrate(db, path)
+    migrate(db)
     signOwner(path)
     return connection(db, path)
   } catch (error) {
-    db?.close()
+    if (db) abandon(db)
     if (codeOf(error) === 'SQLITE_BUSY') {
       throw new AskbackError('unavailable', `The database ${path} is in use by ${describeOwner(path)}.`, {
         cause: error,
       })
     }
     throw failure(error, path)
+  }
+}
+
+/** What is refused is left as it was, and unlocked where the engine can do so at once. */
+function abandon(db: Database.Database): void {
+  try {
+    db.pragma('locking_mode = NORMAL')
+    db.pragma('user_version')
+  } catch {
+    // Said already: this is what it was refused for.
+  } finally {
+    db.close()
   }
 }
 

@@ -16,15 +16,10 @@ export interface Tables {
   saveSnapshot(session: number, snapshot: Snapshot): void
 }
 
-type Row = [
-  key: number,
-  info: string,
-  status: SessionStatus,
-  permissionMode: PermissionMode,
-  updatedAt: number,
-]
+type Row = [key: number, info: Buffer, status: Buffer, permissionMode: Buffer, updatedAt: number]
 
-const SESSION = 'SELECT key, info, status, permission_mode, updated_at FROM sessions'
+const SESSION = `SELECT key, CAST(info AS BLOB), CAST(status AS BLOB), CAST(permission_mode AS BLOB), updated_at
+  FROM sessions`
 
 export function tables(db: Connection): Tables {
   const findSession = db.get<Row>(`${SESSION} WHERE id = ?`)
@@ -38,11 +33,11 @@ export function tables(db: Connection): Tables {
      FROM interactions JOIN sessions ON key = session WHERE pending = 1 AND expires_at IS NOT NULL`,
   )
   const findToolCall = db.get<[number]>('SELECT ended FROM tool_calls WHERE session = ? AND id = ?')
-  const findAudit = db.all<[number, string, string | null]>(
-    'SELECT place, body, message FROM audit WHERE place > ? ORDER BY place LIMIT ?',
+  const findAudit = db.all<[number, Buffer, Buffer | null]>(
+    'SELECT place, CAST(body AS BLOB), CAST(message AS BLOB) FROM audit WHERE place > ? ORDER BY place LIMIT ?',
   )
-  const findSnapshot = db.get<[number, number, string]>(
-    'SELECT seq, version, state FROM snapshots WHERE session = ?',
+  const findSnapshot = db.get<[number, number, Buffer]>(
+    'SELECT seq, version, CAST(state AS BLOB) FROM snapshots WHERE session = ?',
   )
   const upsertSnapshot = db.run(
     `INSERT INTO snapshots (session, seq, version, state) VALUES (?, ?, ?, ?)
@@ -86,7 +81,12 @@ export function tables(db: Connection): Tables {
 }
 
 function sessionRow([, info, status, permissionMode, updatedAt]: Row): SessionRow {
-  return { ...stored<Omit<Session, 'status' | 'permissionMode'>>(info), status, permissionMode, updatedAt }
+  return {
+    ...stored<Omit<Session, 'status' | 'permissionMode'>>(info),
+    status: status.toString() as SessionStatus,
+    permissionMode: permissionMode.toString() as PermissionMode,
+    updatedAt,
+  }
 }
 
 /** `rows` holds one more than the page if there is another page. */

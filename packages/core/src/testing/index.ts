@@ -1,1 +1,11 @@
 export { storeContract } from './store-contract.js'
+export {
+  answer,
+  ask,
+  deliver,
+  progress,
+  SessionScript,
+  text,
+  toolCall,
+  toolResult,
+} from './session-script.js'

@@ -1,0 +1,139 @@
+import type { Store } from '@askback/core'
+import { ask, SessionScript, text } from '@askback/core/testing'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Connection } from './connection.js'
+import { openDatabase } from './open.js'
+import { sqliteStore, storeOn } from './sqlite-store.js'
+
+let folder: string
+let store: Store
+let commits: number
+let failNext: { where: 'statement' | 'before commit' | 'after commit'; code: string } | null
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'askback-commit-'))
+  commits = 0
+  failNext = null
+  store = storeOn(unreliable(openDatabase(join(folder, 'askback.db'))))
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+it('what is submitted at once is one transaction', async () => {
+  const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
+  await Promise.all(scripts.map((script) => store.append(script.start())))
+  expect(commits).toBe(1)
+  await Promise.all([
+    ...scripts.map((script) => store.append(script.next(text('x')))),
+    store.kv.put('k', 1, null),
+  ])
+  expect(commits).toBe(2)
+})
+
+it.each([
+  { where: 'statement', outcome: 'not_written', says: 'Nothing was written.' },
+  { where: 'before commit', outcome: 'unknown', says: 'Whether this write survives is not known.' },
+] as const)(
+  'a failure at the $where rejects all that shared the transaction',
+  async ({ where, outcome, says }) => {
+    const [a, b] = [new SessionScript('a'), new SessionScript('b')]
+    const start = a.start()
+    await store.append(start)
+    const rings: unknown[] = []
+    store.onAppend((ring) => rings.push(ring))
+
+    failNext = { where, code: 'SQLITE_FULL' }
+    const one = a.next(text('1'), ...ask('i'))
+    const other = b.start()
+    const results = await Promise.allSettled([
+      store.append({ ...one, kv: [{ key: 'k', value: 1, ifAbsent: true }] }),
+      store.append(other),
+      store.kv.put('other', 1, null),
+    ])
+    for (const result of results) {
+      expect(result).toMatchObject({
+        status: 'rejected',
+        reason: {
+          code: 'unavailable',
+          message: `The database ${join(folder, 'askback.db')} cannot grow: the disk is full. ${says}`,
+          details: { outcome },
+          cause: { code: 'SQLITE_FULL' },
+        },
+      })
+    }
+    expect(rings).toEqual([])
+    expect(await store.changes({ limit: 10 })).toMatchObject([{ events: start.events }])
+    expect(await store.countPending()).toBe(0)
+    expect(await store.kv.list('')).toEqual([])
+
+    // The same appends fit when the disk does: nothing of the failed ones is remembered.
+    expect(await Promise.all([store.append(one), store.append(other)])).toEqual([{ ok: true }, { ok: true }])
+    expect(await store.read({ sessionId: 'a', limit: 10 })).toEqual([...start.events, ...one.events])
+    expect(await store.countPending()).toBe(1)
+  },
+)
+
+it('what was decided on a failed append conflicts', async () => {
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  failNext = { where: 'before commit', code: 'SQLITE_IOERR_FSYNC' }
+  const failed = store.append(script.next(text('lost')))
+  await expect(failed).rejects.toThrow('the disk reported an error')
+  expect(await store.append(script.next(text('on top of it')))).toEqual({ ok: false, conflict: 'seq' })
+  expect(await store.append(script.attempt(1, text('anew')))).toEqual({ ok: true })
+})
+
+it('a commit that happened though it reported an error is found again', async () => {
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  failNext = { where: 'after commit', code: 'SQLITE_IOERR' }
+  const append = { ...script.next(text('in doubt')), kv: [{ key: 'k', value: 1, ifAbsent: true }] }
+  await expect(store.append(append)).rejects.toMatchObject({ details: { outcome: 'unknown' } })
+  expect(await store.append(append)).toEqual({ ok: false, conflict: 'seq' })
+  expect(await store.read({ sessionId: 's', after: 1, limit: 10 })).toEqual(append.events)
+  expect(await store.append(script.next(text('on top of it')))).toEqual({ ok: true })
+})
+
+it('places taken by a failed write are not taken again', async () => {
+  failNext = { where: 'before commit', code: 'SQLITE_FULL' }
+  await expect(store.kv.put('k', 1, null)).rejects.toThrow('the disk is full')
+  await store.kv.put('k', 1, null)
+  const { version } = (await store.kv.get('k'))!
+  await store.kv.put('k', null, version)
+  await store.close()
+  store = sqliteStore({ path: join(folder, 'askback.db') })
+  await store.kv.put('k', 1, null)
+  expect((await store.kv.get('k'))!.version).toBeGreaterThan(version)
+})
+
+function unreliable(db: Connection): Connection {
+  const failAt = (where: NonNullable<typeof failNext>['where']) => {
+    if (failNext?.where !== where) return
+    const { code } = failNext
+    failNext = null
+    throw Object.assign(new Error('injected'), { code })
+  }
+  return {
+    ...db,
+    run(sql) {
+      const run = db.run(sql)
+      // The last table that an append writes to: everything before it has to be undone.
+      if (!sql.includes('INTO kv')) return run
+      return (...params) => {
+        failAt('statement')
+        return run(...params)
+      }
+    },
+    commit() {
+      failAt('before commit')
+      db.commit()
+      commits += 1
+      failAt('after commit')
+    },
+  }
+}

@@ -1,0 +1,130 @@
+import { SessionScript, text } from '@askback/core/testing'
+import Database from 'libsql'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from './open.js'
+import { sqliteStore } from './sqlite-store.js'
+
+let folder: string
+let path: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'askback-open-'))
+  path = join(folder, 'askback.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+describe('the writing connection', () => {
+  it('syncs every commit and shares the file with nobody', () => {
+    const db = openDatabase(path)
+    const pragma = (name: string) => db.get<[number | string]>(`PRAGMA ${name}`)()
+    expect(pragma('journal_mode')).toEqual(['wal'])
+    expect(pragma('synchronous')).toEqual([2])
+    expect(pragma('fullfsync')).toEqual([1])
+    expect(pragma('locking_mode')).toEqual(['exclusive'])
+    expect(pragma('secure_delete')).toEqual([1])
+    db.close()
+  })
+
+  it('keeps its files for their owner', async () => {
+    const store = sqliteStore({ path })
+    await store.append(new SessionScript('s').start())
+    for (const name of readdirSync(folder))
+      expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600])
+    expect(readdirSync(folder)).toContain('askback.db-wal')
+    await store.close()
+  })
+
+  it('leaves one file and its owner note behind when it closes', async () => {
+    const store = sqliteStore({ path })
+    await store.append(new SessionScript('s').start())
+    await store.close()
+    expect(readdirSync(folder).toSorted()).toEqual(['askback.db', 'askback.db-owner'])
+  })
+})
+
+describe('a database that cannot be opened', () => {
+  it('is in use', async () => {
+    const store = sqliteStore({ path })
+    expectRefusal('is in use by this process already')
+    await store.append(new SessionScript('s').start())
+    await store.close()
+    await sqliteStore({ path }).close()
+  })
+
+  it('is of a newer version', async () => {
+    await filled()
+    const raw = new Database(path)
+    raw.exec('PRAGMA user_version = 99')
+    raw.close()
+    expectRefusal(/is of version 99, made by a newer Askback; this one knows versions up to \d+\.$/)
+  })
+
+  it('belongs to another program', () => {
+    const raw = new Database(path)
+    raw.exec('CREATE TABLE theirs (a)')
+    raw.close()
+    expectRefusal('is not an Askback database')
+  })
+
+  it('is no database at all', () => {
+    writeFileSync(path, 'Dear diary, '.repeat(1000))
+    expectRefusal('is not an Askback database')
+    expect(readFileSync(path, 'utf8')).toBe('Dear diary, '.repeat(1000))
+  })
+
+  it('is a folder', () => {
+    mkdirSync(path)
+    expectRefusal('is a folder')
+  })
+
+  it('has no folder', () => {
+    path = join(folder, 'missing', 'askback.db')
+    expectRefusal(`The folder ${join(folder, 'missing')} of the database does not exist.`)
+  })
+
+  it('was cut short', async () => {
+    await filled()
+    truncateSync(path, 8192)
+    expectRefusal('is damaged')
+  })
+})
+
+it('a page that was overwritten is reported, not read', async () => {
+  await filled()
+  const bytes = readFileSync(path)
+  bytes.fill(0xff, bytes.indexOf('a long story') - 500, bytes.indexOf('a long story') + 500)
+  writeFileSync(path, bytes)
+  const store = sqliteStore({ path })
+  await expect(store.changes({ limit: 100 })).rejects.toMatchObject({
+    code: 'unavailable',
+    message: `The database ${path} is damaged.`,
+    cause: { code: 'SQLITE_CORRUPT' },
+  })
+  await store.close()
+})
+
+async function filled(): Promise<void> {
+  const store = sqliteStore({ path })
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  for (let index = 0; index < 50; index++)
+    await store.append(script.next(text(`a long story ${'.'.repeat(2000)}`)))
+  await store.close()
+}
+
+function expectRefusal(message: string | RegExp): void {
+  expect(() => sqliteStore({ path })).toThrow(expect.objectContaining({ code: 'unavailable' }) as Error)
+  expect(() => sqliteStore({ path })).toThrow(message)
+}
