@@ -94,6 +94,7 @@ export class Engine {
   }
 
   setDeadline(sessionId: string, interactionId: string, at: number): void {
+    if (this.#closed) return
     this.#deadlines.set(interactionId, at, () => {
       this.run(sessionId, { type: 'expire', interactionId }).catch((error: unknown) => {
         if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return

@@ -1,3 +1,4 @@
+import { AskbackError } from '@askback/protocol'
 import { erasureKey } from './control.js'
 import type { Engine } from './engine.js'
 import { sessionRulesPrefix } from './rules.js'
@@ -26,19 +27,11 @@ export class Housekeeping {
   }
 
   async start(): Promise<void> {
-    const { store } = this.#engine.options
-    for (const { sessionId, interactionId, expiresAt } of await store.deadlines()) {
-      this.#engine.setDeadline(sessionId, interactionId, expiresAt)
-    }
-    for (const { key } of await store.kv.list(erasureKey('')))
-      await this.erase(key.slice(erasureKey('').length))
-    if (store.shared) {
-      this.#cursor = await store.head()
-      this.#every('repair', this.#options.repairMs, () => this.repair())
-    }
-    if (this.#options.retentionMs !== null) {
-      await this.sweep(this.#options.retentionMs)
-      this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))
+    try {
+      await this.#takeUp()
+    } catch (error) {
+      // Closed in the middle of it: the next start takes up the rest.
+      if (!this.#engine.closed) throw error
     }
   }
 
@@ -59,7 +52,7 @@ export class Housekeeping {
     for (;;) {
       const { items } = await store.sessions({ limit: PAGE, updatedBefore: clock.now() - retentionMs })
       for (const { id } of items) {
-        await this.#engine.run(id, { type: 'end' })
+        await this.#end(id)
         await this.erase(id)
       }
       if (items.length < PAGE) return
@@ -85,14 +78,39 @@ export class Housekeeping {
     this.#disarm.clear()
   }
 
+  async #takeUp(): Promise<void> {
+    const { store } = this.#engine.options
+    for (const { sessionId, interactionId, expiresAt } of await store.deadlines()) {
+      this.#engine.setDeadline(sessionId, interactionId, expiresAt)
+    }
+    for (const { key } of await store.kv.list(erasureKey('')))
+      await this.erase(key.slice(erasureKey('').length))
+    if (store.shared) {
+      this.#cursor = await store.head()
+      this.#every('repair', this.#options.repairMs, () => this.repair())
+    }
+    if (this.#options.retentionMs !== null) {
+      await this.sweep(this.#options.retentionMs)
+      this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))
+    }
+  }
+
+  async #end(sessionId: string): Promise<void> {
+    try {
+      await this.#engine.run(sessionId, { type: 'end' })
+    } catch (error) {
+      // Somebody else is deleting it.
+      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+    }
+  }
+
   #every(name: string, periodMs: number, work: () => Promise<void>): void {
     const { clock, onError } = this.#engine.options
+    if (this.#engine.closed) return
     const disarm = clock.alarm(clock.now() + periodMs, () => {
       work()
         .catch(onError)
-        .finally(() => {
-          if (!this.#engine.closed) this.#every(name, periodMs, work)
-        })
+        .finally(() => this.#every(name, periodMs, work))
     })
     this.#disarm.set(name, disarm)
   }

@@ -33,18 +33,23 @@ export class SessionLogs {
     const log = this.#loaded.get(sessionId)
     if (log) log.stale = true
     this.#loaded.delete(sessionId)
+    this.#loading.delete(sessionId)
   }
 
   #load(sessionId: string): Promise<SessionLog> {
     const loading = SessionLog.load(this.#store, sessionId).then(
       (log) => {
-        this.#loading.delete(sessionId)
-        this.#loaded.set(sessionId, log)
-        this.#evict()
+        // Forgotten while it was read: whoever waits for it must come back.
+        if (this.#loading.get(sessionId) !== loading) log.stale = true
+        else {
+          this.#loading.delete(sessionId)
+          this.#loaded.set(sessionId, log)
+          this.#evict()
+        }
         return log
       },
       (error: unknown) => {
-        this.#loading.delete(sessionId)
+        if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
         throw error
       },
     )

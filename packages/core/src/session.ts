@@ -107,6 +107,7 @@ export class SessionHandle {
 
   async #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
     const { signal, ...rest } = options
+    signal?.throwIfAborted()
     const { interaction, created } = await this.#existing(() =>
       this.#desk.open({ sessionId: this.id, kind, request: request as Json, claimAs: CLAIMANT, ...rest }),
     )

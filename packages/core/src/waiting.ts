@@ -48,6 +48,7 @@ export function wake(engine: Engine, { events, settled, claims }: Parameters<Com
       if (next !== undefined) move(engine, waiter, next)
       else if (waiter === claimed) waiter.resolve(item)
       else if (claimed) waiter.resolve({ ...item, delivered: true })
+      else if (waiter.to === null) waiter.resolve(item)
       else finish(engine, waiter, item)
     }
   }
@@ -100,6 +101,8 @@ function enlist(
     }
     signal?.addEventListener('abort', abort)
     engine.waiters.add(waiter)
+    // It may have been aborted on the way here, and would not say so again.
+    if (signal?.aborted) abort()
   })
 }
 
@@ -121,7 +124,10 @@ async function handOver(engine: Engine, item: Interaction, to: string | null): P
       const { events } = await engine.run(sessionId, { type: 'deliver', interactionId, to })
       return withDelivered(item, events.length === 0)
     } catch (error) {
-      if (!(error instanceof AskbackError) || error.code !== 'unavailable' || engine.closed) throw error
+      if (!(error instanceof AskbackError)) throw error
+      // Deleted in between: it ended as it did, and with nowhere to claim it nothing may run.
+      if (error.code === 'not_found') return withDelivered(item, true)
+      if (error.code !== 'unavailable' || engine.closed) throw error
       engine.options.onError(error)
       await new Promise<void>((resolve) => {
         engine.options.clock.alarm(engine.options.clock.now() + RETRY_MS, resolve)

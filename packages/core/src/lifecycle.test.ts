@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ada,
+  bob,
+  database,
+  isOver,
+  listFiles,
+  no,
+  port,
+  sqlite,
+  testDesk,
+  tick,
+  waiting,
+  yes,
+} from './testing/test-desk.js'
+
+describe('an interaction from request to settlement', () => {
+  it('[L1] [L2] is asked in one append, settled in another, and the waiter’s claim is part of that', async () => {
+    const { desk, store, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    const { settlement } = await waiting(desk, interactionId)
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite, ...ada })
+    const appends = await store.changes({ limit: 100 })
+    expect(appends.map(({ events }) => events.map((event) => event.type))).toEqual([
+      ['session_started'],
+      ['interaction_pending', 'interaction_request', 'session_status'],
+      ['interaction_response', 'interaction_pending', 'interaction_delivered', 'session_status'],
+    ])
+  })
+
+  it('[L1] [L2] says in every event whom and what it is about, and why', async () => {
+    const { desk, clock, open, events } = await testDesk()
+    const asked = {
+      toolCallId: 't1',
+      toolName: 'Bash',
+      turnId: 'turn',
+      responseId: 'response',
+      agentId: 'sub',
+    }
+    const { interactionId, digest } = await open('approval', listFiles, asked)
+    await desk.respond({ ...ada, interactionId, answer: { ...no, message: 'Not now.' } })
+    const anchored = {
+      interactionId,
+      toolCallId: 't1',
+      toolName: 'Bash',
+      turnId: 'turn',
+      responseId: 'response',
+    }
+    const expiresAt = clock.now() + 600_000
+    const told = (await events(1)).filter((event) => event.type !== 'session_status')
+    expect(told).toMatchObject([
+      { ...anchored, pending: true, presentation: 'tool', reason: 'requested', expiresAt },
+      { ...anchored, kind: 'approval', presentation: 'tool', request: listFiles, digest, agentId: 'sub' },
+      {
+        ...anchored,
+        kind: 'approval',
+        settlement: 'denied',
+        answer: no,
+        message: 'Not now.',
+        digest,
+        ...ada,
+      },
+      { ...anchored, pending: false, presentation: 'tool', reason: 'denied' },
+    ])
+    expect(told[1]).toMatchObject({ requestedAt: clock.now(), expiresAt, onTimeout: 'deny' })
+  })
+
+  it('numbers events from 1 without gaps, each with an id of its own and the time of the desk', async () => {
+    const { desk, clock, open, events } = await testDesk()
+    clock.jump(5)
+    for (let count = 0; count < 3; count++) {
+      const { interactionId } = await open('question', database)
+      await desk.respond({ ...ada, interactionId, answer: sqlite })
+    }
+    const all = await events()
+    expect(all.map((event) => event.seq)).toEqual(all.map((_, index) => index + 1))
+    expect(new Set(all.map((event) => event.id)).size).toBe(all.length)
+    expect(new Set(all.slice(1).map((event) => event.at))).toEqual(new Set([clock.now()]))
+  })
+
+  it.each([
+    ['question', database, sqlite, 'answered', 'questionnaire'],
+    ['approval', listFiles, yes, 'approved', 'tool'],
+    ['approval', listFiles, no, 'denied', 'tool'],
+    ['plan_review', { plan: 'Do it.' }, { decision: 'edit' }, 'approved', 'questionnaire'],
+    ['plan_review', { plan: 'Do it.' }, { decision: 'adjust', feedback: 'Less.' }, 'denied', 'questionnaire'],
+    ['form', port, { values: { port: 1 } }, 'answered', 'questionnaire'],
+  ])('a %s about %j, answered %j, settles %s', async (kind, request, answer, settlement, presentation) => {
+    const { desk, open } = await testDesk()
+    const asked = await open(kind, request)
+    expect(asked).toMatchObject({ kind, presentation, request, status: 'pending', toolName: kind })
+    const { interaction } = await desk.respond({ ...ada, interactionId: asked.interactionId, answer })
+    expect(interaction).toMatchObject({ status: 'settled', settlement, answer, ...ada })
+    expect(await desk.interaction('s', asked.interactionId)).toEqual(interaction)
+  })
+
+  it('a cancel settles cancelled, with who and why, and without an answer', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    const { settlement } = await waiting(desk, interactionId)
+    await desk.cancel({ ...ada, interactionId, message: 'Never mind.' })
+    const settled = await settlement
+    expect(settled).toMatchObject({ settlement: 'cancelled', message: 'Never mind.', ...ada })
+    expect(settled.interaction).not.toHaveProperty('answer')
+  })
+})
+
+describe('many at once', () => {
+  it('[L3] lesson 8: the first answer wins, and every other caller gets the winner', async () => {
+    const { desk, open, types } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    const { settlement } = await waiting(desk, interactionId)
+    const answers = [ada, bob, bob].map((who, index) =>
+      desk.respond({ ...who, interactionId, answer: index === 0 ? no : yes }),
+    )
+    const [first, ...others] = await Promise.allSettled(answers)
+    expect(first).toMatchObject({ status: 'fulfilled' })
+    const winner = { interactionId, settlement: 'denied', by: ada.by }
+    for (const other of others) {
+      expect(other).toMatchObject({ reason: { code: 'already_settled', details: { interaction: winner } } })
+    }
+    expect(await settlement).toMatchObject({ settlement: 'denied', by: ada.by })
+    expect((await types()).filter((type) => type === 'interaction_response')).toHaveLength(1)
+  })
+
+  it('[L3] lesson 10: retrying one’s own answer tells that it has arrived', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await expect(desk.respond({ ...ada, interactionId, answer: sqlite })).rejects.toMatchObject({
+      code: 'already_settled',
+      details: { interaction: { interactionId, settlement: 'answered', answer: sqlite, by: ada.by } },
+    })
+  })
+
+  it('[L3] a cancel that comes too late gets the winner, too', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    const late = desk.cancel({ ...bob, interactionId })
+    await expect(late).rejects.toMatchObject({
+      code: 'already_settled',
+      details: { interaction: { answer: sqlite } },
+    })
+  })
+
+  it('lessons 28 and 29: parallel requests of one tool call are answered each on its own', async () => {
+    const { desk, open } = await testDesk()
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => (await open('approval', listFiles, { toolCallId: 't' })).interactionId),
+    )
+    expect(new Set(ids).size).toBe(3)
+    const [one, two, three] = ids
+    await desk.respond({ ...ada, interactionId: two!, answer: no })
+    expect((await desk.pending()).interactions.map((item) => item.interactionId)).toEqual([one, three])
+  })
+
+  it('lesson 9: what never existed is not found, and not called settled', async () => {
+    const { desk, open } = await testDesk()
+    await desk.createSession({ id: 'other' })
+    const { interactionId } = await open('question', database)
+    const calls = [
+      desk.respond({ ...ada, interactionId: 'nope', answer: sqlite }),
+      desk.respond({ ...ada, sessionId: 's', interactionId: 'nope', answer: sqlite }),
+      desk.respond({ ...ada, sessionId: 'other', interactionId, answer: sqlite }),
+      desk.respond({ ...ada, sessionId: 'nope', interactionId, answer: sqlite }),
+      desk.cancel({ ...ada, sessionId: 'other', interactionId }),
+      desk.wait('nope'),
+      desk.wait(interactionId, undefined, { sessionId: 'other' }),
+      desk.interaction('other', interactionId),
+      desk.interaction('s', 'nope'),
+    ]
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'not_found' })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('tells everyone who waits, and of several only the first that it may act', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    const all = [await waiting(desk, interactionId), await waiting(desk, interactionId)]
+    const watched = desk.watch('s', interactionId)
+    await tick()
+    await desk.respond({ ...ada, interactionId, answer: yes })
+    expect(await Promise.all(all.map(({ settlement }) => settlement))).toMatchObject([
+      { settlement: 'approved', inDoubt: false },
+      { settlement: 'approved', inDoubt: true },
+    ])
+    expect(await watched).toMatchObject({ settlement: 'approved' })
+  })
+})
+
+describe('[L9] an answer that does not fit', () => {
+  it.each([
+    ['question', database, { answers: [{ selected: ['MySQL'] }] }],
+    ['question', database, { answers: [] }],
+    ['question', database, { answers: [{ selected: ['SQLite'] }, { selected: ['SQLite'] }] }],
+    ['question', database, yes],
+    ['question', database, 'SQLite'],
+    ['question', database, null],
+    ['approval', listFiles, { decision: 'yes' }],
+    ['approval', listFiles, { ...yes, scope: 'forever' }],
+    ['approval', listFiles, { ...yes, extra: true }],
+    ['plan_review', { plan: 'Do it.' }, { decision: 'adjust' }],
+    ['plan_review', { plan: 'Do it.' }, { decision: 'approve' }],
+    ['form', port, { values: { host: 'x' } }],
+    ['form', port, { values: { port: '1' } }],
+    ['form', port, { port: 1 }],
+  ])('to a %s leaves it pending', async (kind, request, answer) => {
+    const { desk, open, seq } = await testDesk()
+    const { interactionId } = await open(kind, request)
+    const { settlement } = await waiting(desk, interactionId)
+    const before = await seq()
+    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+      code: 'invalid_answer',
+    })
+    expect(await seq()).toBe(before)
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+    expect(await isOver(settlement)).toBe(false)
+  })
+})

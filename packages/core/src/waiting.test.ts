@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ada,
+  database,
+  isOver,
+  listFiles,
+  sqlite,
+  testDesk,
+  tick,
+  waiting,
+  yes,
+} from './testing/test-desk.js'
+
+describe('waiting', () => {
+  it('a session’s own call opens and waits, and makes the session if it is new', async () => {
+    const { desk } = await testDesk()
+    const asked = desk.session('fresh', { agent: 'demo', cwd: '/work' }).ask(database)
+    await tick()
+    const [item] = (await desk.pending()).interactions
+    expect(item).toMatchObject({ sessionId: 'fresh', kind: 'question' })
+    await desk.respond({ ...ada, interactionId: item!.interactionId, answer: sqlite })
+    expect(await asked).toMatchObject({ settlement: 'answered', answer: sqlite })
+    expect((await desk.snapshot('fresh')).session).toMatchObject({ agent: 'demo', cwd: '/work' })
+  })
+
+  it('asks in each of its ways', async () => {
+    const { desk } = await testDesk()
+    const session = desk.session('s')
+    const asked = [
+      () => session.ask(database),
+      () => session.approve({ toolName: 'Bash', input: 1, title: 'One' }),
+      () => session.reviewPlan({ plan: 'Do it.' }),
+      () => session.form({ message: 'Who?', schema: { fields: [{ name: 'name', type: 'text' }] } }),
+    ]
+    for (const ask of asked) expect(await isOver(ask())).toBe(false)
+    const pending = await session.pending()
+    expect(pending.map(({ kind, toolName }) => [kind, toolName])).toEqual([
+      ['question', 'question'],
+      ['approval', 'Bash'],
+      ['plan_review', 'plan_review'],
+      ['form', 'form'],
+    ])
+    expect(pending[1]!.request).toEqual({ input: 1, title: 'One' })
+  })
+
+  it('aborting only stops waiting', async () => {
+    const { desk, open, seq } = await testDesk()
+    const { interactionId } = await open('question', database)
+    const abort = new AbortController()
+    const wait = desk.wait(interactionId, abort.signal)
+    await tick()
+    const before = await seq()
+    abort.abort(new Error('gone'))
+    await expect(wait).rejects.toThrow('gone')
+    expect(await seq()).toBe(before)
+    const { settlement } = await waiting(desk, interactionId)
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
+  })
+
+  it('aborting before it has begun to wait stops it, too', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    const abort = new AbortController()
+    const wait = desk.wait(interactionId, abort.signal, { sessionId: 's' })
+    wait.catch(() => undefined)
+    abort.abort()
+    expect(await isOver(wait)).toBe(true)
+    await expect(wait).rejects.toMatchObject({ name: 'AbortError' })
+    await expect(desk.wait(interactionId, abort.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('whoever has given up asks nothing any more', async () => {
+    const { desk } = await testDesk()
+    const asked = desk.session('s').ask({ ...database, signal: AbortSignal.abort() })
+    await expect(asked).rejects.toMatchObject({ name: 'AbortError' })
+    expect((await desk.pending()).interactions).toEqual([])
+  })
+
+  it('an aborted waiter claims nothing: what it would have run is not in doubt for the next', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    const abort = new AbortController()
+    const wait = desk.wait(interactionId, abort.signal)
+    await tick()
+    abort.abort()
+    await expect(wait).rejects.toMatchObject({ name: 'AbortError' })
+    await desk.respond({ ...ada, interactionId, answer: yes })
+    expect(await desk.interaction('s', interactionId)).not.toHaveProperty('delivered')
+    expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: false })
+  })
+
+  it('closing the desk rejects who waits as unavailable, and what is pending stays so', async () => {
+    const { desk, clock, open, seq, restart } = await testDesk()
+    const { interactionId } = await open('question', database)
+    const { settlement } = await waiting(desk, interactionId)
+    const before = await seq()
+    desk.close()
+    await expect(settlement).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(desk.respond({ ...ada, interactionId, answer: sqlite })).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+    await expect(open('question', database)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(clock.armed).toBe(0)
+    expect(await seq()).toBe(before)
+    expect((await restart().pending()).interactions).toMatchObject([{ interactionId, status: 'pending' }])
+  })
+
+  it('a desk that is closed while it starts arms no timer', async () => {
+    const { desk, clock, open, restart } = await testDesk({ retentionMs: 1e9 })
+    await open('question', database)
+    desk.close()
+    const next = restart()
+    next.close()
+    await next.ready
+    expect(clock.armed).toBe(0)
+  })
+})
+
+describe('listeners', () => {
+  it('hear of each append when it is durable, in the order of the log', async () => {
+    const { desk, store, open } = await testDesk()
+    const heard: number[] = []
+    const checks: Promise<void>[] = []
+    const off = desk.on(({ sessionId, seq, events }) => {
+      heard.push(...events.map((event) => event.seq))
+      const check = async () => expect(await store.read({ sessionId, limit: 1000 })).toHaveLength(seq)
+      checks.push(check())
+    })
+    const { interactionId } = await open('question', database)
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    off()
+    await open('question', database)
+    expect(heard).toEqual([2, 3, 4, 5, 6, 7])
+    await Promise.all(checks)
+  })
+
+  it('a listener that throws harms nobody', async () => {
+    const { desk, open, errors } = await testDesk()
+    const heard: number[] = []
+    desk.on(() => {
+      throw new Error('oops')
+    })
+    desk.on(({ seq }) => heard.push(seq))
+    await open('question', database)
+    expect(heard).toEqual([4])
+    expect(errors).toMatchObject([{ message: 'oops' }])
+  })
+})
