@@ -28,6 +28,8 @@ export type OnTimeout = z.infer<typeof onTimeout>
 export type Anchor = z.infer<typeof anchor>
 
 export const interaction = z.object({
+  /** That of its request: the order in which a session asked. */
+  seq: z.int().optional(),
   interactionId: z.string(),
   sessionId: z.string(),
   toolCallId: z.string(),

@@ -3,7 +3,8 @@ import type { Interaction } from './interaction.js'
 import { statusOf } from './session.js'
 import type { Item, SessionState, ToolCall, Turn } from './state.js'
 
-const TURNS_KEPT = 20
+/** The open turn and twenty before it. */
+const TURNS_KEPT = 21
 /** Items without a turn share one of these containers, so that a session that has no turns stays bounded too. */
 const ITEMS_WITHOUT_TURN = 50
 
@@ -28,6 +29,7 @@ export function foldInto(state: SessionState, events: Iterable<SessionEvent>): v
 // Field by field, here and below: a rest pattern or a spread for each field costs more than the rest of the fold.
 export function openInteraction(event: EventOf<'interaction_request'>): Interaction {
   const item: Interaction = {
+    seq: event.seq,
     interactionId: event.interactionId,
     sessionId: event.sessionId,
     toolCallId: event.toolCallId,
@@ -106,7 +108,6 @@ function apply(draft: Draft, event: SessionEvent): void {
       const index = state.turns.findLastIndex((turn) => turn.turnId === event.turnId)
       if (index >= 0) Object.assign(draft.turn(index), { endedAt: event.at, reason: event.reason })
       if (state.activeTurnId === event.turnId) state.activeTurnId = null
-      trim(draft)
       break
     }
     case 'text':
@@ -206,9 +207,8 @@ function turnFor(draft: Draft, event: SessionEvent): number {
 
 function trim(draft: Draft): void {
   const { state } = draft
-  const isOpen = (turn: Turn) => turn.turnId !== null && turn.turnId === state.activeTurnId
-  while (state.turns.length > TURNS_KEPT + (state.turns.some(isOpen) ? 1 : 0)) {
-    const index = state.turns.findIndex((turn) => !isOpen(turn))
+  while (state.turns.length > TURNS_KEPT) {
+    const index = state.turns.findIndex((turn) => turn.turnId === null || turn.turnId !== state.activeTurnId)
     const [dropped] = draft.turns().splice(index, 1)
     state.trimmed = true
     for (const item of dropped!.items) {

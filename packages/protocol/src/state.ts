@@ -118,34 +118,26 @@ export function stateToJson(state: SessionState): SessionStateJson {
     ...rest,
     version: STATE_VERSION,
     toolCalls: [...toolCalls.values()],
-    interactions: placedIn(state.turns).flatMap((id) => {
-      const item = interactions.get(id)
-      return item?.status === 'settled' ? [item] : []
-    }),
+    interactions: [...interactions.values()].filter((item) => item.status === 'settled'),
     pending: [...pending].map((id) => interactions.get(id)!),
   }
 }
 
 export function stateFromJson(json: SessionStateJson): SessionState {
   const { version: _, toolCalls, interactions, pending, ...rest } = json
-  const items = new Map([...interactions, ...pending].map((item) => [item.interactionId, item]))
-  const placed = placedIn(rest.turns)
+  // In the order they were asked, as the whole log would have it: the latest of a tool call must stay the latest.
+  const asked = [...interactions, ...pending].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
   const adrift = new Set(pending.map((item) => item.interactionId))
-  for (const id of placed) adrift.delete(id)
+  for (const turn of rest.turns) {
+    for (const item of turn.items) if (item.type === 'interaction') adrift.delete(item.interactionId)
+  }
   return {
     ...rest,
     toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
-    interactions: new Map([...adrift, ...placed].map((id) => [id, items.get(id)!])),
+    interactions: new Map(asked.map((item) => [item.interactionId, item])),
     pending: new Set(pending.map((item) => item.interactionId)),
     adrift,
   }
-}
-
-/** The interactions of the window in the order of its items, the one order that a snapshot and the whole log agree on. */
-function placedIn(turns: Turn[]): string[] {
-  return turns.flatMap((turn) =>
-    turn.items.flatMap((item) => (item.type === 'interaction' ? [item.interactionId] : [])),
-  )
 }
 
 export function pendingOf(state: SessionState): Interaction[] {

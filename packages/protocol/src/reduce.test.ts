@@ -1,0 +1,430 @@
+import { describe, expect, it } from 'vitest'
+import type { NewEvent, SessionEvent } from './events.js'
+import { fold, foldInto, reduce } from './reduce.js'
+import { emptyState, pendingOf, sessionOf, type SessionState } from './state.js'
+
+const by = { id: 'ada', name: 'Ada' }
+const start: NewEvent = {
+  type: 'session_started',
+  agent: 'demo',
+  title: 'Try',
+  cwd: '/w',
+  permissionMode: 'plan',
+}
+
+/** `at` is ten times `seq`. */
+function logOf(...events: NewEvent[]): SessionEvent[] {
+  return events.map((event, index) => ({
+    seq: index + 1,
+    id: `e${index + 1}`,
+    sessionId: 's1',
+    at: (index + 1) * 10,
+    ...event,
+  }))
+}
+
+function stateOf(...events: NewEvent[]): SessionState {
+  return fold(emptyState('s1'), logOf(...events))
+}
+
+const anchored = (interactionId: string) => ({
+  interactionId,
+  toolCallId: `t-${interactionId}`,
+  toolName: 'Bash',
+})
+const ask = (
+  interactionId: string,
+  more: { turnId?: string; errors?: Record<string, string> } = {},
+): NewEvent[] => [
+  {
+    type: 'interaction_pending',
+    ...anchored(interactionId),
+    pending: true,
+    presentation: 'tool',
+    reason: 'requested',
+    ...more,
+  },
+  {
+    type: 'interaction_request',
+    ...anchored(interactionId),
+    kind: 'approval',
+    presentation: 'tool',
+    request: { input: {} },
+    digest: 'd',
+    requestedAt: 5,
+    onTimeout: 'deny',
+    ...more,
+  },
+]
+const answer = (interactionId: string): NewEvent[] => [
+  {
+    type: 'interaction_response',
+    ...anchored(interactionId),
+    kind: 'approval',
+    digest: 'd',
+    settlement: 'denied',
+    answer: { decision: 'deny', message: 'no' },
+    message: 'no',
+    by,
+    via: 'web',
+  },
+  {
+    type: 'interaction_pending',
+    ...anchored(interactionId),
+    pending: false,
+    presentation: 'tool',
+    reason: 'denied',
+  },
+]
+const text = (blockId: string, turnId?: string): NewEvent => ({
+  type: 'text',
+  blockId,
+  text: blockId,
+  ...(turnId && { turnId }),
+})
+const begin = (turnId: string): NewEvent => ({ type: 'turn_started', turnId })
+const finish = (turnId: string): NewEvent => ({ type: 'turn_ended', turnId, reason: 'done' })
+
+describe('each event', () => {
+  it('session_started names the session, its log and its mode', () => {
+    const state = stateOf({ ...start, model: 'm', source: 'cli' })
+    expect(state).toMatchObject({
+      logId: 'e1',
+      agent: 'demo',
+      title: 'Try',
+      cwd: '/w',
+      model: 'm',
+      source: 'cli',
+      createdAt: 10,
+      seq: 1,
+    })
+    expect(sessionOf(state)).toEqual({
+      id: 's1',
+      agent: 'demo',
+      title: 'Try',
+      cwd: '/w',
+      status: 'idle',
+      permissionMode: 'plan',
+      createdAt: 10,
+    })
+    expect(stateOf({ type: 'session_started', agent: null, permissionMode: 'default' })).toMatchObject({
+      title: null,
+      cwd: null,
+      model: null,
+    })
+  })
+
+  it('turns hold what happened in them, and how they ended', () => {
+    const state = stateOf(
+      start,
+      { type: 'user_message', text: 'hi', by, turnId: 'u1' },
+      begin('u1'),
+      text('b1'),
+      finish('u1'),
+    )
+    expect(state.turns).toEqual([
+      {
+        key: 'u1',
+        turnId: 'u1',
+        startedAt: 20,
+        endedAt: 50,
+        reason: 'done',
+        items: [
+          { type: 'user_message', id: 'e2', at: 20, text: 'hi', by },
+          { type: 'text', id: 'b1', at: 40, text: 'b1' },
+        ],
+      },
+    ])
+  })
+
+  it('an event belongs to the turn it names, else to the open one', () => {
+    const state = stateOf(start, begin('u1'), finish('u1'), begin('u2'), text('late', 'u1'), text('now'))
+    expect(state.turns.map((turn) => turn.items.map((item) => ('id' in item ? item.id : '')))).toEqual([
+      ['late'],
+      ['now'],
+    ])
+  })
+
+  it('text and thinking keep their response, and whether they were cut short', () => {
+    const state = stateOf(start, {
+      type: 'thinking',
+      blockId: 'b1',
+      text: 'hm',
+      responseId: 'r1',
+      partial: true,
+    })
+    expect(state.turns[0]!.items).toEqual([
+      { type: 'thinking', id: 'b1', at: 20, text: 'hm', responseId: 'r1', partial: true },
+    ])
+  })
+
+  it('a tool call is placed once and takes its first result', () => {
+    const call: NewEvent = {
+      type: 'tool_call',
+      toolCallId: 't1',
+      toolName: 'Bash',
+      input: { a: 1 },
+      responseId: 'r1',
+      source: 'http',
+    }
+    const state = stateOf(
+      start,
+      call,
+      { ...call, toolName: 'Other' },
+      { type: 'tool_result', toolCallId: 't1', output: 'ok', isError: false, truncated: 9 },
+      { type: 'tool_result', toolCallId: 't1', output: 'again', isError: true },
+      { type: 'tool_result', toolCallId: 'unknown', output: 'x', isError: true },
+    )
+    expect(state.turns[0]!.items).toEqual([{ type: 'tool_call', toolCallId: 't1', responseId: 'r1' }])
+    expect([...state.toolCalls.values()]).toEqual([
+      {
+        toolCallId: 't1',
+        toolName: 'Bash',
+        input: { a: 1 },
+        at: 20,
+        responseId: 'r1',
+        source: 'http',
+        result: { output: 'ok', isError: false, at: 40, truncated: 9 },
+      },
+    ])
+  })
+
+  it('[lesson 11] a tool result does not end what is pending', () => {
+    const state = stateOf(
+      start,
+      { type: 'tool_call', toolCallId: 't-i1', toolName: 'Bash', input: {} },
+      ...ask('i1'),
+      { type: 'tool_result', toolCallId: 't-i1', output: '', isError: false },
+    )
+    expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i1'])
+  })
+
+  it('[L1] a request is pending from then on', () => {
+    const state = stateOf(start, ...ask('i1', { turnId: 'u1', errors: { a: 'Required.' } }))
+    expect(pendingOf(state)).toEqual([
+      {
+        seq: 3,
+        ...anchored('i1'),
+        sessionId: 's1',
+        kind: 'approval',
+        presentation: 'tool',
+        request: { input: {} },
+        digest: 'd',
+        status: 'pending',
+        requestedAt: 5,
+        onTimeout: 'deny',
+        errors: { a: 'Required.' },
+        turnId: 'u1',
+      },
+    ])
+  })
+
+  it('[L2] a response settles it, with who and how', () => {
+    const state = stateOf(start, ...ask('i1'), ...answer('i1'))
+    expect(pendingOf(state)).toEqual([])
+    expect(state.interactions.get('i1')).toMatchObject({
+      status: 'settled',
+      settlement: 'denied',
+      answer: { decision: 'deny', message: 'no' },
+      message: 'no',
+      by,
+      via: 'web',
+      settledAt: 40,
+    })
+  })
+
+  it('progress is kept until the answer is complete', () => {
+    const state = stateOf(start, ...ask('i1'), {
+      type: 'interaction_progress',
+      interactionId: 'i1',
+      answers: [{ selected: ['a'] }],
+    })
+    expect(pendingOf(state)).toMatchObject([{ progress: [{ selected: ['a'] }], status: 'pending' }])
+  })
+
+  it('[L10] a delivery marks it, and one of an unknown interaction is ignored', () => {
+    const delivered: NewEvent = {
+      type: 'interaction_delivered',
+      interactionId: 'i1',
+      toolCallId: 't',
+      to: 'agent',
+    }
+    expect(stateOf(start, ...ask('i1'), ...answer('i1'), delivered).interactions.get('i1')).toMatchObject({
+      delivered: true,
+    })
+    expect(stateOf(start, delivered).interactions.size).toBe(0)
+  })
+
+  it('[L6] [L11] a superseded one leaves pending without an event of its own', () => {
+    const [response] = answer('i1')
+    const state = stateOf(
+      start,
+      ...ask('i1'),
+      { ...response, settlement: 'superseded', supersededBy: 'i2' } as NewEvent,
+      ...ask('i2'),
+    )
+    expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i2'])
+    expect(state.interactions.get('i1')).toMatchObject({ settlement: 'superseded', supersededBy: 'i2' })
+  })
+
+  it('session_status sets the mode; an agent’s own id lives until its context is cleared', () => {
+    const status: NewEvent = { type: 'session_status', status: 'idle', permissionMode: 'acceptEdits' }
+    const known = stateOf(start, status, { type: 'agent_session', agentSessionId: 'x' })
+    expect(known).toMatchObject({ permissionMode: 'acceptEdits', agentSessionId: 'x' })
+    const cleared = stateOf(
+      start,
+      status,
+      { type: 'agent_session', agentSessionId: 'x' },
+      { type: 'context_cleared' },
+    )
+    expect(cleared.agentSessionId).toBeNull()
+    expect(cleared.turns.at(-1)!.items).toEqual([{ type: 'context_cleared', id: 'e4', at: 40 }])
+  })
+
+  it('an error is shown where it happened', () => {
+    const state = stateOf(start, begin('u1'), {
+      type: 'error',
+      code: 'rate',
+      message: 'Slow down',
+      fatal: false,
+    })
+    expect(state.turns[0]!.items).toEqual([
+      { type: 'error', id: 'e3', at: 30, code: 'rate', message: 'Slow down', fatal: false },
+    ])
+    expect(state.failed).toBe(false)
+  })
+
+  it('a type that this version does not know advances seq and changes nothing else', () => {
+    const before = stateOf(start, begin('u1'), ...ask('i1'))
+    const unknown = {
+      ...logOf(start)[0],
+      type: 'weather_report',
+      seq: 5,
+      sky: 'blue',
+    } as unknown as SessionEvent
+    expect(reduce(before, unknown)).toEqual({ ...before, seq: 5 })
+  })
+})
+
+describe('status', () => {
+  const fatal: NewEvent = { type: 'error', code: 'x', message: 'y', fatal: true }
+  const ended: NewEvent = { type: 'session_status', status: 'ended', permissionMode: 'default' }
+  const outside: NewEvent = { type: 'session_started', agent: null, permissionMode: 'default' }
+
+  it.each<[string, NewEvent[], SessionState['status']]>([
+    ['a new session is idle', [start], 'idle'],
+    ['a turn runs', [start, begin('u1')], 'running'],
+    ['a turn that asks is waiting', [start, begin('u1'), ...ask('i1')], 'waiting'],
+    [
+      'two are pending, one is answered',
+      [start, begin('u1'), ...ask('i1'), ...ask('i2'), ...answer('i1')],
+      'waiting',
+    ],
+    ['all are answered', [start, begin('u1'), ...ask('i1'), ...answer('i1')], 'running'],
+    ['the turn has ended', [start, begin('u1'), finish('u1')], 'idle'],
+    ['with an agent, what is pending outside a turn does not wait', [start, ...ask('i1')], 'idle'],
+    ['without an agent it does', [outside, ...ask('i1')], 'waiting'],
+    ['without an agent, answered', [outside, ...ask('i1'), ...answer('i1')], 'idle'],
+    ['a fatal error outside a turn', [start, fatal], 'failed'],
+    ['a fatal error inside a turn counts when that ends', [start, begin('u1'), fatal], 'running'],
+    ['a turn that ended in a fatal error', [start, begin('u1'), fatal, finish('u1')], 'failed'],
+    ['the next turn makes up for it', [start, fatal, begin('u2')], 'running'],
+    ['ended', [start, begin('u1'), ...ask('i1'), ended], 'ended'],
+    ['the end of another turn does not count', [start, begin('u1'), finish('u0')], 'running'],
+  ])('[L13] %s', (_, events, status) => {
+    expect(stateOf(...events).status).toBe(status)
+  })
+})
+
+describe('the window', () => {
+  const turns = (count: number, inside: (turnId: string) => NewEvent[] = () => []): NewEvent[] =>
+    Array.from({ length: count }, (_, index) => `u${index + 1}`).flatMap((turnId) => [
+      begin(turnId),
+      ...inside(turnId),
+      finish(turnId),
+    ])
+
+  const ids = (count: number, from: number) => Array.from({ length: count }, (_, index) => `u${index + from}`)
+
+  it('covers the open turn and the twenty before it', () => {
+    const open = stateOf(start, ...turns(25), begin('u26'))
+    expect(open.turns.map((turn) => turn.turnId)).toEqual(ids(21, 6))
+    const announced = stateOf(
+      start,
+      ...turns(25),
+      { type: 'user_message', text: 'hi', by, turnId: 'u26' },
+      begin('u26'),
+    )
+    expect(announced.turns.map((turn) => turn.turnId)).toEqual(ids(21, 6))
+  })
+
+  it('says when something has left it', () => {
+    expect(stateOf(start, ...turns(21)).trimmed).toBe(false)
+    expect(stateOf(start, ...turns(22)).trimmed).toBe(true)
+  })
+
+  it('keeps an open turn that is older than twenty others', () => {
+    const messages: NewEvent[] = Array.from({ length: 30 }, (_, i) => ({
+      type: 'user_message',
+      text: `${i}`,
+      by,
+      turnId: `m${i}`,
+    }))
+    const state = stateOf(start, begin('u1'), text('b1'), ...messages)
+    expect(state.turns).toHaveLength(21)
+    expect(state.turns[0]).toMatchObject({ turnId: 'u1', items: [{ id: 'b1' }] })
+  })
+
+  it('forgets the tool calls and settled interactions of what has left it', () => {
+    const inside = (turnId: string): NewEvent[] => [
+      { type: 'tool_call', toolCallId: `t-${turnId}`, toolName: 'Bash', input: {} },
+      ...ask(turnId),
+      ...answer(turnId),
+    ]
+    const state = stateOf(start, ...turns(25, inside))
+    expect([...state.toolCalls.keys()]).toEqual(ids(21, 5).map((id) => `t-${id}`))
+    expect([...state.interactions.keys()]).toEqual(ids(21, 5))
+  })
+
+  it('keeps what is pending, however old, and forgets it when it settles', () => {
+    const old = [start, ...ask('i1', { turnId: 'u0' }), ...turns(25)]
+    const waiting = stateOf(...old)
+    expect(pendingOf(waiting).map((item) => item.interactionId)).toEqual(['i1'])
+    expect([...waiting.adrift]).toEqual(['i1'])
+    const settled = stateOf(...old, ...answer('i1'))
+    expect([settled.interactions.size, settled.pending.size, settled.adrift.size]).toEqual([0, 0, 0])
+  })
+
+  it('a message outside a turn begins a container of its own, which others without a turn join', () => {
+    const message: NewEvent = { type: 'user_message', text: 'hi', by }
+    const state = stateOf(start, message, text('b1'), message, text('b2'))
+    expect(state.turns.map((turn) => [turn.key, turn.turnId, turn.items.length])).toEqual([
+      ['e2', null, 2],
+      ['e4', null, 2],
+    ])
+  })
+
+  it('stays small in a session that has no turns', () => {
+    const state = stateOf(start, ...Array.from({ length: 5000 }, (_, index) => text(`b${index}`)))
+    expect(state.turns).toHaveLength(21)
+    expect(Math.max(...state.turns.map((turn) => turn.items.length))).toBe(50)
+    expect(state.turns.at(-1)!.items.at(-1)).toMatchObject({ id: 'b4999' })
+  })
+})
+
+describe('idempotence', () => {
+  const log = logOf(start, begin('u1'), text('b1'), ...ask('i1'))
+
+  it('an event that was folded, and one that is ahead, changes nothing', () => {
+    const state = fold(emptyState('s1'), log.slice(0, 3))
+    for (const event of [log[0]!, log[2]!, log[4]!]) expect(reduce(state, event)).toEqual(state)
+    expect(fold(state, log)).toEqual(fold(emptyState('s1'), log))
+  })
+
+  it('foldInto changes the state of its owner', () => {
+    const state = emptyState('s1')
+    foldInto(state, log)
+    foldInto(state, log)
+    expect(state).toEqual(fold(emptyState('s1'), log))
+  })
+})
