@@ -119,8 +119,7 @@ export class AgentRunner {
       message: 'The agent was stopped by a restart of the gateway.',
       fatal: false,
     })
-    const undelivered = openInteractions(state).filter((item) => item.status === 'settled')
-    if (undelivered.length > 0) {
+    if (unanswered(state)) {
       this.#cut.add(sessionId)
       await this.#resume(sessionId)
     } else if (state.pending.length > 0) this.#cut.add(sessionId)
@@ -211,14 +210,14 @@ export class AgentRunner {
   }
 }
 
-/** Those of the open turn that the agent has not got yet. */
-function openInteractions(state: SessionStateJson) {
-  const inTurn = state.turns
-    .filter((turn) => turn.turnId !== null && turn.turnId === state.activeTurnId)
-    .flatMap((turn) => turn.items)
-  const ids = new Set(inTurn.flatMap((item) => (item.type === 'interaction' ? [item.interactionId] : [])))
-  return [...state.interactions, ...state.pending].filter(
-    (item) => ids.has(item.interactionId) && !item.delivered,
+/** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */
+function unanswered(state: SessionStateJson): boolean {
+  const open = state.turns.find((turn) => turn.turnId !== null && turn.turnId === state.activeTurnId)
+  const ids = new Set(open?.items.map((item) => (item.type === 'interaction' ? item.interactionId : null)))
+  const ended = new Set(state.toolCalls.map((call) => (call.result ? call.toolCallId : null)))
+  return state.interactions.some(
+    ({ interactionId, toolCallId, settlement }) =>
+      ids.has(interactionId) && settlement !== 'superseded' && !ended.has(toolCallId),
   )
 }
 

@@ -9,3 +9,4 @@ export {
   toolCall,
   toolResult,
 } from './session-script.js'
+export { agentContract, type AgentUnderTest } from './agent-contract.js'

@@ -1,0 +1,97 @@
+import { createDesk, createHost, memoryStore } from '@askback/core'
+import type { Interaction, Json, QuestionRequest, SessionEvent } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { demoAgent } from './index.js'
+
+const me = { by: { id: 'me' }, via: 'direct' } as const
+
+/** Sends a message and answers everything that is asked, until the turn ends. */
+async function take(text: string, answer: (item: Interaction) => Json): Promise<SessionEvent[]> {
+  const store = memoryStore()
+  const onError = (error: unknown) => {
+    throw error
+  }
+  const host = createHost({ desk: createDesk({ store, onError }), agents: [demoAgent({ pace: 0 })], onError })
+  const { session } = await host.createSession({ cwd: '/shop' })
+  const over = new Promise<void>((resolve) => {
+    host.desk.on(({ events }) => {
+      for (const event of events) {
+        if (event.type === 'turn_ended') resolve()
+        if (event.type !== 'interaction_request') continue
+        const { interactionId } = event
+        void host.desk
+          .interaction(session.id, interactionId)
+          .then((item) => host.desk.respond({ ...me, interactionId, answer: answer(item) }))
+      }
+    })
+  })
+  await host.message({ sessionId: session.id, text, ...me })
+  await over
+  await host.close()
+  return store.read({ sessionId: session.id, limit: 1000 })
+}
+
+function agreeable(item: Interaction): Json {
+  switch (item.kind) {
+    case 'question':
+      return {
+        answers: (item.request as QuestionRequest).questions.map(({ options }) => ({
+          selected: [options[0]!.label],
+        })),
+      }
+    case 'approval':
+      return { decision: 'approve' }
+    case 'plan_review':
+      return { decision: 'edit' }
+    default:
+      return { values: { version: '1.5.0', now: true, channel: 'beta' } }
+  }
+}
+
+function says(events: SessionEvent[]): string {
+  return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
+}
+
+describe('the tour', () => {
+  it('shows questions, approvals and a plan, says that it is scripted, and ends', async () => {
+    const events = await take('hello', agreeable)
+    const kinds = events.flatMap((event) => (event.type === 'interaction_request' ? [event.kind] : []))
+    expect(kinds).toEqual(['question', 'question', 'approval', 'approval', 'plan_review'])
+    expect(says(events)).toContain('scripted demo agent')
+    expect(says(events)).toContain('**PostgreSQL** it is.')
+    expect(says(events)).toContain('Search, by name; End to end')
+    expect(says(events)).not.toContain('{{')
+    expect(events.findLast((event) => event.type === 'turn_ended')).toMatchObject({ reason: 'done' })
+  })
+
+  it('takes a no for an answer', async () => {
+    const events = await take('hello', (item) => {
+      if (item.kind === 'approval') return { decision: 'deny', message: 'not today' }
+      if (item.kind === 'plan_review') return { decision: 'adjust', feedback: 'smaller steps' }
+      return agreeable(item)
+    })
+    expect(says(events)).toContain('I leave that alone')
+    expect(says(events)).toContain('stay with planning')
+    const results = events.flatMap((event) =>
+      event.type === 'tool_result' && event.isError ? [event.output] : [],
+    )
+    expect(results).toContain('The person said no: not today')
+  })
+
+  it('asks several things at once on request', async () => {
+    expect(says(await take('parallel please', agreeable))).toContain('Amber, Small, printing approved.')
+  })
+
+  it('asks with a form on request', async () => {
+    expect(says(await take('a form', agreeable))).toContain('"version":"1.5.0"')
+  })
+
+  it('shows what an error looks like', async () => {
+    const events = await take('error', agreeable)
+    expect(events.find((event) => event.type === 'error')).toMatchObject({
+      code: 'agent_error',
+      fatal: false,
+    })
+    expect(events.findLast((event) => event.type === 'turn_ended')).toMatchObject({ reason: 'error' })
+  })
+})

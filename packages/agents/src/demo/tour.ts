@@ -1,0 +1,245 @@
+import type { Script, Step } from './script.js'
+
+const welcome: Step[] = [
+  {
+    do: 'say',
+    text:
+      'Hello! I am a **scripted demo agent**: no model is behind me, and nothing I do touches your machine. ' +
+      'I am here to show how an agent asks back. Let me look around first.\n',
+  },
+  {
+    do: 'think',
+    text: 'A small web shop. It needs a database, and somebody has to decide which one. I should ask.',
+  },
+  {
+    do: 'tool',
+    toolName: 'Read',
+    input: { file_path: 'package.json' },
+    output: '{ "name": "shop", "version": "1.4.0" }',
+  },
+  {
+    do: 'tool',
+    toolName: 'Glob',
+    input: { pattern: 'src/**/*.ts' },
+    output: 'src/cart.ts\nsrc/db.ts\nsrc/server.ts',
+  },
+]
+
+const questions: Step[] = [
+  {
+    do: 'ask',
+    name: 'database',
+    questions: [
+      {
+        header: 'Database',
+        question: 'Which database should the shop use?',
+        multiSelect: false,
+        options: [
+          { label: 'PostgreSQL', description: 'One server, many clients. Ready for more than one machine.' },
+          { label: 'SQLite', description: 'One file, nothing to run. Good for one machine.' },
+        ],
+      },
+    ],
+  },
+  { do: 'say', text: '**{{database}}** it is.\n' },
+  {
+    do: 'ask',
+    name: 'features',
+    questions: [
+      {
+        header: 'Features',
+        question: 'What should the first version have?',
+        multiSelect: true,
+        options: [
+          { label: 'Search, by name', description: 'A label with a comma arrives as one label.' },
+          { label: 'Wish lists' },
+          { label: 'Gift cards' },
+        ],
+      },
+      {
+        header: 'Tests',
+        question: 'How should it be tested?',
+        multiSelect: false,
+        options: [{ label: 'End to end' }, { label: 'Unit tests only' }],
+      },
+    ],
+  },
+]
+
+const approvals: Step[] = [
+  { do: 'say', text: 'You chose {{features}}. Now I need your permission for a command.\n' },
+  {
+    do: 'approve',
+    name: 'install',
+    toolName: 'Bash',
+    input: {
+      command: 'npm install --save-exact pg && npm run migrate',
+      description: 'Install the driver and migrate',
+    },
+    title: 'Run a command',
+    description: 'Installs the database driver and runs the migrations.',
+    output: 'added 14 packages in 2s\n3 migrations applied',
+  },
+  {
+    do: 'when',
+    name: 'install',
+    is: 'approved',
+    steps: [{ do: 'say', text: 'Done. Next, one file needs a change.\n' }],
+    otherwise: [
+      { do: 'say', text: 'All right, I leave that alone. One file needs a change all the same.\n' },
+    ],
+  },
+  {
+    do: 'approve',
+    name: 'edit',
+    toolName: 'Edit',
+    input: {
+      file_path: 'src/db.ts',
+      old_string: "export const db = connect('memory')\n",
+      new_string: "export const db = connect(process.env.DATABASE_URL ?? 'postgres://localhost/shop')\n",
+    },
+    title: 'Edit src/db.ts',
+    edits: true,
+    output: 'src/db.ts has been updated.',
+  },
+]
+
+const plan: Step[] = [
+  {
+    do: 'plan',
+    name: 'plan',
+    plan: [
+      '# The plan',
+      '',
+      '1. Add `src/search.ts` with an index over product names.',
+      '2. Move the cart from memory to **{{database}}**.',
+      '3. Cover both with tests before they ship.',
+      '',
+      '> Adjust it with a remark, or let me proceed.',
+    ].join('\n'),
+  },
+  {
+    do: 'when',
+    name: 'plan',
+    is: 'denied',
+    steps: [{ do: 'say', text: 'Thank you, I keep your remark in mind and stay with planning.\n' }],
+    otherwise: [{ do: 'say', text: 'Then that is the plan ({{plan}}).\n' }],
+  },
+]
+
+const goodbye: Step[] = [
+  {
+    do: 'say',
+    text:
+      'That was the tour. Everything you saw is in the log: reload the page, open a second window, or restart ' +
+      'the gateway while I wait, and nothing is lost. Write *form*, *parallel* or *error* to see more, ' +
+      'or anything else for the tour once more.',
+  },
+]
+
+const form: Step[] = [
+  { do: 'say', text: 'A form, then. Its fields are checked where you type and again where it counts.\n' },
+  {
+    do: 'form',
+    name: 'release',
+    message: 'The release',
+    schema: {
+      sections: [
+        {
+          title: 'What',
+          fields: [
+            {
+              name: 'version',
+              type: 'text',
+              label: 'Version',
+              required: true,
+              pattern: '[0-9]+\\.[0-9]+\\.[0-9]+',
+            },
+            { name: 'notes', type: 'textarea', label: 'Notes', maxLength: 2000 },
+          ],
+        },
+        {
+          title: 'When',
+          fields: [
+            { name: 'now', type: 'boolean', label: 'Release at once' },
+            {
+              name: 'date',
+              type: 'date',
+              label: 'Date',
+              required: true,
+              visibleWhen: { field: 'now', equals: false },
+            },
+            {
+              name: 'channel',
+              type: 'select',
+              label: 'Channel',
+              required: true,
+              options: [
+                { value: 'stable', label: 'Stable' },
+                { value: 'beta', label: 'Beta' },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  { do: 'say', text: 'I have: `{{release}}`.' },
+]
+
+const parallel: Step[] = [
+  { do: 'say', text: 'Two questions and an approval at once. Answer them in any order.\n' },
+  {
+    do: 'together',
+    steps: [
+      {
+        do: 'ask',
+        name: 'color',
+        questions: [
+          {
+            header: 'Color',
+            question: 'Which color?',
+            multiSelect: false,
+            options: [{ label: 'Amber' }, { label: 'Emerald' }],
+          },
+        ],
+      },
+      {
+        do: 'ask',
+        name: 'size',
+        questions: [
+          {
+            header: 'Size',
+            question: 'Which size?',
+            multiSelect: false,
+            options: [{ label: 'Small' }, { label: 'Large' }],
+          },
+        ],
+      },
+      {
+        do: 'approve',
+        name: 'print',
+        toolName: 'Bash',
+        input: { command: 'make poster' },
+        output: 'poster.pdf',
+      },
+    ],
+  },
+  { do: 'say', text: '{{color}}, {{size}}, printing {{print}}.' },
+]
+
+/** The first minute with Askback: every kind of request that an agent can have, without an agent. */
+export const tour: Script = {
+  turns: [
+    { on: 'form', steps: form },
+    { on: 'parallel', steps: parallel },
+    {
+      on: 'error',
+      steps: [
+        { do: 'say', text: 'Watch.\n' },
+        { do: 'fail', message: 'This is what an agent’s error looks like.' },
+      ],
+    },
+    { steps: [...welcome, ...questions, ...approvals, ...plan, ...goodbye] },
+  ],
+}
