@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js'
 
 /** Patterns come from agents, so they run in RE2's linear time; these bound what is left of it. */
-export const MAX_PATTERN = 1000
-export const MAX_PROGRAM = 2000
+const MAX_PATTERN = 1000
+const MAX_PROGRAM = 2000
 const MAX_MATCHED = 20_000
 
 /** As in HTML the whole text must match. Written as in JavaScript, without look-around and back-references. */

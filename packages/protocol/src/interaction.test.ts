@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { ask, stateOf, start } from './log.fixture.js'
+import { viewInteraction, type Interaction } from './interaction.js'
+import { pendingOf } from './state.js'
+
+const [asked] = pendingOf(stateOf(start, ...ask('i1')))
+
+describe('a view of an interaction', () => {
+  it.each<[string, Partial<Interaction>, number, boolean]>([
+    ['before its deadline', { onTimeout: 'keep', expiresAt: 100 }, 99, false],
+    ['from its deadline on', { onTimeout: 'keep', expiresAt: 100 }, 100, true],
+    ['that has no deadline', { onTimeout: 'keep' }, 1e12, false],
+    ['that its deadline settles', { onTimeout: 'deny', expiresAt: 100 }, 101, false],
+    ['that is settled', { onTimeout: 'keep', expiresAt: 100, status: 'settled' }, 101, false],
+  ])('[L5] %s', (_, fields, now, overdue) => {
+    const item = { ...asked!, ...fields }
+    expect(viewInteraction(item, now)).toStrictEqual(overdue ? { ...item, overdue } : item)
+  })
+})

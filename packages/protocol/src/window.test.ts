@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import type { NewEvent } from './events.js'
+import { answer, ask, begin, by, finish, start, stateOf, text } from './log.fixture.js'
+import { pendingOf, type SessionState } from './state.js'
+
+describe('status', () => {
+  const fatal: NewEvent = { type: 'error', code: 'x', message: 'y', fatal: true }
+  const ended: NewEvent = { type: 'session_status', status: 'ended', permissionMode: 'default' }
+  const outside: NewEvent = { type: 'session_started', agent: null, permissionMode: 'default' }
+
+  it.each<[string, NewEvent[], SessionState['status']]>([
+    ['a new session is idle', [start], 'idle'],
+    ['a turn runs', [start, begin('u1')], 'running'],
+    ['a turn that asks is waiting', [start, begin('u1'), ...ask('i1')], 'waiting'],
+    [
+      'two are pending, one is answered',
+      [start, begin('u1'), ...ask('i1'), ...ask('i2'), ...answer('i1')],
+      'waiting',
+    ],
+    ['all are answered', [start, begin('u1'), ...ask('i1'), ...answer('i1')], 'running'],
+    ['the turn has ended', [start, begin('u1'), finish('u1')], 'idle'],
+    ['with an agent, what is pending outside a turn does not wait', [start, ...ask('i1')], 'idle'],
+    ['without an agent it does', [outside, ...ask('i1')], 'waiting'],
+    ['without an agent, answered', [outside, ...ask('i1'), ...answer('i1')], 'idle'],
+    ['a fatal error outside a turn', [start, fatal], 'failed'],
+    ['a fatal error inside a turn counts when that ends', [start, begin('u1'), fatal], 'running'],
+    ['a turn that ended in a fatal error', [start, begin('u1'), fatal, finish('u1')], 'failed'],
+    ['the next turn makes up for it', [start, fatal, begin('u2')], 'running'],
+    ['ended', [start, begin('u1'), ...ask('i1'), ended], 'ended'],
+    ['the end of another turn does not count', [start, begin('u1'), finish('u0')], 'running'],
+  ])('[L13] %s', (_, events, status) => {
+    expect(stateOf(...events).status).toBe(status)
+  })
+})
+
+describe('the window', () => {
+  const turns = (count: number, inside: (turnId: string) => NewEvent[] = () => []): NewEvent[] =>
+    Array.from({ length: count }, (_, index) => `u${index + 1}`).flatMap((turnId) => [
+      begin(turnId),
+      ...inside(turnId),
+      finish(turnId),
+    ])
+
+  const ids = (count: number, from: number) => Array.from({ length: count }, (_, index) => `u${index + from}`)
+
+  it('covers the open turn and the twenty before it', () => {
+    const open = stateOf(start, ...turns(25), begin('u26'))
+    expect(open.turns.map((turn) => turn.turnId)).toEqual(ids(21, 6))
+    const announced = stateOf(
+      start,
+      ...turns(25),
+      { type: 'user_message', text: 'hi', by, turnId: 'u26' },
+      begin('u26'),
+    )
+    expect(announced.turns.map((turn) => turn.turnId)).toEqual(ids(21, 6))
+  })
+
+  it('says when something has left it', () => {
+    expect(stateOf(start, ...turns(21)).trimmed).toBe(false)
+    expect(stateOf(start, ...turns(22)).trimmed).toBe(true)
+  })
+
+  it('keeps an open turn that is older than twenty others', () => {
+    const messages: NewEvent[] = Array.from({ length: 30 }, (_, i) => ({
+      type: 'user_message',
+      text: `${i}`,
+      by,
+      turnId: `m${i}`,
+    }))
+    const state = stateOf(start, begin('u1'), text('b1'), ...messages)
+    expect(state.turns).toHaveLength(21)
+    expect(state.turns[0]).toMatchObject({ turnId: 'u1', items: [{ id: 'b1' }] })
+  })
+
+  it('forgets the tool calls and settled interactions of what has left it', () => {
+    const inside = (turnId: string): NewEvent[] => [
+      { type: 'tool_call', toolCallId: `t-${turnId}`, toolName: 'Bash', input: {} },
+      ...ask(turnId),
+      ...answer(turnId),
+    ]
+    const state = stateOf(start, ...turns(25, inside))
+    expect([...state.toolCalls.keys()]).toEqual(ids(21, 5).map((id) => `t-${id}`))
+    expect([...state.interactions.keys()]).toEqual(ids(21, 5))
+  })
+
+  it('keeps what is pending, however old, and forgets it when it settles', () => {
+    const old = [start, ...ask('i1', { turnId: 'u0' }), ...turns(25)]
+    const waiting = stateOf(...old)
+    expect(pendingOf(waiting).map((item) => item.interactionId)).toEqual(['i1'])
+    expect([...waiting.adrift]).toEqual(['i1'])
+    const settled = stateOf(...old, ...answer('i1'))
+    expect([settled.interactions.size, settled.pending.size, settled.adrift.size]).toEqual([0, 0, 0])
+  })
+
+  it('a message outside a turn begins a container of its own, which others without a turn join', () => {
+    const message: NewEvent = { type: 'user_message', text: 'hi', by }
+    const state = stateOf(start, message, text('b1'), message, text('b2'))
+    expect(state.turns.map((turn) => [turn.key, turn.turnId, turn.items.length])).toEqual([
+      ['e2', null, 2],
+      ['e4', null, 2],
+    ])
+  })
+
+  it('stays small in a session that has no turns', () => {
+    const state = stateOf(start, ...Array.from({ length: 5000 }, (_, index) => text(`b${index}`)))
+    expect(state.turns).toHaveLength(21)
+    expect(Math.max(...state.turns.map((turn) => turn.items.length))).toBe(50)
+    expect(state.turns.at(-1)!.items.at(-1)).toMatchObject({ id: 'b4999' })
+  })
+})
