@@ -1,0 +1,46 @@
+// Runs a store in a process of its own and does what its parent says.
+import type { Append, Store } from '@askback/core'
+import type { AskbackError } from '@askback/protocol'
+import { sqliteStore } from '@askback/store-sqlite'
+
+export type Call =
+  | { do: 'open'; path: string }
+  | { do: 'append'; appends: Append[] }
+  | { do: 'read'; sessionId: string }
+  | { do: 'close' }
+
+export type Reply = { ok: true; value: unknown } | { ok: false; error: { code: string; message: string } }
+
+let store: Store | undefined
+
+process.on('message', ({ id, call }: { id: number; call: Call }) => {
+  run(call).then(
+    (value) => reply(id, { ok: true, value }),
+    (error: unknown) => {
+      const { code, message } = error as AskbackError
+      reply(id, { ok: false, error: { code, message } })
+    },
+  )
+})
+
+async function run(call: Call): Promise<unknown> {
+  if (call.do === 'open') {
+    store = sqliteStore({ path: call.path })
+    return process.pid
+  }
+  if (!store) throw new Error('The store is not open.')
+  switch (call.do) {
+    case 'append':
+      return Promise.all(call.appends.map((append) => store!.append(append)))
+    case 'read':
+      return store.read({ sessionId: call.sessionId, limit: 1000 })
+    case 'close':
+      return store.close()
+    default:
+      return call satisfies never
+  }
+}
+
+function reply(id: number, reply: Reply): void {
+  process.send!({ id, reply })
+}

@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { crashRounds } from './crash-rounds.js'
+import { bundle, workFolder } from './preparation.js'
+
+const ROUNDS = 20
+
+const work = workFolder()
+afterAll(work.remove)
+
+it('a desk that is killed at any moment keeps what it acknowledged, once, and invents nothing', async () => {
+  const program = await bundle(new URL('child-desk.ts', import.meta.url), work.folder)
+  const path = join(work.folder, 'crash.db')
+  const report = await crashRounds({ program, path, rounds: ROUNDS, random: Math.random })
+  expect(report.problems).toEqual([])
+  // Otherwise the rounds have missed what they are for.
+  expect(report.acknowledged).toBeGreaterThan(ROUNDS)
+  expect(report.cutOff).toBeGreaterThan(ROUNDS)
+}, 60_000)
