@@ -71,6 +71,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     errors: z.record(z.string(), z.string()).optional(),
     progress: json.optional(),
     agentId: z.string().optional(),
+    openedBy: z.string().optional(),
     anchor: anchor.optional(),
   }),
   event('interaction_progress', { interactionId: id, answers: json }),

@@ -47,6 +47,8 @@ export const interaction = z.object({
   progress: json.optional(),
   anchor: anchor.optional(),
   agentId: z.string().optional(),
+  /** The credential that asked: what it reads of the settlement counts as handed over (L10). */
+  openedBy: z.string().optional(),
   settlement: settlementKind.optional(),
   answer: json.optional(),
   message: z.string().optional(),

@@ -46,6 +46,7 @@ export function openInteraction(event: EventOf<'interaction_request'>): Interact
   if (event.errors !== undefined) item.errors = event.errors
   if (event.progress !== undefined) item.progress = event.progress
   if (event.agentId !== undefined) item.agentId = event.agentId
+  if (event.openedBy !== undefined) item.openedBy = event.openedBy
   if (event.anchor !== undefined) item.anchor = event.anchor
   if (event.turnId !== undefined) item.turnId = event.turnId
   if (event.responseId !== undefined) item.responseId = event.responseId

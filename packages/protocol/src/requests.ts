@@ -58,3 +58,4 @@ export const permissionModeBody = z.object({ mode: permissionMode })
 export type CreateSessionBody = z.infer<typeof createSessionBody>
 export type OpenBody = z.infer<typeof openBody>
 export type MessageBody = z.infer<typeof messageBody>
+export type ToolCallBody = z.infer<typeof toolCallBody>
