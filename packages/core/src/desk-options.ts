@@ -11,6 +11,7 @@ import type { Clock } from './clock.js'
 import type { OpenCommand } from './command.js'
 import type { InteractionKind } from './kinds.js'
 import type { IsInside } from './lookups.js'
+import type { Role } from './prepare-request.js'
 import type { Store } from './store.js'
 
 export interface DeskOptions {
@@ -47,7 +48,8 @@ export interface OpenInput extends OpenBody {
   agentId?: string
   edit?: OpenCommand['edit']
   claimAs?: string
-  signal?: AbortSignal
+  /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
+  role?: Role
 }
 
 export interface Opened {

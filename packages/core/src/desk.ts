@@ -29,7 +29,7 @@ import { Housekeeping } from './housekeeping.js'
 import { sessionKey } from './idempotency.js'
 import { newId as randomId } from './ids.js'
 import { parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
-import { DEFAULT_TIMEOUT_MS, prepareRequest } from './open.js'
+import { DEFAULT_TIMEOUT_MS, prepareRequest } from './prepare-request.js'
 import { planReviewKind } from './plan-review.js'
 import { questionKind } from './question.js'
 import { openAtRendezvous } from './rendezvous-open.js'
@@ -134,6 +134,7 @@ export class Desk {
     }
     const { kind, toolName, request, digest, timeoutMs, onTimeout } = prepared
     const key =
+      role: input.role,
       idempotencyKey === undefined
         ? undefined
         : sessionKey(sessionId, idempotencyKey, {
@@ -149,9 +150,13 @@ export class Desk {
       : this.#engine.run(sessionId, command, key))
     return {
       interaction: this.#view(ran.interaction!),
-      created: ran.events.length > 0 && !ran.repeated,
+      created: opens && !ran.repeated,
       events: ran.events,
     }
+    const { interactionId } = ran.interaction!
+    const opens = ran.events.some(
+      (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
+    )
   }
 
   async respond(

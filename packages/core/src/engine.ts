@@ -2,6 +2,7 @@ import {
   AskbackError,
   openInteraction,
   settleInteraction,
+  viewInteraction,
   type Interaction,
   type SessionEvent,
   type SessionState,
@@ -135,7 +136,7 @@ export class Engine {
 
   /** `null` when the facts changed under it: then it is decided anew. */
   async #attempt(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran | null> {
-    const recorded = key && (await recall(this.options.store, key))
+    const recorded = key && (await recall(this.options, key))
     if (recorded) return recorded
     const known = this.log(sessionId)
     const log = known instanceof Promise ? await known : known
@@ -217,7 +218,7 @@ export class Engine {
       release(claims)
       throw error
     }
-    if (refusal && interaction) throw refusalOf(refusal, interaction)
+    if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, extra.now))
     return { events, ...optional({ interaction, routed }) }
   }
 

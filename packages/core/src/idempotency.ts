@@ -3,9 +3,11 @@ import {
   canonicalJson,
   copyJson,
   sha256Hex,
+  viewInteraction,
   type Interaction,
   type SessionEvent,
 } from '@askback/protocol'
+import type { Clock } from './clock.js'
 import type { Decision, Refusal } from './command.js'
 import { optional } from './optional.js'
 import { alreadySettled } from './settle.js'
@@ -68,7 +70,10 @@ export function recordOf(
 }
 
 /** What the command under this key did when it was first sent, or `null` if it never was. */
-export async function recall(store: Store, { key, fingerprint }: IdempotencyKey): Promise<Ran | null> {
+export async function recall(
+  { store, clock }: { store: Store; clock: Clock },
+  { key, fingerprint }: IdempotencyKey,
+): Promise<Ran | null> {
   const entry = await store.kv.get(key)
   if (!entry) return null
   const recorded = entry.value as unknown as Recorded
@@ -81,7 +86,7 @@ export async function recall(store: Store, { key, fingerprint }: IdempotencyKey)
   const { sessionId, interactionId, refusal, routed, first, last } = recorded
   const interaction =
     interactionId === undefined ? undefined : ((await store.interaction(interactionId)) ?? undefined)
-  if (refusal && interaction) throw refusalOf(refusal, interaction)
+  if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, clock.now()))
   const limit = last - first + 1
   const events = first === 0 ? [] : await store.read({ sessionId, after: first - 1, limit })
   return { events, repeated: true, ...optional({ interaction, routed }) }

@@ -18,7 +18,7 @@ export {
 } from './kinds.js'
 export type { IsInside } from './lookups.js'
 export { memoryStore } from './memory-store.js'
-export { DEFAULT_TIMEOUT_MS } from './open.js'
+export { DEFAULT_TIMEOUT_MS } from './prepare-request.js'
 export { planEffect } from './plan-review.js'
 export * from './records.js'
 export type { ApprovalRule } from './rules.js'

@@ -51,7 +51,7 @@ async function forOpen(
   { attaches, approves }: { attaches: boolean; approves: boolean },
 ): Promise<Looked> {
   return {
-    ...(attaches && { found: await latestOf(state, command, store) }),
+    ...(attaches && { found: await sameAsked(state, command, store) }),
     ...(approves && {
       rule: await hasRule(state, command, store),
       edit: await editOf(state, command, isInside),
@@ -59,15 +59,16 @@ async function forOpen(
   }
 }
 
-async function latestOf(
+async function sameAsked(
   state: SessionState,
   command: OpenCommand,
   store: Store,
 ): Promise<Interaction | undefined> {
   if (command.anchoring.by !== 'id') return undefined
+  const { kind, digest } = command.prepared
   const items = await store.interactionsOf(state.sessionId, command.anchoring.toolCallId)
   return items.findLast(
-    (item) => item.kind === command.prepared.kind.kind && item.settlement !== 'superseded',
+    (item) => item.kind === kind.kind && item.digest === digest && item.settlement !== 'superseded',
   )
 }
 

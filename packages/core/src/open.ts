@@ -1,115 +1,30 @@
-import {
-  AskbackError,
-  canonicalJson,
-  copyJson,
-  digestOf,
-  onTimeout as onTimeoutSchema,
-  type ApprovalRequest,
-  type Interaction,
-  type Json,
-  type NewEvent,
-  type OpenBody,
-  type SessionState,
-} from '@askback/protocol'
+import { AskbackError, type Interaction, type NewEvent, type SessionState } from '@askback/protocol'
+import { together, type Part } from './close-pending.js'
 import type { Context, Decision, OpenCommand, PreparedRequest } from './command.js'
-import { parseWith, type InteractionKind } from './kinds.js'
 import { judge } from './permissions.js'
 import { chooseCall } from './rendezvous.js'
 import { optional } from './optional.js'
-import { expired, expire, outcomeOf } from './settle.js'
+import { expired, lapse, storedRule } from './settle.js'
 import { delivered, settlement } from './settled-events.js'
-
-export const DEFAULT_TIMEOUT_MS = 10 * 60_000
-const encoder = new TextEncoder()
-const LONGEST_TIMEOUT_MS = 10 * 365 * 24 * 3_600_000
 
 export function open(state: SessionState, command: OpenCommand, context: Context): Decision {
   const { prepared } = command
   const anchored = anchor(state, command, context)
   if (anchored === 'wait') return { events: [], wait: true }
-  const existing = command.attach
-    ? latestOf(state, anchored.toolCallId, prepared.kind.kind, context)
-    : undefined
-  if (existing?.digest === prepared.digest) return attach(state, existing, context)
-  if (state.pending.size >= context.maxPending) {
-    throw new AskbackError(
-      'rate_limited',
-      `This session already waits for ${state.pending.size} answers, which is its limit. Answer or cancel some first.`,
-    )
-  }
+  const { toolCallId } = anchored
+  const existing = command.attach ? sameAsked(state, toolCallId, prepared, context) : undefined
+  if (existing) return attach(state, existing, context)
+  const replaced = command.attach ? pendingOf(state, toolCallId, prepared) : undefined
   const item = interactionFrom(state, command, anchored, context)
-  const superseded = existing?.status === 'pending' ? supersede(existing, item.interactionId, context) : []
-  const events = [...superseded, ...request(item)]
-  if (allowed(state, prepared, context)) {
-    events.push(
-      ...settlement(
-        item,
-        { settlement: 'approved', answer: { decision: 'approve' }, via: 'policy' },
-        context,
-      ),
-    )
-    if (command.claimAs !== undefined) events.push(delivered(item, command.claimAs))
-  }
-  return { events, interactionId: item.interactionId }
-}
-
-/** Everything about a request that does not depend on the session: parsed, copied, measured and hashed. */
-export function prepareRequest(
-  input: Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'timeoutMs' | 'onTimeout'>,
-  options: {
-    kind: (name: string) => InteractionKind | undefined
-    maxBytes: number
-    defaultTimeoutMs: number | null
-  },
-): PreparedRequest {
-  const kind = options.kind(input.kind)
-  if (!kind) {
-    throw new AskbackError('unknown_kind', `Nobody has defined the kind ${JSON.stringify(input.kind)}.`)
-  }
-  const request = copyJson(input.request, 'request')
-  if (encoder.encode(canonicalJson(request)).length > options.maxBytes) {
-    throw new AskbackError('too_large', `The request is larger than ${options.maxBytes} bytes.`)
-  }
-  kind.checkRequest?.(parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' }))
-  const toolName = input.toolName ?? kind.kind
-  const subject = kind.kind === 'approval' ? (request as ApprovalRequest).input : request
-  const { timeoutMs = options.defaultTimeoutMs } = input
-  checkTimeout(timeoutMs)
+  checkDeclaredRule(state, item, context)
+  const isAllowed = allowed(state, prepared, context)
+  if (!isAllowed && !replaced) checkRoom(state, context)
+  const gone = replaced ? giveWay(state, replaced, item.interactionId, context) : { events: [] }
+  const approved = isAllowed ? approvedByPolicy(item, command, context) : []
   return {
-    kind,
-    toolName,
-    request,
-    digest: digestOf(toolName, subject),
-    timeoutMs,
-    onTimeout: declared(kind, request, input.onTimeout),
+    ...together(gone, { events: [...request(item), ...approved] }),
+    interactionId: item.interactionId,
   }
-}
-
-function declared(kind: InteractionKind, request: Json, value: unknown): PreparedRequest['onTimeout'] {
-  if (value === undefined) return 'deny'
-  const parsed = parseWith(onTimeoutSchema, copyJson(value, 'onTimeout'), {
-    code: 'invalid_request',
-    what: 'onTimeout',
-  })
-  if (typeof parsed === 'string') return parsed
-  const outcome = outcomeOf(kind, request, parsed.answer)
-  if (!('errors' in outcome)) return parsed
-  throw new AskbackError(
-    'invalid_answer',
-    'The declared default answer does not pass the form’s own checks.',
-    {
-      details: { errors: outcome.errors },
-    },
-  )
-}
-
-function checkTimeout(timeoutMs: number | null): void {
-  if (timeoutMs === null) return
-  if (Number.isInteger(timeoutMs) && timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS) return
-  throw new AskbackError(
-    'invalid_request',
-    'timeoutMs must be a whole number of milliseconds above 0 and at most ten years, or null to wait forever.',
-  )
 }
 
 interface Anchored {
@@ -165,32 +80,58 @@ function claimedCalls(state: SessionState): Set<string> {
   return claimed
 }
 
-/** L11: what an adapter that owns the tool call may attach to. One that was superseded never counts. */
-function latestOf(
+/** L11: what an adapter that owns the tool call takes up again. One that was superseded never counts. */
+function sameAsked(
   state: SessionState,
   toolCallId: string,
-  kind: string,
+  { kind, digest }: PreparedRequest,
   context: Context,
 ): Interaction | undefined {
   let latest = context.found
   for (const item of state.interactions.values()) {
-    if (item.toolCallId === toolCallId && item.kind === kind && item.settlement !== 'superseded')
-      latest = item
+    const same = item.toolCallId === toolCallId && item.kind === kind.kind && item.digest === digest
+    if (same && item.settlement !== 'superseded') latest = item
+  }
+  return latest
+}
+
+/** L11: what gives way if the same call now asks for something else. */
+function pendingOf(
+  state: SessionState,
+  toolCallId: string,
+  { kind }: PreparedRequest,
+): Interaction | undefined {
+  let latest: Interaction | undefined
+  for (const id of state.pending) {
+    const item = state.interactions.get(id)!
+    if (item.toolCallId === toolCallId && item.kind === kind.kind) latest = item
   }
   return latest
 }
 
 function attach(state: SessionState, existing: Interaction, context: Context): Decision {
   const { interactionId } = existing
-  if (existing.status === 'pending' && expired(existing, context.now)) {
-    return expire(state, { type: 'expire', interactionId }, context)
-  }
+  if (existing.status === 'pending' && expired(existing, context.now)) return lapse(state, existing, context)
   return { events: [], interactionId }
 }
 
-function supersede(item: Interaction, supersededBy: string, context: Context): NewEvent[] {
+function giveWay(state: SessionState, item: Interaction, supersededBy: string, context: Context): Part {
+  if (expired(item, context.now)) return lapse(state, item, context)
   const [response, , ...claim] = settlement(item, { settlement: 'superseded' }, context)
-  return [{ ...response, supersededBy } as NewEvent, ...claim]
+  return { events: [{ ...response, supersededBy } as NewEvent, ...claim] }
+}
+
+/** A default answer must be able to do at the deadline what it says. */
+function checkDeclaredRule(state: SessionState, item: Interaction, context: Context): void {
+  if (typeof item.onTimeout === 'object') storedRule(state, item, item.onTimeout.answer, {}, context)
+}
+
+function checkRoom(state: SessionState, { maxPending }: Context): void {
+  if (state.pending.size < maxPending) return
+  throw new AskbackError(
+    'rate_limited',
+    `This session already waits for ${state.pending.size} answers, which is its limit. Answer or cancel some first.`,
+  )
 }
 
 function interactionFrom(
@@ -242,6 +183,12 @@ function request(item: Interaction): NewEvent[] {
 }
 
 function allowed(state: SessionState, { kind }: PreparedRequest, context: Context): boolean {
+function approvedByPolicy(item: Interaction, { claimAs }: OpenCommand, context: Context): NewEvent[] {
+  const how = { settlement: 'approved', answer: { decision: 'approve' }, via: 'policy' } as const
+  const claim = claimAs === undefined ? [] : [delivered(item, claimAs)]
+  return [...settlement(item, how, context), ...claim]
+}
+
   const subject = { kind: kind.kind, edit: context.edit ?? 'none', rule: context.rule ?? false } as const
   return judge({ mode: state.permissionMode, subject }) === 'allow'
 }

@@ -1,6 +1,12 @@
-import { AskbackError, type Json, type NewEvent, type NewEventOf, type SessionState } from '@askback/protocol'
+import {
+  AskbackError,
+  type Interaction,
+  type Json,
+  type NewEventOf,
+  type SessionState,
+} from '@askback/protocol'
+import { cancelAll, together, type Part } from './close-pending.js'
 import type { Command, Context, Decision, Reported } from './command.js'
-import { cancelAll, settlement } from './settled-events.js'
 
 /** Stored output of a tool, in bytes; what is beyond is cut, and the log says how much there was. */
 export const MAX_OUTPUT_BYTES = 256 * 1024
@@ -15,50 +21,51 @@ export function report(
   context: Context,
 ): Decision {
   const told = new Told(state, context)
-  return { events: command.events.flatMap((event) => eventsOf(state, event, told, context)) }
+  return together(...command.events.map((event) => effectOf(state, event, told, context)))
 }
 
-function eventsOf(state: SessionState, event: Reported, told: Told, context: Context): NewEvent[] {
+function effectOf(state: SessionState, event: Reported, told: Told, context: Context): Part {
   switch (event.type) {
     case 'tool_call':
-      return told.call(event.toolCallId) ? [event] : []
+      return { events: told.call(event.toolCallId) ? [event] : [] }
     case 'tool_result':
       if (!told.knows(event.toolCallId)) {
         throw new AskbackError('not_found', `There is no tool call ${event.toolCallId} in this session.`)
       }
-      return told.end(event.toolCallId) ? [capped(event), ...cancelOf(state, event, told, context)] : []
+      if (!told.end(event.toolCallId)) return { events: [] }
+      return together({ events: [capped(event)] }, cancelOf(state, event, told, context))
     case 'error': {
-      const cancelled =
-        event.code === AGENT_LOST
-          ? []
-          : cancelAll(state, { message: `The agent failed: ${event.message}` }, context)
-      return [...cancelled.filter((one) => told.settles(one)), event]
+      if (event.code === AGENT_LOST) return { events: [event] }
+      const message = `The agent failed: ${event.message}`
+      return together(
+        cancelAll(state, { message }, context, (item) => told.closes(item)),
+        { events: [event] },
+      )
     }
     case 'agent_session':
-      return event.agentSessionId === state.agentSessionId ? [] : [event]
+      return { events: event.agentSessionId === state.agentSessionId ? [] : [event] }
     case 'turn_started':
     case 'turn_ended':
     case 'text':
     case 'thinking':
-      return [event]
+      return { events: [event] }
   }
 }
 
 /** L7: whoever asked about exactly this call no longer needs an answer. */
 function cancelOf(
   state: SessionState,
-  event: NewEventOf<'tool_result'>,
+  { toolCallId, isError }: NewEventOf<'tool_result'>,
   told: Told,
   context: Context,
-): NewEvent[] {
-  const events: NewEvent[] = []
-  for (const id of state.pending) {
-    const item = state.interactions.get(id)!
-    if (item.toolCallId !== event.toolCallId || item.anchor !== 'exact') continue
-    const message = event.isError ? 'The tool call failed.' : 'The tool call ended.'
-    events.push(...settlement(item, { settlement: 'cancelled', message }, context))
-  }
-  return events.filter((one) => told.settles(one))
+): Part {
+  const message = isError ? 'The tool call failed.' : 'The tool call ended.'
+  return cancelAll(
+    state,
+    { message },
+    context,
+    (item) => item.toolCallId === toolCallId && item.anchor === 'exact' && told.closes(item),
+  )
 }
 
 function capped(event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
@@ -81,7 +88,7 @@ class Told {
   readonly #context: Context
   readonly #calls = new Set<string>()
   readonly #ended = new Set<string>()
-  readonly #settled = new Map<string, Set<string>>()
+  readonly #closed = new Set<string>()
 
   constructor(state: SessionState, context: Context) {
     this.#state = state
@@ -108,11 +115,9 @@ class Told {
   }
 
   /** Two reasons to cancel in one report settle an interaction once (L3). */
-  settles(event: NewEvent): boolean {
-    if (!('interactionId' in event)) return true
-    const types = this.#settled.get(event.interactionId) ?? new Set()
-    if (types.has(event.type)) return false
-    this.#settled.set(event.interactionId, types.add(event.type))
+  closes({ interactionId }: Interaction): boolean {
+    if (this.#closed.has(interactionId)) return false
+    this.#closed.add(interactionId)
     return true
   }
 }

@@ -7,7 +7,6 @@ import {
   type ApprovalRequest,
   type Interaction,
   type Json,
-  type OnTimeout,
   type PlanReviewAnswer,
   type QuestionRequest,
   type SessionState,
@@ -29,8 +28,7 @@ export function respond(state: SessionState, command: RespondCommand, context: C
   const { interactionId, digest, answer, by, via } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'settled') throw alreadySettled(item)
-  const late = expired(item, context.now) ? expire(state, { type: 'expire', interactionId }, context) : null
-  if (late) return { ...late, refusal: { code: 'already_settled' } }
+  if (expired(item, context.now)) return tooLate(state, item, context)
   if (digest !== undefined && digest !== item.digest) {
     throw new AskbackError(
       'digest_mismatch',
@@ -48,12 +46,7 @@ export function progress(state: SessionState, command: CommandOf<'progress'>, co
   const { interactionId } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'settled') throw alreadySettled(item)
-  if (expired(item, context.now)) {
-    return {
-      ...expire(state, { type: 'expire', interactionId }, context),
-      refusal: { code: 'already_settled' },
-    }
-  }
+  if (expired(item, context.now)) return tooLate(state, item, context)
   const answers = partialAnswers(item, command.answers)
   return { interactionId, events: [{ type: 'interaction_progress', interactionId, answers }] }
 }
@@ -62,12 +55,7 @@ export function cancel(state: SessionState, command: CommandOf<'cancel'>, contex
   const { interactionId, by, via, message } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'settled') throw alreadySettled(item)
-  if (expired(item, context.now)) {
-    return {
-      ...expire(state, { type: 'expire', interactionId }, context),
-      refusal: { code: 'already_settled' },
-    }
-  }
+  if (expired(item, context.now)) return tooLate(state, item, context)
   return {
     interactionId,
     events: settlement(item, { settlement: 'cancelled', ...optional({ by, via, message }) }, context),
@@ -79,15 +67,19 @@ export function expire(state: SessionState, command: CommandOf<'expire'>, contex
   const { interactionId } = command
   const item = state.interactions.get(interactionId)
   if (!item || item.status === 'settled' || !expired(item, context.now)) return { interactionId, events: [] }
-  const declared = declaredAnswer(item.onTimeout)
-  if (declared === undefined) {
-    return { interactionId, events: settlement(item, { settlement: 'timed_out' }, context) }
-  }
-  const outcome = outcomeOf(kindOf(item, context), item.request, declared)
-  // It was checked when it was opened; a kind that has changed its mind since must not block the deadline.
-  if ('errors' in outcome)
-    return { interactionId, events: settlement(item, { settlement: 'timed_out' }, context) }
-  return settleWith(state, item, outcome, { via: 'policy' }, context)
+  return lapse(state, item, context)
+}
+
+/** What the deadline makes of an interaction that is past it. */
+export function lapse(state: SessionState, item: Interaction, context: Context): Decision {
+  const { interactionId } = item
+  const outcome = declaredOutcome(item, context)
+  if (outcome) return settleWith(state, item, outcome, { via: 'policy' }, context)
+  return { interactionId, events: settlement(item, { settlement: 'timed_out' }, context) }
+}
+
+export function tooLate(state: SessionState, item: Interaction, context: Context): Decision {
+  return { ...lapse(state, item, context), refusal: { code: 'already_settled' } }
 }
 
 /** L10: the claim that precedes the hand-over, once. */
@@ -157,7 +149,8 @@ function editedDigest(item: Interaction, answer: Json): string | undefined {
   return undefined
 }
 
-function storedRule(
+/** Throws `invalid_answer` where the rule that the answer asks for cannot be. */
+export function storedRule(
   state: SessionState,
   item: Interaction,
   answer: Json,
@@ -189,6 +182,13 @@ function kindOf(item: Interaction, context: Context): InteractionKind {
   throw new AskbackError('unknown_kind', `Nobody has defined the kind ${JSON.stringify(item.kind)} here.`)
 }
 
-function declaredAnswer(onTimeout: OnTimeout): Json | undefined {
-  return typeof onTimeout === 'object' ? onTimeout.answer : undefined
+/** It was checked when it was opened; a kind that is gone or has changed its mind must not hold up the deadline. */
+function declaredOutcome(item: Interaction, context: Context): Outcome | null {
+  if (typeof item.onTimeout === 'string') return null
+  try {
+    const outcome = outcomeOf(kindOf(item, context), item.request, item.onTimeout.answer)
+    return 'errors' in outcome ? null : outcome
+  } catch {
+    return null
+  }
 }

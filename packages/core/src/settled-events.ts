@@ -1,4 +1,4 @@
-import type { Actor, Interaction, Json, NewEvent, SessionState, SettlementKind, Via } from '@askback/protocol'
+import type { Actor, Interaction, Json, NewEvent, SettlementKind, Via } from '@askback/protocol'
 import type { Context } from './command.js'
 import { optional } from './optional.js'
 
@@ -42,17 +42,6 @@ export function delivered(item: Interaction, to: string): NewEvent {
     to,
     ...placeOf(item),
   }
-}
-
-/** Settles everything that is pending as cancelled (L8). */
-export function cancelAll(
-  state: SessionState,
-  how: { by?: Actor; via?: Via; message: string },
-  context: Context,
-): NewEvent[] {
-  return [...state.pending].flatMap((id) =>
-    settlement(state.interactions.get(id)!, { settlement: 'cancelled', ...how }, context),
-  )
 }
 
 export function placeOf(item: { turnId?: string | undefined; responseId?: string | undefined }) {
