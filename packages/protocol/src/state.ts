@@ -116,6 +116,7 @@ export function stateToJson(state: SessionState): SessionStateJson {
   const { toolCalls, interactions, pending, adrift: _, ...rest } = state
   return {
     ...rest,
+    turns: copyTurns(rest.turns),
     version: STATE_VERSION,
     toolCalls: [...toolCalls.values()],
     interactions: [...interactions.values()].filter((item) => item.status === 'settled'),
@@ -133,11 +134,17 @@ export function stateFromJson(json: SessionStateJson): SessionState {
   }
   return {
     ...rest,
+    turns: copyTurns(rest.turns),
     toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
     interactions: new Map(asked.map((item) => [item.interactionId, item])),
     pending: new Set(pending.map((item) => item.interactionId)),
     adrift,
   }
+}
+
+/** `foldInto` writes to turns in place, which a state that was told or stored must not feel. All else it replaces. */
+function copyTurns(turns: Turn[]): Turn[] {
+  return turns.map((turn) => ({ ...turn, items: [...turn.items] }))
 }
 
 export function pendingOf(state: SessionState): Interaction[] {
