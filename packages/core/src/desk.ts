@@ -123,6 +123,7 @@ export class Desk {
       kind: (name) => this.#kinds.get(name),
       maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
       defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
+      role: input.role,
     })
     const { turnId, responseId, agentId, edit, claimAs } = input
     const command: OpenCommand = {
@@ -134,7 +135,6 @@ export class Desk {
     }
     const { kind, toolName, request, digest, timeoutMs, onTimeout } = prepared
     const key =
-      role: input.role,
       idempotencyKey === undefined
         ? undefined
         : sessionKey(sessionId, idempotencyKey, {
@@ -148,15 +148,15 @@ export class Desk {
     const ran = await (command.anchoring.by === 'rendezvous'
       ? openAtRendezvous(this.#engine, sessionId, command, key)
       : this.#engine.run(sessionId, command, key))
+    const { interactionId } = ran.interaction!
+    const opens = ran.events.some(
+      (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
+    )
     return {
       interaction: this.#view(ran.interaction!),
       created: opens && !ran.repeated,
       events: ran.events,
     }
-    const { interactionId } = ran.interaction!
-    const opens = ran.events.some(
-      (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
-    )
   }
 
   async respond(

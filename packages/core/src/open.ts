@@ -182,13 +182,13 @@ function request(item: Interaction): NewEvent[] {
   ]
 }
 
-function allowed(state: SessionState, { kind }: PreparedRequest, context: Context): boolean {
 function approvedByPolicy(item: Interaction, { claimAs }: OpenCommand, context: Context): NewEvent[] {
   const how = { settlement: 'approved', answer: { decision: 'approve' }, via: 'policy' } as const
   const claim = claimAs === undefined ? [] : [delivered(item, claimAs)]
   return [...settlement(item, how, context), ...claim]
 }
 
+function allowed(state: SessionState, { kind }: PreparedRequest, context: Context): boolean {
   const subject = { kind: kind.kind, edit: context.edit ?? 'none', rule: context.rule ?? false } as const
   return judge({ mode: state.permissionMode, subject }) === 'allow'
 }
