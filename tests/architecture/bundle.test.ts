@@ -18,7 +18,14 @@ const webGlobals = {
   structuredClone,
 }
 
-describe.each(['protocol', 'core'])('@askback/%s in a bare context', (name) => {
+const entries = [
+  'protocol/src/index.ts',
+  'core/src/index.ts',
+  'client/src/index.ts',
+  'agents/src/demo/index.ts',
+]
+
+describe.each(entries)('packages/%s in a bare context', (name) => {
   it('bundles without leaving an import behind', async () => {
     const { warnings, chunk } = await bundle(name)
     expect({ warnings, imports: chunk.imports, dynamicImports: chunk.dynamicImports }).toEqual({
@@ -40,7 +47,7 @@ describe.each(['protocol', 'core'])('@askback/%s in a bare context', (name) => {
 })
 
 it('a question is asked and answered where there is no Node', async () => {
-  const { chunk } = await bundle('core')
+  const { chunk } = await bundle('core/src/index.ts')
   const outcome: unknown = await runInContext(
     `${chunk.code}; (${askAndAnswer})()`,
     createContext({ ...webGlobals }),
@@ -73,10 +80,10 @@ const askAndAnswer = `async () => {
   return JSON.stringify(settled)
 }`
 
-async function bundle(name: string): Promise<{ chunk: OutputChunk; warnings: string[] }> {
+async function bundle(entry: string): Promise<{ chunk: OutputChunk; warnings: string[] }> {
   const warnings: string[] = []
   const build = await rolldown({
-    input: join(root, 'packages', name, 'src/index.ts'),
+    input: join(root, 'packages', entry),
     platform: 'browser',
     resolve: { conditionNames: ['askback-source', 'browser', 'import', 'default'] },
     onLog: (_level, log) => warnings.push(log.message),
