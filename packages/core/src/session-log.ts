@@ -9,7 +9,7 @@ import {
   type SessionState,
   type SessionStateJson,
 } from '@askback/protocol'
-import type { AppendResult, KvWrite, Store } from './store.js'
+import type { Append, AppendResult, KvWrite, Store } from './store.js'
 
 /** A cold start reads at most about this many events after its snapshot. */
 const EVENTS_PER_SNAPSHOT = 500
@@ -66,7 +66,7 @@ export class SessionLog {
     const { sessionId, seq: expectedSeq } = this.state
     foldInto(this.state, events)
     this.#underway++
-    const appended = this.#store.append({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
+    const appended = this.#send({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
       (result) => {
         this.#underway--
         if (result.ok) committed()
@@ -84,6 +84,15 @@ export class SessionLog {
       () => false,
     )
     return appended
+  }
+
+  /**
+   * Where others append too, `expectedSeq` does not tell whose events were there before: after a conflict theirs can
+   * reach the very seq that our next append expects. So that one goes only when the one before it is there.
+   */
+  #send(append: Append): Promise<AppendResult> {
+    if (!this.#store.shared || this.#underway === 1) return this.#store.append(append)
+    return this.#last.then((ok) => (ok ? this.#store.append(append) : { ok: false, conflict: 'seq' }))
   }
 
   /** Whether everything that `state` holds at this moment becomes durable: what rests on it may be told only then. */
