@@ -1,0 +1,86 @@
+import type { Listener, Store } from '@askback/core'
+import type { SessionEvent } from '@askback/protocol'
+import { writeOrCut, type Reader } from './reader.js'
+import { withoutId } from './sse-encoding.js'
+
+export interface AllEventsOptions {
+  store: Store
+  bufferBytes: number
+  onError: (error: unknown) => void
+}
+
+const PAGE = 500
+
+/** What every inbox and session list needs to know, of all sessions, from now on. */
+export class AllEvents {
+  readonly #options: AllEventsOptions
+  readonly #readers = new Set<Reader>()
+  /** Where others write too, the log of all is read from here: then the desk's word only says that there is more. */
+  #cursor: string | null = null
+  #reading: 'no' | 'yes' | 'again' = 'no'
+
+  constructor(options: AllEventsOptions) {
+    this.#options = options
+  }
+
+  async add(reader: Reader): Promise<void> {
+    const { store } = this.#options
+    if (store.shared) this.#cursor ??= await store.head()
+    this.#readers.add(reader)
+  }
+
+  remove(reader: Reader): void {
+    this.#readers.delete(reader)
+    if (this.#readers.size === 0) this.#cursor = null
+  }
+
+  tell({ events }: Parameters<Listener>[0]): void {
+    if (this.#readers.size === 0) return
+    if (!this.#options.store.shared) return this.#give(events)
+    if (this.#reading !== 'no') {
+      this.#reading = 'again'
+      return
+    }
+    this.#readAll().catch((error: unknown) => {
+      this.#options.onError(error)
+      // They come back and take a new look at everything.
+      for (const { socket } of this.#readers) socket.destroy()
+    })
+  }
+
+  async #readAll(): Promise<void> {
+    try {
+      do {
+        this.#reading = 'yes'
+        await this.#readPages()
+      } while (this.#again)
+    } finally {
+      this.#reading = 'no'
+    }
+  }
+
+  async #readPages(): Promise<void> {
+    while (this.#cursor !== null) {
+      const changes = await this.#options.store.changes({ after: this.#cursor, limit: PAGE })
+      for (const { events } of changes) this.#give(events)
+      const last = changes.at(-1)
+      if (last && this.#cursor !== null) this.#cursor = last.cursor
+      if (changes.length < PAGE) return
+    }
+  }
+
+  get #again(): boolean {
+    return this.#reading === 'again'
+  }
+
+  #give(events: SessionEvent[]): void {
+    const frames = events.filter(concernsAll).map(withoutId)
+    if (frames.length === 0) return
+    const data = Buffer.concat(frames)
+    for (const { socket } of this.#readers) writeOrCut(socket, data, this.#options.bufferBytes)
+  }
+}
+
+function concernsAll(event: SessionEvent): boolean {
+  return event.type === 'session_status' || event.type.startsWith('interaction_')
+}

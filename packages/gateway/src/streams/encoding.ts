@@ -1,0 +1,10 @@
+import type { LiveEvent, SessionEvent } from '@askback/protocol'
+
+/** How events look on one kind of wire. What it makes is written to sockets as it is, and never changed. */
+export interface Encoding {
+  event(event: SessionEvent): Buffer
+  /** Without a place in the log. */
+  live(sessionId: string, event: LiveEvent): Buffer
+  /** The reader's cursor is of no use: it takes a new snapshot. */
+  resync(sessionId: string): Buffer
+}

@@ -1,0 +1,58 @@
+import type { Store } from '@askback/core'
+import type { Encoding } from './encoding.js'
+import type { Page, PageCache } from './page-cache.js'
+
+/** Pages end at multiples of this, so that readers who began at different cursors soon share them. */
+const EVENTS_PER_PAGE = 256
+
+let made = 0
+
+/** One session's log as pages of frames. A page is read and made once for all who ask for it while it is kept. */
+export class Pages {
+  readonly #source: { store: Store; sessionId: string; encoding: Encoding }
+  readonly #cache: PageCache
+  /** A session that is deleted and made anew under its old id must not find the old one's pages. */
+  readonly #name = `${++made}`
+  readonly #cached = new Set<number>()
+  readonly #reading = new Map<number, { last: number; page: Promise<Page | null> }>()
+
+  constructor(source: { store: Store; sessionId: string; encoding: Encoding }, cache: PageCache) {
+    this.#source = source
+    this.#cache = cache
+  }
+
+  /** The events after `cursor`, up to `head` at most; `null` if the log is gone. */
+  after(cursor: number, head: number): Page | Promise<Page | null> {
+    const end = cursor + EVENTS_PER_PAGE - (cursor % EVENTS_PER_PAGE)
+    const last = Math.min(end, head)
+    const cached = this.#cache.get(this.#key(cursor))
+    // The log has grown since a shorter one was made.
+    if (cached && cached.last >= last) return cached
+    const reading = this.#reading.get(cursor)
+    if (reading && reading.last >= last) return reading.page
+    const page = this.#read(cursor, last).finally(() => {
+      if (this.#reading.get(cursor)?.page === page) this.#reading.delete(cursor)
+    })
+    this.#reading.set(cursor, { last, page })
+    return page
+  }
+
+  forget(): void {
+    for (const cursor of this.#cached) this.#cache.delete(this.#key(cursor))
+  }
+
+  async #read(cursor: number, last: number): Promise<Page | null> {
+    const { store, sessionId, encoding } = this.#source
+    const events = await store.read({ sessionId, after: cursor, limit: last - cursor })
+    const newest = events.at(-1)
+    if (!newest) return null
+    const page = { data: Buffer.concat(events.map((event) => encoding.event(event))), last: newest.seq }
+    this.#cache.set(this.#key(cursor), page)
+    this.#cached.add(cursor)
+    return page
+  }
+
+  #key(cursor: number): string {
+    return `${this.#name} ${cursor}`
+  }
+}

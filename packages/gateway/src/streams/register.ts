@@ -1,0 +1,97 @@
+import { systemClock } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AllEvents } from './all-events.js'
+import { eventPage } from './event-page.js'
+import { Feeds } from './feeds.js'
+import { OpenStreams } from './open-streams.js'
+import { STREAM_DEFAULTS, type StreamOptions } from './options.js'
+import { PageCache } from './page-cache.js'
+import { streamSession } from './session-events.js'
+import { sseEncoding } from './sse-encoding.js'
+import { openSse, SseStream } from './sse-stream.js'
+import { wsEncoding } from './ws-encoding.js'
+import { serveWebSockets, WS_PATH } from './ws-server.js'
+
+export interface Streams {
+  /** Sends everyone away, to come back later; resolves when they are gone. */
+  drain(graceMs?: number): Promise<void>
+  /** Ends the streams of a credential that is no longer good. */
+  revoke(credential: string): void
+  readonly open: { sse: number; ws: number }
+}
+
+type Query = Record<string, unknown>
+
+/** Adds the routes that last: a session's events, those of all sessions, and the WebSocket. */
+export function registerStreams(app: FastifyInstance, options: StreamOptions): Streams {
+  const { host, store, authorize, clock = systemClock, random = Math.random, onError } = options
+  const config = { ...STREAM_DEFAULTS, ...options.config }
+  const cache = new PageCache(config.cacheBytes)
+  const streams = new OpenStreams(clock, config.heartbeatMs)
+  const ports = { host, store, cache, onError, bufferBytes: config.bufferBytes }
+  const sse = new Feeds({ ...ports, encoding: sseEncoding })
+  const ws = new Feeds({ ...ports, encoding: wsEncoding })
+  const all = new AllEvents(ports)
+  const stopTelling = host.desk.on((appended) => all.tell(appended))
+  const sockets = serveWebSockets(app.server, { ...ports, ...config, feeds: ws, streams, authorize })
+
+  app.get<{ Params: { id: string }; Querystring: Query }>(
+    '/api/sessions/:id/events',
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      const { params, query } = request
+      const caller = await authorize(request.raw)
+      if (!(await caller.mayRead(params.id)))
+        throw new AskbackError('forbidden', 'This credential may not read that session.')
+      if (wantsJson(request)) return eventPage(store, params.id, query)
+      mayOpen(reply)
+      return streamSession(
+        request,
+        reply,
+        { sessionId: params.id, query, caller },
+        { feeds: sse, streams, random },
+      )
+    },
+  )
+
+  app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
+    const { person, credential } = await authorize(request.raw)
+    if (!person) throw new AskbackError('forbidden', 'Only people see all sessions.')
+    mayOpen(reply)
+    const socket = openSse(reply)
+    if (!socket) return
+    const closed = (stream: SseStream) => all.remove(stream)
+    await all.add(new SseStream(socket, { credential, cursor: 0, streams, random, closed }))
+  })
+
+  app.get(WS_PATH, { exposeHeadRoute: false }, () => {
+    throw new AskbackError('invalid_request', 'This is a WebSocket: ask for an upgrade.')
+  })
+
+  app.addHook('onClose', () => {
+    stopTelling()
+    sse.close()
+    ws.close()
+  })
+
+  function mayOpen(reply: FastifyReply): void {
+    if (streams.draining) throw new AskbackError('unavailable', 'The gateway is going away.')
+    if (streams.size - sockets.open < config.streams) return
+    reply.header('retry-after', '1')
+    throw new AskbackError('rate_limited', `There are ${config.streams} streams open, which is the limit.`)
+  }
+
+  return {
+    drain: (graceMs = 2000) => streams.drain(graceMs),
+    revoke: (credential) => streams.revoke(credential),
+    get open() {
+      return { sse: streams.size - sockets.open, ws: sockets.open }
+    },
+  }
+}
+
+/** A client that takes both gets the stream. */
+function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return accept.includes('application/json') && !accept.includes('text/event-stream')
+}

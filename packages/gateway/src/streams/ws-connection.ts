@@ -1,0 +1,168 @@
+import type { Host } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+import type { Socket } from 'node:net'
+import type { RawData, WebSocket } from 'ws'
+import { bodyOf, toAskbackError } from '../http/answers.js'
+import type { Feeds } from './feeds.js'
+import type { OpenStream, OpenStreams } from './open-streams.js'
+import type { Caller } from './options.js'
+import { writeOrCut } from './reader.js'
+import { textFrame, wsEncoding } from './ws-encoding.js'
+import { parseOp, type Ref, type WsOp, type WsOpOf } from './ws-ops.js'
+import { Subscription } from './ws-subscription.js'
+
+export interface WsConnectionOptions {
+  host: Host
+  feeds: Feeds
+  streams: OpenStreams
+  bufferBytes: number
+  onError: (error: unknown) => void
+}
+
+/** A client that sends more before these are answered is not read from until then. */
+const MOST_AT_ONCE = 64
+const GOING_AWAY = 1012
+
+/** One client with one socket for all its sessions. */
+export class WsConnection implements OpenStream {
+  readonly credential: string
+  readonly #ws: WebSocket
+  readonly #socket: Socket
+  readonly #caller: Caller
+  readonly #options: WsConnectionOptions
+  readonly #subscriptions = new Map<string, Subscription>()
+  #underway = 0
+  #alive = true
+  #draining = false
+
+  constructor(peer: { ws: WebSocket; socket: Socket; caller: Caller }, options: WsConnectionOptions) {
+    this.#ws = peer.ws
+    this.#socket = peer.socket
+    this.#caller = peer.caller
+    this.credential = peer.caller.credential
+    this.#options = options
+    // Each subscription that catches up waits for it to drain.
+    this.#socket.setMaxListeners(0)
+    this.#ws.on('pong', () => (this.#alive = true))
+    this.#ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
+    // What is wrong with the peer ends the connection, and that is all.
+    this.#ws.on('error', () => this.#ws.terminate())
+    this.#ws.on('close', () => {
+      options.streams.remove(this)
+      this.#dropAll()
+    })
+  }
+
+  beat(): void {
+    if (!this.#alive) return this.cut()
+    this.#alive = false
+    this.#ws.ping()
+  }
+
+  drain(): void {
+    this.#draining = true
+    // Nothing may follow the close frame.
+    this.#dropAll()
+    if (this.#underway === 0) this.#ws.close(GOING_AWAY, 'The gateway restarts.')
+  }
+
+  cut(): void {
+    this.#ws.terminate()
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    const op = isBinary
+      ? { ref: null, error: new AskbackError('invalid_request', 'A frame must be text.') }
+      : parseOp((data as Buffer).toString())
+    if ('error' in op) return this.#refuse(op.ref, op.error)
+    if (++this.#underway === MOST_AT_ONCE) this.#ws.pause()
+    this.#run(op)
+      .catch((error: unknown) => this.#refuse(op.ref, error))
+      .finally(() => this.#done())
+  }
+
+  #done(): void {
+    if (this.#underway-- === MOST_AT_ONCE) this.#ws.resume()
+    if (this.#draining) this.drain()
+  }
+
+  #run(op: WsOp): Promise<void> {
+    switch (op.op) {
+      case 'subscribe':
+        return this.#subscribe(op)
+      case 'unsubscribe':
+        return this.#unsubscribe(op)
+      case 'respond':
+        return this.#respond(op)
+    }
+  }
+
+  async #subscribe({ ref, sessionId, after, log }: WsOpOf<'subscribe'>): Promise<void> {
+    const { feeds } = this.#options
+    const place = { feeds, sessionId, cursor: after }
+    const subscription = new Subscription(this.#socket, place, (ended) => this.#resync(ended))
+    this.#subscriptions.get(sessionId)?.end()
+    this.#subscriptions.set(sessionId, subscription)
+    try {
+      if (!(await this.#caller.mayRead(sessionId)))
+        throw new AskbackError('forbidden', 'This credential may not read that session.')
+      const found = await subscription.open(log)
+      this.#send({ ref, ok: true })
+      if (subscription.ended) return
+      if (found) subscription.begin()
+      else this.#resync(subscription)
+    } catch (error) {
+      this.#drop(subscription)
+      throw error
+    }
+  }
+
+  async #unsubscribe({ ref, sessionId }: WsOpOf<'unsubscribe'>): Promise<void> {
+    const subscription = this.#subscriptions.get(sessionId)
+    if (subscription) this.#drop(subscription)
+    this.#send({ ref, ok: true })
+  }
+
+  async #respond({ ref, sessionId, interactionId, answer, digest }: WsOpOf<'respond'>): Promise<void> {
+    const { person } = this.#caller
+    if (!person) throw new AskbackError('forbidden', 'Only people settle interactions.')
+    const { interaction, events } = await this.#options.host.desk.respond({
+      sessionId,
+      interactionId,
+      answer,
+      ...person,
+      ...(digest !== undefined && { digest }),
+    })
+    this.#send({ ref, ok: true, interaction, events })
+  }
+
+  #resync(subscription: Subscription): void {
+    this.#drop(subscription)
+    this.#write(wsEncoding.resync(subscription.sessionId))
+  }
+
+  #drop(subscription: Subscription): void {
+    subscription.end()
+    if (this.#subscriptions.get(subscription.sessionId) === subscription)
+      this.#subscriptions.delete(subscription.sessionId)
+  }
+
+  #dropAll(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.end()
+    this.#subscriptions.clear()
+  }
+
+  #refuse(ref: Ref, error: unknown): void {
+    const told = toAskbackError(error)
+    if (told.code === 'internal') this.#options.onError(error)
+    this.#send({ ref, ok: false, ...bodyOf(told) })
+  }
+
+  #send(message: { ref: Ref; ok: boolean; [key: string]: unknown }): void {
+    this.#write(textFrame(message))
+  }
+
+  #write(frame: Buffer): void {
+    if (this.#ws.readyState === this.#ws.OPEN) writeOrCut(this.#socket, frame, this.#options.bufferBytes)
+  }
+}

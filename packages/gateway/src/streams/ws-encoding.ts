@@ -1,0 +1,28 @@
+import type { Encoding } from './encoding.js'
+
+export const wsEncoding: Encoding = {
+  event: (event) => textFrame({ op: 'event', sessionId: event.sessionId, event }),
+  live: (sessionId, event) => textFrame({ op: 'live', sessionId, event }),
+  resync: (sessionId) => textFrame({ op: 'resync', sessionId }),
+}
+
+const FINAL_TEXT = 0x81
+
+/** A whole message from a server: one frame, unmasked (RFC 6455, 5.2). Made here so that it is made once for all. */
+export function textFrame(message: object): Buffer {
+  const text = JSON.stringify(message)
+  const length = Buffer.byteLength(text)
+  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10
+  const frame = Buffer.allocUnsafe(start + length)
+  frame[0] = FINAL_TEXT
+  if (start === 2) frame[1] = length
+  else if (start === 4) {
+    frame[1] = 126
+    frame.writeUInt16BE(length, 2)
+  } else {
+    frame[1] = 127
+    frame.writeBigUInt64BE(BigInt(length), 2)
+  }
+  frame.write(text, start)
+  return frame
+}

@@ -1,0 +1,38 @@
+import { AskbackError } from '@askback/protocol'
+import { z } from 'zod'
+
+const id = z.string().min(1).max(500)
+const ref = z.union([z.string().max(500), z.number()])
+
+const op = z.discriminatedUnion('op', [
+  z.object({ op: z.literal('subscribe'), ref, sessionId: id, after: z.int().min(0), log: id.optional() }),
+  z.object({ op: z.literal('unsubscribe'), ref, sessionId: id }),
+  // The desk copies the answer and checks it, as it does with every other way to answer.
+  z.object({
+    op: z.literal('respond'),
+    ref,
+    sessionId: id,
+    interactionId: id,
+    answer: z.unknown(),
+    digest: z.string().optional(),
+  }),
+])
+
+export type Ref = z.infer<typeof ref> | null
+export type WsOp = z.infer<typeof op>
+export type WsOpOf<Op extends WsOp['op']> = Extract<WsOp, { op: Op }>
+
+/** What a client sent. Where it is malformed, `ref` is told if it can be made out, so that its sender knows which it was. */
+export function parseOp(text: string): WsOp | { ref: Ref; error: AskbackError } {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { ref: null, error: new AskbackError('invalid_request', 'A frame must be JSON.') }
+  }
+  const parsed = op.safeParse(value)
+  if (parsed.success) return parsed.data
+  const said = z.object({ ref }).safeParse(value)
+  const message = `This is no frame that the gateway knows: ${z.prettifyError(parsed.error)}`
+  return { ref: said.success ? said.data.ref : null, error: new AskbackError('invalid_request', message) }
+}
