@@ -20,17 +20,18 @@ export async function waitFor(
     signal?.throwIfAborted()
     const log = await engine.log(sessionId)
     const here = log.state.interactions.get(interactionId)
-    const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
     if (log.stale) continue
+    if (here?.status === 'pending') return enlist(engine, { sessionId, interactionId }, to, signal)
+    const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
+    // A settlement that is under way may still fail.
+    if (!(await log.durable())) continue
     if (!item)
       throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
-    if (!here && item.status === 'pending') {
-      // Another process has opened it, or an append of ours that settles it is under way.
-      await log.durable()
+    if (item.status === 'pending') {
+      // Another process has opened it, or an append of ours that settles it was under way.
       await engine.hear({ sessionId, seq: log.state.seq + 1 })
       continue
     }
-    if (item.status === 'pending') return enlist(engine, { sessionId, interactionId }, to, signal)
     const next = await reprompted(engine, item)
     if (next === null) return handOver(engine, item, to)
     interactionId = next
@@ -60,7 +61,7 @@ export async function recheck(engine: Engine, sessionId?: string): Promise<void>
     const log = await engine.log(session)
     const item =
       log.state.interactions.get(interactionId) ?? (await settledEarlier(engine, session, interactionId))
-    if (log.stale || item?.status === 'pending') continue
+    if (!(await log.durable()) || item?.status === 'pending') continue
     const next = item ? await reprompted(engine, item) : null
     for (const waiter of engine.waiters.take(interactionId)) {
       if (!item) waiter.reject(new AskbackError('not_found', 'The session was deleted.'))
@@ -112,6 +113,8 @@ function move(engine: Engine, waiter: Waiter, interactionId: string): void {
 }
 
 function finish(engine: Engine, waiter: Waiter, item: Interaction): void {
+  // From here on an abort comes too late: it would leave a claim that nobody got.
+  waiter.claiming = true
   handOver(engine, item, waiter.to).then(waiter.resolve, waiter.reject)
 }
 
