@@ -1,1 +1,12 @@
-export {}
+export { draw } from './draw.js'
+export {
+  asked,
+  askedQuestion,
+  called,
+  databaseQuestion,
+  ended,
+  EventLog,
+  settled,
+  started,
+  wrote,
+} from './session-events.js'
