@@ -6,6 +6,7 @@ import {
   type ApprovalRequest,
   type Interaction,
   type Json,
+  type PlanReviewAnswer,
   type Via,
 } from '@askback/protocol'
 
@@ -52,7 +53,8 @@ export function settlementOf(interaction: Interaction): Settlement {
     case 'answered':
       return { ...base, settlement, answer, ...who }
     case 'approved': {
-      const inDoubt = interaction.delivered === true
+      // A plan that was approved is handed over again, like any answer: it is no call that would run twice.
+      const inDoubt = interaction.delivered === true && interaction.kind !== 'plan_review'
       return { ...base, settlement, answer, input: approvedInput(interaction), inDoubt, ...who }
     }
     case 'denied':
@@ -71,12 +73,17 @@ export function settlementOf(interaction: Interaction): Settlement {
 /** What was approved is what runs: the bytes are compared with the digest once more before they are handed over. */
 function approvedInput(interaction: Interaction): Json {
   const { kind, toolName, request, digest, updatedDigest } = interaction
+  if (kind === 'plan_review') return approvedPlan(interaction)
   if (kind !== 'approval') return request
-  const { updatedInput } = interaction.answer as ApprovalAnswer
-  const input = updatedInput ?? (request as ApprovalRequest).input
+  const { updatedInput: input = (request as ApprovalRequest).input } = interaction.answer as ApprovalAnswer
   if (digestOf(toolName, input) === (updatedDigest ?? digest)) return input
   throw new AskbackError(
     'digest_mismatch',
     'The approved input is not the one that was shown. It will not run.',
   )
+}
+
+function approvedPlan({ request, answer }: Interaction): Json {
+  const { updatedPlan } = answer as PlanReviewAnswer
+  return updatedPlan === undefined ? request : { ...(request as { [key: string]: Json }), plan: updatedPlan }
 }
