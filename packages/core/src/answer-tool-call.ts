@@ -8,7 +8,7 @@ import {
 import type { Engine } from './engine.js'
 import { parseIndexedAnswers } from './question.js'
 import { optional } from './optional.js'
-import { alreadySettled } from './settle.js'
+import { alreadySettled, expired } from './settle.js'
 
 /** What the routes that go by a tool call's id take. */
 export type ToolCallAnswer =
@@ -40,13 +40,17 @@ export async function answerToolCall(
 
 async function pendingOfCall(
   engine: Engine,
-  { sessionId, toolCallId, kind }: { sessionId: string; toolCallId: string; kind: string },
+  target: { sessionId: string; toolCallId: string; kind: string },
 ): Promise<Interaction> {
+  const { sessionId, toolCallId, kind } = target
   const ofCall = (item: Interaction) => item.toolCallId === toolCallId && item.kind === kind
   const inMemory = await engine.read(sessionId, (state) => ({
     pending: [...state.pending].map((id) => state.interactions.get(id)!).filter(ofCall),
     settled: [...state.interactions.values()].findLast(ofCall),
   }))
+  const late = inMemory.pending.filter((one) => expired(one, engine.options.clock.now()))
+  for (const { interactionId } of late) await engine.run(sessionId, { type: 'expire', interactionId })
+  if (late.length > 0) return pendingOfCall(engine, target)
   const [item, another] = inMemory.pending
   if (item && another) {
     throw new AskbackError(
