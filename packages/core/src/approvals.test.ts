@@ -1,0 +1,189 @@
+import { digestOf } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './testing/test-desk.js'
+
+describe('[L12] the digest', () => {
+  it('of an approval is that of its tool and input alone', async () => {
+    const { open } = await testDesk()
+    const digest = digestOf('Bash', { command: 'ls' })
+    expect(await open('approval', listFiles, { toolName: 'Bash' })).toMatchObject({ digest })
+    const worded = { ...listFiles, title: 'List', description: 'Lists files.', reason: 'To see.' }
+    expect(await open('approval', worded, { toolName: 'Bash' })).toMatchObject({ digest })
+    expect((await open('approval', listFiles, { toolName: 'bash' })).digest).not.toBe(digest)
+    expect((await open('approval', { input: { command: 'ls ' } }, { toolName: 'Bash' })).digest).not.toBe(
+      digest,
+    )
+  })
+
+  it('is the SHA-256 of the canonical JSON, whatever the order of the keys', async () => {
+    const { open } = await testDesk()
+    const asked = await open('approval', { input: { b: 1, a: [1.5, 'ü', null] } }, { toolName: 'T' })
+    // echo -n '{"input":{"a":[1.5,"ü",null],"b":1},"toolName":"T"}' | sha256sum
+    expect(asked.digest).toBe('1023ddda42953365225f9b20bf73a79d68951f9ec5d690993753ffd721579d48')
+  })
+
+  it('of anything else is that of the whole request', async () => {
+    const { open } = await testDesk()
+    const asked = await open('question', database, { toolName: 'AskUserQuestion' })
+    expect(asked.digest).toBe(digestOf('AskUserQuestion', database))
+  })
+
+  it('in an answer must be the one that was asked, or nothing changes', async () => {
+    const { desk, open, seq } = await testDesk()
+    const { interactionId, digest } = await open('approval', listFiles)
+    const before = await seq()
+    const other = desk.respond({ ...ada, interactionId, answer: yes, digest: digestOf('approval', {}) })
+    await expect(other).rejects.toMatchObject({ code: 'digest_mismatch', details: { digest } })
+    expect(await seq()).toBe(before)
+    const { interaction } = await desk.respond({ ...ada, interactionId, answer: yes, digest })
+    expect(interaction).toMatchObject({ settlement: 'approved', digest })
+  })
+
+  it('is the same in the request, the response and the audit', async () => {
+    const { desk, open, events } = await testDesk()
+    const { interactionId, digest } = await open('approval', listFiles)
+    await desk.respond({ ...ada, interactionId, answer: yes })
+    const told = (await events()).flatMap((event) => ('digest' in event ? [event.digest] : []))
+    expect(told).toEqual([digest, digest])
+    expect((await desk.audit()).items).toMatchObject([
+      { interactionId, digest, settlement: 'approved', ...ada },
+    ])
+  })
+
+  it('what was shown cannot be changed afterwards by whoever asked', async () => {
+    const { desk, open } = await testDesk()
+    const request = { input: { command: 'ls' } }
+    const { interactionId } = await open('approval', request)
+    request.input.command = 'rm -rf /'
+    await desk.respond({ ...ada, interactionId, answer: yes })
+    expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', input: { command: 'ls' } })
+  })
+})
+
+describe('[L12] an edited input', () => {
+  it.each([{ command: 'ls -l' }, null, 'ls', [], 0, ''])(
+    '%j is what runs, with a digest of its own',
+    async (updatedInput) => {
+      const { desk, open } = await testDesk()
+      const { interactionId, digest } = await open('approval', listFiles, { toolName: 'Bash' })
+      const { settlement } = await waiting(desk, interactionId)
+      const { interaction } = await desk.respond({ ...ada, interactionId, answer: { ...yes, updatedInput } })
+      expect(interaction).toMatchObject({ digest, updatedDigest: digestOf('Bash', updatedInput) })
+      expect(await settlement).toMatchObject({ settlement: 'approved', input: updatedInput })
+    },
+  )
+
+  it.each([
+    [{ ...yes, scope: 'session', updatedInput: {} }],
+    [{ ...yes, scope: 'always', updatedInput: {} }],
+    [{ ...no, updatedInput: {} }],
+    [{ ...no, scope: 'session' }],
+    [{ ...no, scope: 'always' }],
+  ])('%j is refused', async (answer) => {
+    const { desk, open } = await testDesk({ session: { cwd: '/work' } })
+    const { interactionId } = await open('approval', listFiles)
+    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+      code: 'invalid_answer',
+    })
+    expect(await desk.rules()).toEqual([])
+  })
+
+  it('bytes that no longer fit the digest are not handed over', async () => {
+    const { desk, store, open, restart } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    await desk.respond({ ...ada, interactionId, answer: yes })
+    const [request] = (await store.read({ sessionId: 's', limit: 10 })).filter(
+      (event) => event.type === 'interaction_request',
+    )
+    Object.assign(request!, { request: { input: { command: 'rm -rf /' } } })
+    await expect(restart().wait(interactionId)).rejects.toMatchObject({ code: 'digest_mismatch' })
+  })
+})
+
+describe('what an agent is told of a refusal', () => {
+  it('lesson 42: a denial carries its reason', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    const { settlement } = await waiting(desk, interactionId)
+    await desk.respond({ ...ada, interactionId, answer: { ...no, message: 'Use git ls-files.' } })
+    expect(await settlement).toMatchObject({ settlement: 'denied', message: 'Use git ls-files.' })
+  })
+})
+
+describe('the answer by tool call', () => {
+  it('settles the one question or approval of that call', async () => {
+    const { desk, open } = await testDesk()
+    await open('approval', listFiles, { toolCallId: 'a' })
+    await open('question', database, { toolCallId: 'a' })
+    const by = { ...ada, sessionId: 's', toolCallId: 'a' }
+    expect(await desk.answerToolCall({ ...by, kind: 'question', answers: { 0: 'SQLite' } })).toMatchObject({
+      kind: 'question',
+      answer: sqlite,
+    })
+    expect(
+      await desk.answerToolCall({ ...by, kind: 'approval', decision: 'deny', message: 'No.' }),
+    ).toMatchObject({
+      settlement: 'denied',
+      message: 'No.',
+    })
+  })
+
+  it('takes scope, edited input and digest with an approval', async () => {
+    const { desk, open } = await testDesk()
+    const approve = { ...ada, sessionId: 's', kind: 'approval', decision: 'approve' } as const
+    await open('approval', listFiles, { toolCallId: 'a' })
+    const wrong = desk.answerToolCall({ ...approve, toolCallId: 'a', digest: 'x' })
+    await expect(wrong).rejects.toMatchObject({ code: 'digest_mismatch' })
+    expect(
+      await desk.answerToolCall({ ...approve, toolCallId: 'a', updatedInput: { command: 'pwd' } }),
+    ).toMatchObject({
+      answer: { ...yes, updatedInput: { command: 'pwd' } },
+    })
+    await open('approval', listFiles, { toolCallId: 'b' })
+    await desk.answerToolCall({ ...approve, toolCallId: 'b', scope: 'session' })
+    expect(await desk.rules()).toHaveLength(1)
+  })
+
+  it('is not found, settled or ambiguous before it is looked at', async () => {
+    const { desk, clock, open } = await testDesk()
+    const nonsense = { ...ada, sessionId: 's', kind: 'question', answers: { 99: 'x' } } as const
+    const answer = (toolCallId: string) => desk.answerToolCall({ ...nonsense, toolCallId })
+    await expect(answer('never')).rejects.toMatchObject({ code: 'not_found' })
+    await open('approval', listFiles, { toolCallId: 'approval' })
+    await expect(answer('approval')).rejects.toMatchObject({ code: 'not_found' })
+    const { interactionId } = await open('question', database, { toolCallId: 'done' })
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await expect(answer('done')).rejects.toMatchObject({
+      code: 'already_settled',
+      details: { interaction: { answer: sqlite } },
+    })
+    for (let count = 0; count < 2; count++) await open('question', database, { toolCallId: 'two' })
+    await expect(answer('two')).rejects.toMatchObject({ code: 'ambiguous' })
+    await open('question', database, { toolCallId: 'late', timeoutMs: 10 })
+    clock.jump(10)
+    await expect(answer('late')).rejects.toMatchObject({
+      code: 'already_settled',
+      details: { interaction: { settlement: 'timed_out' } },
+    })
+    await open('question', database, { toolCallId: 'now' })
+    await expect(answer('now')).rejects.toMatchObject({ code: 'invalid_answer' })
+  })
+
+  it('goes to the pending one when others of the call are settled', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database, { toolCallId: 't' })
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    const second = await open('question', database, { toolCallId: 't' })
+    const answered = await desk.answerToolCall({
+      ...ada,
+      sessionId: 's',
+      toolCallId: 't',
+      kind: 'question',
+      answers: { 0: 'Else' },
+    })
+    expect(answered).toMatchObject({
+      interactionId: second.interactionId,
+      answer: { answers: [{ selected: [], other: 'Else' }] },
+    })
+  })
+})

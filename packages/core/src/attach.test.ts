@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ada,
+  database,
+  isOver,
+  listFiles,
+  no,
+  testDesk,
+  waiting,
+  yes,
+  type TestDesk,
+} from './testing/test-desk.js'
+
+const own = { toolCallId: 't', toolName: 'Bash', attach: true }
+const remove = { input: { command: 'rm x' } }
+
+const attached = (test: TestDesk, request: unknown) => test.opened('approval', request, own)
+
+describe('[L11] an adapter that asks again about its own tool call', () => {
+  it('attaches to what is pending if it asks the same', async () => {
+    const test = await testDesk()
+    const first = await attached(test, listFiles)
+    const before = await test.seq()
+    const again = await attached(test, { ...listFiles, title: 'In other words' })
+    expect(first.created).toBe(true)
+    expect(again).toMatchObject({
+      created: false,
+      interaction: { interactionId: first.interaction.interactionId },
+    })
+    expect(await test.seq()).toBe(before)
+  })
+
+  it.each([yes, no])('attaches to what is settled if it asks the same: %j', async (answer) => {
+    const test = await testDesk()
+    const { interactionId } = (await attached(test, listFiles)).interaction
+    await test.desk.respond({ ...ada, interactionId, answer })
+    expect(await attached(test, listFiles)).toMatchObject({
+      created: false,
+      interaction: { interactionId, status: 'settled', answer },
+    })
+  })
+
+  it('supersedes what is pending if it asks something else, in one append', async () => {
+    const test = await testDesk()
+    const old = (await attached(test, listFiles)).interaction
+    const { settlement } = await waiting(test.desk, old.interactionId)
+    const before = await test.seq()
+    const { interaction, created } = await attached(test, remove)
+    expect(created).toBe(true)
+    expect((await test.store.changes({ limit: 100 })).at(-1)!.events[0]!.seq).toBe(before + 1)
+    expect(await test.events(before)).toMatchObject([
+      {
+        type: 'interaction_response',
+        interactionId: old.interactionId,
+        settlement: 'superseded',
+        supersededBy: interaction.interactionId,
+      },
+      { type: 'interaction_delivered', interactionId: old.interactionId },
+      {
+        type: 'interaction_pending',
+        interactionId: interaction.interactionId,
+        pending: true,
+        reason: 'requested',
+      },
+      { type: 'interaction_request', interactionId: interaction.interactionId, request: remove },
+    ])
+    expect(await settlement).toMatchObject({
+      settlement: 'superseded',
+      supersededBy: interaction.interactionId,
+    })
+  })
+
+  it('a waiter on the old one does not go on, after a restart either', async () => {
+    const test = await testDesk()
+    const { interactionId } = (await attached(test, listFiles)).interaction
+    const next = (await attached(test, remove)).interaction
+    const desk = test.restart()
+    expect(await desk.wait(interactionId)).toMatchObject({
+      settlement: 'superseded',
+      supersededBy: next.interactionId,
+    })
+  })
+
+  it('never attaches to what was superseded', async () => {
+    const test = await testDesk()
+    const first = (await attached(test, listFiles)).interaction
+    const second = (await attached(test, remove)).interaction
+    const third = await attached(test, listFiles)
+    expect(third.created).toBe(true)
+    expect(third.interaction.interactionId).not.toBe(first.interactionId)
+    expect(await test.desk.interaction('s', second.interactionId)).toMatchObject({
+      settlement: 'superseded',
+      supersededBy: third.interaction.interactionId,
+    })
+    expect((await test.desk.pending()).interactions).toHaveLength(1)
+  })
+
+  it('opens a new one beside what is settled if it asks something else', async () => {
+    const test = await testDesk()
+    const { interactionId } = (await attached(test, listFiles)).interaction
+    await test.desk.respond({ ...ada, interactionId, answer: yes })
+    const other = await attached(test, remove)
+    expect(other).toMatchObject({ created: true, interaction: { status: 'pending' } })
+    expect(await test.desk.interaction('s', interactionId)).toMatchObject({ settlement: 'approved' })
+  })
+
+  it('finds the same request again behind a later one that was settled', async () => {
+    const test = await testDesk()
+    const first = (await attached(test, listFiles)).interaction
+    await test.desk.respond({ ...ada, interactionId: first.interactionId, answer: yes })
+    const second = (await attached(test, remove)).interaction
+    await test.desk.respond({ ...ada, interactionId: second.interactionId, answer: no })
+    expect(await attached(test, listFiles)).toMatchObject({
+      created: false,
+      interaction: { interactionId: first.interactionId },
+    })
+  })
+
+  it('attaches to its own kind only', async () => {
+    const test = await testDesk()
+    await test.open('question', database, own)
+    expect(await attached(test, listFiles)).toMatchObject({ created: true })
+    expect((await test.desk.pending()).interactions).toHaveLength(2)
+  })
+
+  it('what fell due in the meantime is settled, and not opened by who attaches to it', async () => {
+    const test = await testDesk()
+    const onTimeout = { answer: yes }
+    const ask = { ...listFiles, toolName: 'Bash', toolCallId: 't', attach: true, timeoutMs: 1000, onTimeout }
+    await test.opened('approval', listFiles, { ...own, timeoutMs: 1000, onTimeout })
+    test.clock.jump(1000)
+    const session = test.desk.session('s')
+    const both = await Promise.all([session.approve(ask), session.approve(ask)])
+    const inDoubt = both.map((one) => one.settlement === 'approved' && one.inDoubt)
+    expect(inDoubt.filter((doubt) => !doubt)).toHaveLength(1)
+  })
+
+  it('at most one of many that ask at once may act', async () => {
+    const test = await testDesk()
+    const session = test.desk.session('s')
+    const asked = Array.from({ length: 5 }, () =>
+      session.approve({ ...listFiles, toolName: 'Bash', toolCallId: 't', attach: true }),
+    )
+    expect(await isOver(Promise.race(asked))).toBe(false)
+    const [item, ...others] = (await test.desk.pending()).interactions
+    expect(others).toEqual([])
+    await test.desk.respond({ ...ada, interactionId: item!.interactionId, answer: yes })
+    const settled = await Promise.all(asked)
+    expect(settled.filter((one) => one.settlement === 'approved' && !one.inDoubt)).toHaveLength(1)
+  })
+})
+
+describe('[L11] without attach', () => {
+  it('every request is a new interaction, and one tool call may hold many', async () => {
+    const { desk, open } = await testDesk()
+    const ids = []
+    for (let count = 0; count < 3; count++) {
+      ids.push((await open('approval', listFiles, { toolCallId: 't', toolName: 'Bash' })).interactionId)
+    }
+    expect(new Set(ids).size).toBe(3)
+    expect((await desk.snapshot('s')).state.pending.map((item) => item.interactionId)).toEqual(ids)
+  })
+})
