@@ -1,20 +1,22 @@
 import { answer, ask, SessionScript, text, toolCall } from '@askback/core/testing'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { erasure } from './erasure.js'
 import { openDatabase } from './open.js'
 import { sqliteStore } from './sqlite-store.js'
+import { testFolder } from './testing/folder.js'
 
+let work: ReturnType<typeof testFolder>
 let folder: string
 let path: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'askback-erase-'))
+  work = testFolder()
+  folder = work.path
   path = join(folder, 'askback.db')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
+afterEach(() => work.remove())
 
 it('leaves no word of the session on the disk', async () => {
   const store = sqliteStore({ path })

@@ -1,27 +1,28 @@
 import type { Store } from '@askback/core'
 import { ask, SessionScript, text } from '@askback/core/testing'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Connection } from './connection.js'
 import { openDatabase } from './open.js'
 import { sqliteStore, storeOn } from './sqlite-store.js'
+import { testFolder } from './testing/folder.js'
 
-let folder: string
+let folder: ReturnType<typeof testFolder>
+let path: string
 let store: Store
 let commits: number
 let failNext: { where: 'statement' | 'before commit' | 'after commit'; code: string } | null
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'askback-commit-'))
+  folder = testFolder()
+  path = join(folder.path, 'askback.db')
   commits = 0
   failNext = null
-  store = storeOn(unreliable(openDatabase(join(folder, 'askback.db'))))
+  store = storeOn(unreliable(openDatabase(path)))
 })
 afterEach(async () => {
   await store.close()
-  rmSync(folder, { recursive: true })
+  folder.remove()
 })
 
 it('what is submitted at once is one transaction', async () => {
@@ -60,7 +61,7 @@ it.each([
         status: 'rejected',
         reason: {
           code: 'unavailable',
-          message: `The database ${join(folder, 'askback.db')} cannot grow: the disk is full. ${says}`,
+          message: `The database ${path} cannot grow: the disk is full. ${says}`,
           details: { outcome },
           cause: { code: 'SQLITE_FULL' },
         },
@@ -106,7 +107,7 @@ it('places taken by a failed write are not taken again', async () => {
   const { version } = (await store.kv.get('k'))!
   await store.kv.put('k', null, version)
   await store.close()
-  store = sqliteStore({ path: join(folder, 'askback.db') })
+  store = sqliteStore({ path })
   await store.kv.put('k', 1, null)
   expect((await store.kv.get('k'))!.version).toBeGreaterThan(version)
 })

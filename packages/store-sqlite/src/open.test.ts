@@ -1,29 +1,22 @@
 import { SessionScript, text } from '@askback/core/testing'
 import Database from 'libsql'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from './open.js'
 import { sqliteStore } from './sqlite-store.js'
+import { testFolder } from './testing/folder.js'
 
+let work: ReturnType<typeof testFolder>
 let folder: string
 let path: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'askback-open-'))
+  work = testFolder()
+  folder = work.path
   path = join(folder, 'askback.db')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
+afterEach(() => work.remove())
 
 describe('the writing connection', () => {
   it('syncs every commit and shares the file with nobody', () => {

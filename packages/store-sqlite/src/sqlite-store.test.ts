@@ -1,16 +1,15 @@
 import type { Store } from '@askback/core'
 import { SessionScript, storeContract, text } from '@askback/core/testing'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sqliteStore } from './index.js'
+import { testFolder } from './testing/folder.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'askback-store-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder()
+afterAll(folder.remove)
 
 let files = 0
-const freshFile = () => join(folder, `${files++}.db`)
+const freshFile = () => join(folder.path, `${files++}.db`)
 
 storeContract('the SQLite store', () => sqliteStore({ path: freshFile() }))
 
