@@ -1,7 +1,9 @@
+import { Draft } from './draft.js'
 import type { EventOf, SessionEvent } from './events.js'
 import type { Interaction } from './interaction.js'
+import { deliverInteraction, openInteraction, progressInteraction, settleInteraction } from './lifecycle.js'
 import { statusOf } from './session.js'
-import type { Item, SessionState, ToolCall, Turn } from './state.js'
+import type { Item, SessionState, ToolCall } from './state.js'
 
 /** The open turn and twenty before it. */
 const TURNS_KEPT = 21
@@ -24,57 +26,6 @@ export function fold(state: SessionState, events: Iterable<SessionEvent>): Sessi
 export function foldInto(state: SessionState, events: Iterable<SessionEvent>): void {
   const draft = new Draft(state, null)
   for (const event of events) if (event.seq === state.seq + 1) apply(draft, event)
-}
-
-// Field by field, here and below: a rest pattern or a spread for each field costs more than the rest of the fold.
-export function openInteraction(event: EventOf<'interaction_request'>): Interaction {
-  const item: Interaction = {
-    seq: event.seq,
-    interactionId: event.interactionId,
-    sessionId: event.sessionId,
-    toolCallId: event.toolCallId,
-    toolName: event.toolName,
-    kind: event.kind,
-    presentation: event.presentation,
-    request: event.request,
-    digest: event.digest,
-    status: 'pending',
-    requestedAt: event.requestedAt,
-    onTimeout: event.onTimeout,
-  }
-  if (event.expiresAt !== undefined) item.expiresAt = event.expiresAt
-  if (event.errors !== undefined) item.errors = event.errors
-  if (event.progress !== undefined) item.progress = event.progress
-  if (event.agentId !== undefined) item.agentId = event.agentId
-  if (event.openedBy !== undefined) item.openedBy = event.openedBy
-  if (event.anchor !== undefined) item.anchor = event.anchor
-  if (event.turnId !== undefined) item.turnId = event.turnId
-  if (event.responseId !== undefined) item.responseId = event.responseId
-  return item
-}
-
-export function progressInteraction(item: Interaction, event: EventOf<'interaction_progress'>): Interaction {
-  return { ...item, progress: event.answers }
-}
-
-export function settleInteraction(item: Interaction, event: EventOf<'interaction_response'>): Interaction {
-  const settled: Interaction = {
-    ...item,
-    status: 'settled',
-    settlement: event.settlement,
-    settledAt: event.at,
-  }
-  if (event.answer !== undefined) settled.answer = event.answer
-  if (event.message !== undefined) settled.message = event.message
-  if (event.by !== undefined) settled.by = event.by
-  if (event.via !== undefined) settled.via = event.via
-  if (event.updatedDigest !== undefined) settled.updatedDigest = event.updatedDigest
-  if (event.supersededBy !== undefined) settled.supersededBy = event.supersededBy
-  return settled
-}
-
-export function deliverInteraction(item: Interaction): Interaction {
-  return { ...item, delivered: true }
 }
 
 function apply(draft: Draft, event: SessionEvent): void {
@@ -126,8 +77,9 @@ function apply(draft: Draft, event: SessionEvent): void {
       const call = state.toolCalls.get(event.toolCallId)
       if (!call || call.result) break
       const { output, isError, at, truncated } = event
-      const result = { output, isError, at, ...(truncated !== undefined && { truncated }) }
-      draft.toolCalls().set(event.toolCallId, { ...call, result })
+      const ended = toolCallOf(call)
+      ended.result = truncated === undefined ? { output, isError, at } : { output, isError, at, truncated }
+      draft.toolCalls().set(event.toolCallId, ended)
       break
     }
     case 'interaction_pending':
@@ -221,64 +173,17 @@ function trim(draft: Draft): void {
   }
 }
 
-function toolCallOf(event: EventOf<'tool_call'>): ToolCall {
-  const { toolCallId, toolName, input, at, turnId, parentToolCallId, source, partial } = event
-  return {
-    toolCallId,
-    toolName,
-    input,
-    at,
-    ...(turnId !== undefined && { turnId }),
-    ...response(event),
-    ...(parentToolCallId !== undefined && { parentToolCallId }),
-    ...(source && { source }),
-    ...(partial && { partial }),
-  }
+function toolCallOf(from: ToolCall | EventOf<'tool_call'>): ToolCall {
+  const { toolCallId, toolName, input, at } = from
+  const call: ToolCall = { toolCallId, toolName, input, at }
+  if (from.turnId !== undefined) call.turnId = from.turnId
+  if (from.responseId !== undefined) call.responseId = from.responseId
+  if (from.parentToolCallId !== undefined) call.parentToolCallId = from.parentToolCallId
+  if (from.source !== undefined) call.source = from.source
+  if (from.partial) call.partial = from.partial
+  return call
 }
 
 function response(event: SessionEvent): { responseId?: string } {
   return event.responseId === undefined ? {} : { responseId: event.responseId }
-}
-
-/** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
-class Draft {
-  readonly state: SessionState
-  readonly #fresh: Set<object> | null
-
-  constructor(state: SessionState, fresh: Set<object> | null) {
-    this.state = fresh ? { ...state } : state
-    this.#fresh = fresh
-  }
-
-  toolCalls() {
-    return (this.state.toolCalls = this.#own(this.state.toolCalls, (map) => new Map(map)))
-  }
-
-  interactions() {
-    return (this.state.interactions = this.#own(this.state.interactions, (map) => new Map(map)))
-  }
-
-  pending() {
-    return (this.state.pending = this.#own(this.state.pending, (set) => new Set(set)))
-  }
-
-  adrift() {
-    return (this.state.adrift = this.#own(this.state.adrift, (set) => new Set(set)))
-  }
-
-  turns() {
-    return (this.state.turns = this.#own(this.state.turns, (turns) => [...turns]))
-  }
-
-  turn(index: number): Turn {
-    const turns = this.turns()
-    return (turns[index] = this.#own(turns[index]!, (turn) => ({ ...turn, items: [...turn.items] })))
-  }
-
-  #own<T extends object>(value: T, copy: (value: T) => T): T {
-    if (!this.#fresh || this.#fresh.has(value)) return value
-    const copied = copy(value)
-    this.#fresh.add(copied)
-    return copied
-  }
 }
