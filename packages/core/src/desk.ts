@@ -75,14 +75,17 @@ export class Desk {
         keepSessions: limits.sessionsInMemory ?? 1000,
         onError,
       },
-      (appended) => wake(this.#engine, appended),
+      {
+        settled: (appended) => wake(this.#engine, appended),
+        heard: (sessionId) => recheck(this.#engine, sessionId),
+      },
     )
     this.#housekeeping = new Housekeeping(this.#engine, {
       retentionMs: options.retentionMs ?? null,
       repairMs: options.repairMs ?? 5000,
     })
     this.#stopListening = store.onAppend((ring) => {
-      this.#hear(ring).catch(onError)
+      this.#engine.hear(ring).catch(onError)
     })
     this.ready = this.#housekeeping.start()
     this.ready.catch(onError)
@@ -358,10 +361,6 @@ export class Desk {
     const item = await this.#options.store.interaction(interactionId)
     if (item) return item.sessionId
     throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
-  }
-
-  async #hear(ring: { sessionId: string; seq: number }): Promise<void> {
-    if (await this.#engine.hear(ring)) await recheck(this.#engine, ring.sessionId)
   }
 }
 

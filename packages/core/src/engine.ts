@@ -43,6 +43,9 @@ export type Committed = (appended: {
   claims: Waiter[]
 }) => void
 
+/** Told when a session may hold what this process did not append. */
+export type Heard = (sessionId: string) => Promise<void>
+
 const MAX_ATTEMPTS = 100
 const RETRY_MS = 1000
 
@@ -53,12 +56,14 @@ export class Engine {
   readonly #logs: SessionLogs
   readonly #deadlines: Deadlines
   readonly #listeners = new Set<Listener>()
-  readonly #settled: (appended: Parameters<Committed>[0]) => void
+  readonly #settled: Committed
+  readonly #heard: Heard
   #closed = false
 
-  constructor(options: EngineOptions, settled: Committed) {
+  constructor(options: EngineOptions, told: { settled: Committed; heard: Heard }) {
     this.options = options
-    this.#settled = settled
+    this.#settled = told.settled
+    this.#heard = told.heard
     this.#logs = new SessionLogs(options.store, options.keepSessions)
     this.#deadlines = new Deadlines(options.clock)
   }
@@ -97,11 +102,15 @@ export class Engine {
   setDeadline(sessionId: string, interactionId: string, at: number): void {
     if (this.#closed) return
     this.#deadlines.set(interactionId, at, () => {
-      this.run(sessionId, { type: 'expire', interactionId }).catch((error: unknown) => {
-        if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
-        this.options.onError(error)
-        this.setDeadline(sessionId, interactionId, this.options.clock.now() + RETRY_MS)
-      })
+      this.run(sessionId, { type: 'expire', interactionId }).then(
+        // Still pending: the clock was set back on the way here.
+        ({ interaction }) => interaction?.status === 'pending' && this.#arm(interaction),
+        (error: unknown) => {
+          if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
+          this.options.onError(error)
+          this.setDeadline(sessionId, interactionId, this.options.clock.now() + RETRY_MS)
+        },
+      )
     })
   }
 
@@ -110,17 +119,28 @@ export class Engine {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Somebody appended. If it was another process, this one catches up; resolves to whether there was news. */
-  async hear({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
+  /** Somebody appended. If it was another process, this one catches up and looks again at what is waited for. */
+  async hear(ring: { sessionId: string; seq: number }): Promise<void> {
+    if (await this.catchUp(ring)) await this.#heard(ring.sessionId)
+  }
+
+  /** Resolves to whether there may be news. */
+  async catchUp({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
     const log = this.#logs.peek(sessionId)
     if (this.#closed || (log && log.state.seq >= seq)) return false
     const events = log && !log.stale ? await log.catchUp() : []
+    if (log && !log.stale && events.length === 0) return false
+    this.setDeadlines(events)
+    this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events })
+    return true
+  }
+
+  /** Whoever appended them: a process that opens an interaction may be gone at its deadline. */
+  setDeadlines(events: SessionEvent[]): void {
     for (const event of events) {
       if (event.type === 'interaction_request') this.#arm(event)
       if (event.type === 'interaction_response') this.#deadlines.delete(event.interactionId)
     }
-    this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events })
-    return true
   }
 
   close(): void {
@@ -140,9 +160,17 @@ export class Engine {
     if (recorded) return recorded
     const known = this.log(sessionId)
     const log = known instanceof Promise ? await known : known
+    const { idle } = log
+    const { seq } = log.state
     const looked = lookUp(log.state, command, this.options)
     const extra = looked instanceof Promise ? await looked : looked
     if (log.stale) return null
+    // What has left the window comes from the store, which does not hold what was under way or came since.
+    const beyondWindow = extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0
+    if (beyondWindow && !(idle && log.state.seq === seq)) {
+      await log.durable()
+      return null
+    }
     const claims: Waiter[] = []
     const now = this.options.clock.now()
     let decision: Decision
@@ -151,8 +179,8 @@ export class Engine {
     } catch (error) {
       release(claims)
       // What is refused may rest on an append that is still under way.
-      if (await log.durable()) throw error
-      return null
+      if (!(await log.durable()) || (await this.#isBehind(log))) return null
+      throw error
     }
     if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
     return this.#append(log, decision, { ...extra, now }, claims, key)
@@ -182,7 +210,7 @@ export class Engine {
     const { interactionId, routed, wait } = decision
     const interaction =
       interactionId === undefined ? undefined : interactionIn(log.state, interactionId, extra)
-    if (!(await log.durable())) return null
+    if (!(await log.durable()) || (await this.#isBehind(log))) return null
     if (key && !wait) {
       const write = recordOf(key, decision, [])
       if (!(await this.options.store.kv.put(write.key, write.value, null))) return null
@@ -216,6 +244,7 @@ export class Engine {
       }
     } catch (error) {
       release(claims)
+      this.#lookAgain(log.state.sessionId)
       throw error
     }
     if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, extra.now))
@@ -244,8 +273,32 @@ export class Engine {
     log.saveSnapshotIfDue().catch(this.options.onError)
   }
 
-  #arm(event: Extract<SessionEvent, { type: 'interaction_request' }>): void {
-    const { sessionId, interactionId, expiresAt, onTimeout } = event
+  /** A decision that appends nothing is not checked by an append: where others append too, it is by a look at the log. */
+  async #isBehind(log: SessionLog): Promise<boolean> {
+    if (!this.options.store.shared) return false
+    const { sessionId, seq } = log.state
+    await this.hear({ sessionId, seq: seq + 1 })
+    return log.stale || log.state.seq !== seq
+  }
+
+  /** After an append of which nobody knows whether it was written: makes up for what it would have armed, told and woken. */
+  #lookAgain(sessionId: string): void {
+    const look = async () => {
+      const { state } = await this.log(sessionId)
+      for (const id of state.pending) this.#arm(state.interactions.get(id)!)
+      this.#tell({ sessionId, seq: state.seq, events: [] })
+      await this.#heard(sessionId)
+    }
+    look().catch((error: unknown) => {
+      if (this.#closed) return
+      const { clock, onError } = this.options
+      onError(error)
+      clock.alarm(clock.now() + RETRY_MS, () => this.#lookAgain(sessionId))
+    })
+  }
+
+  #arm(asked: Pick<Interaction, 'sessionId' | 'interactionId' | 'expiresAt' | 'onTimeout'>): void {
+    const { sessionId, interactionId, expiresAt, onTimeout } = asked
     if (expiresAt !== undefined && onTimeout !== 'keep') this.setDeadline(sessionId, interactionId, expiresAt)
   }
 

@@ -66,7 +66,8 @@ export class Housekeeping {
       const changes = await store.changes({ after: this.#cursor, limit: PAGE })
       for (const { cursor, sessionId, events } of changes) {
         this.#cursor = cursor
-        await this.#engine.hear({ sessionId, seq: events.at(-1)?.seq ?? 0 })
+        this.#engine.setDeadlines(events)
+        await this.#engine.catchUp({ sessionId, seq: events.at(-1)?.seq ?? 0 })
       }
       if (changes.length < PAGE) break
     }
@@ -80,15 +81,14 @@ export class Housekeeping {
 
   async #takeUp(): Promise<void> {
     const { store } = this.#engine.options
+    // Before the deadlines are read: what others open from here on comes with the repair.
+    if (store.shared) this.#cursor = await store.head()
     for (const { sessionId, interactionId, expiresAt } of await store.deadlines()) {
       this.#engine.setDeadline(sessionId, interactionId, expiresAt)
     }
     for (const { key } of await store.kv.list(erasureKey('')))
       await this.erase(key.slice(erasureKey('').length))
-    if (store.shared) {
-      this.#cursor = await store.head()
-      this.#every('repair', this.#options.repairMs, () => this.repair())
-    }
+    if (store.shared) this.#every('repair', this.#options.repairMs, () => this.repair())
     if (this.#options.retentionMs !== null) {
       await this.sweep(this.#options.retentionMs)
       this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))

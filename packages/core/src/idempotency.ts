@@ -86,6 +86,9 @@ export async function recall(
   const { sessionId, interactionId, refusal, routed, first, last } = recorded
   const interaction =
     interactionId === undefined ? undefined : ((await store.interaction(interactionId)) ?? undefined)
+  if (interactionId !== undefined && !interaction) {
+    throw new AskbackError('not_found', `The session ${sessionId} was deleted.`)
+  }
   if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, clock.now()))
   const limit = last - first + 1
   const events = first === 0 ? [] : await store.read({ sessionId, after: first - 1, limit })

@@ -29,7 +29,7 @@ export async function waitFor(
       throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
     if (item.status === 'pending') {
       // Another process has opened it, or an append of ours that settles it was under way.
-      await engine.hear({ sessionId, seq: log.state.seq + 1 })
+      await engine.catchUp({ sessionId, seq: log.state.seq + 1 })
       continue
     }
     const next = await reprompted(engine, item)
@@ -58,10 +58,8 @@ export function wake(engine: Engine, { events, settled, claims }: Parameters<Com
 /** Looks again at everything that is waited for: another process may have settled it. */
 export async function recheck(engine: Engine, sessionId?: string): Promise<void> {
   for (const { sessionId: session, interactionId } of engine.waiters.interactions(sessionId)) {
-    const log = await engine.log(session)
-    const item =
-      log.state.interactions.get(interactionId) ?? (await settledEarlier(engine, session, interactionId))
-    if (!(await log.durable()) || item?.status === 'pending') continue
+    const item = await durableItem(engine, session, interactionId)
+    if (item?.status === 'pending') continue
     const next = item ? await reprompted(engine, item) : null
     for (const waiter of engine.waiters.take(interactionId)) {
       if (!item) waiter.reject(new AskbackError('not_found', 'The session was deleted.'))
@@ -163,6 +161,19 @@ async function reprompted(engine: Engine, item: Interaction): Promise<string | n
     log.state.interactions.get(item.supersededBy) ??
     (await engine.options.store.interaction(item.supersededBy))
   return next?.errors ? next.interactionId : null
+}
+
+async function durableItem(
+  engine: Engine,
+  sessionId: string,
+  interactionId: string,
+): Promise<Interaction | null> {
+  for (;;) {
+    const log = await engine.log(sessionId)
+    const here = log.state.interactions.get(interactionId)
+    const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
+    if (await log.durable()) return item
+  }
 }
 
 async function settledEarlier(
