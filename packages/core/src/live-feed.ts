@@ -10,16 +10,26 @@ interface Block {
   turnId?: string | undefined
 }
 
+interface Making {
+  blocks: Map<string, Block>
+  /** Those of this turn that the log has: a piece that comes late would bring a finished block back. */
+  done: Set<string>
+}
+
+const MOST_REMEMBERED = 1000
+
 /** Blocks that are being made: broadcast piece by piece, dropped when the finished block is in the log. */
 export class LiveFeed {
-  readonly #sessions = new Map<string, Map<string, Block>>()
+  readonly #sessions = new Map<string, Making>()
   readonly #listeners = new Set<LiveListener>()
 
   emit(sessionId: string, delta: Delta): void {
-    const blocks = this.#sessions.get(sessionId) ?? new Map<string, Block>()
-    this.#sessions.set(sessionId, blocks)
-    const block = blocks.get(blockKey(delta)) ?? { delta, text: '' }
-    blocks.set(blockKey(delta), block)
+    const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
+    const key = blockKey(delta)
+    if (making.done.has(key)) return
+    this.#sessions.set(sessionId, making)
+    const block = making.blocks.get(key) ?? { delta, text: '' }
+    making.blocks.set(key, block)
     const event = at(delta, block.text.length)
     block.text += textOf(delta)
     for (const listener of this.#listeners) listener({ sessionId, event })
@@ -32,25 +42,39 @@ export class LiveFeed {
 
   /** Every unfinished block so far, as one delta at offset 0. */
   blocks(sessionId: string): LiveEvent[] {
-    return [...(this.#sessions.get(sessionId)?.values() ?? [])].map(({ delta, text }) =>
-      at(withText(delta, text), 0),
-    )
+    return this.#blocks(sessionId).map(({ delta, text }) => at(withText(delta, text), 0))
   }
 
   /** The log has these now. */
   finished(sessionId: string, events: readonly SessionEvent[]): void {
-    const blocks = this.#sessions.get(sessionId)
-    if (!blocks) return
-    for (const event of events) for (const key of keysOf(event)) blocks.delete(key)
-    if (blocks.size === 0) this.#sessions.delete(sessionId)
+    const making = this.#sessions.get(sessionId)
+    if (!making) return
+    for (const event of events) {
+      if (event.type === 'turn_started') making.done.clear()
+      if (event.type === 'session_status' && event.status === 'ended') this.#sessions.delete(sessionId)
+      for (const key of keysOf(event)) {
+        making.blocks.delete(key)
+        remember(making.done, key)
+      }
+    }
   }
 
   /** What an interrupted or lost agent leaves behind, for the log. */
   unfinished(sessionId: string): Reported[] {
-    const blocks = [...(this.#sessions.get(sessionId)?.values() ?? [])]
-    this.#sessions.delete(sessionId)
+    const blocks = this.#blocks(sessionId)
+    this.#sessions.get(sessionId)?.blocks.clear()
     return blocks.flatMap(({ delta, text }) => partialOf(delta, text))
   }
+
+  #blocks(sessionId: string): Block[] {
+    return [...(this.#sessions.get(sessionId)?.blocks.values() ?? [])]
+  }
+}
+
+function remember(done: Set<string>, key: string): void {
+  done.add(key)
+  if (done.size <= MOST_REMEMBERED) return
+  for (const oldest of done) return void done.delete(oldest)
 }
 
 function partialOf(delta: Delta, text: string): Reported[] {
