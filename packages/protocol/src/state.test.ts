@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answer, ask, begin, finish, start, stateOf } from './log.fixture.js'
+import { answer, ask, begin, finish, logOf, start, stateOf, text } from './log.fixture.js'
+import { foldInto } from './reduce.js'
 import { emptyState, stateFromJson, stateToJson, type SessionStateJson } from './state.js'
 
 const turns = Array.from({ length: 25 }, (_, index) => `u${index}`).flatMap((turnId) => [
@@ -31,6 +32,20 @@ describe('a state as JSON', () => {
     expect(read).toEqual(state)
     expect([...read.interactions.keys()]).toEqual(['i1', 'i3', 'i4'])
     expect([...read.adrift]).toEqual(['i1'])
+  })
+
+  it('does not change when the state that it was taken from, or that was made of it, is folded in place', () => {
+    const log = logOf(start, begin('u1'), text('b1'), ...ask('i1'), text('b2'), ...answer('i1'), finish('u1'))
+    const live = emptyState('s1')
+    foldInto(live, log.slice(0, 5))
+    const json = stateToJson(live)
+    const before = JSON.stringify(json)
+    foldInto(live, log)
+    expect(JSON.stringify(json)).toBe(before)
+    const restored = stateFromJson(json)
+    foldInto(restored, log)
+    expect(JSON.stringify(json)).toBe(before)
+    expect(restored).toEqual(live)
   })
 
   it('holds nothing of an empty session', () => {
