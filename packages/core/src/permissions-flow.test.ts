@@ -1,0 +1,131 @@
+import type { PermissionMode } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { ada, database, listFiles, no, port, testDesk, yes } from './testing/test-desk.js'
+
+const isInside = (folder: string, path: string) => Promise.resolve(path.startsWith(`${folder}/`))
+const inside = { input: { file_path: '/work/a.ts' } }
+const outside = { input: { file_path: '/etc/passwd' } }
+
+async function inMode(permissionMode: PermissionMode, cwd: string | undefined = '/work') {
+  return testDesk({ isInside, session: { permissionMode, ...(cwd !== undefined && { cwd }) } })
+}
+
+describe('the permission table, for what a request names itself', () => {
+  it.each<[PermissionMode, string, unknown, 'a person' | 'policy']>([
+    ['default', 'Write', inside, 'a person'],
+    ['default', 'Bash', listFiles, 'a person'],
+    ['acceptEdits', 'Write', inside, 'policy'],
+    ['acceptEdits', 'Edit', inside, 'policy'],
+    ['acceptEdits', 'MultiEdit', inside, 'policy'],
+    ['acceptEdits', 'NotebookEdit', inside, 'policy'],
+    ['acceptEdits', 'Write', outside, 'a person'],
+    ['acceptEdits', 'Write', { input: { path: '/work/a.ts' } }, 'a person'],
+    ['acceptEdits', 'Bash', listFiles, 'a person'],
+    ['acceptEdits', 'Bash', inside, 'a person'],
+    ['plan', 'Write', inside, 'a person'],
+    ['plan', 'Bash', listFiles, 'a person'],
+    ['bypassPermissions', 'Write', outside, 'policy'],
+    ['bypassPermissions', 'Bash', listFiles, 'policy'],
+  ])('lesson 39: in %s, %s %j is allowed by %s', async (mode, toolName, request, by) => {
+    const { open } = await inMode(mode)
+    const asked = await open('approval', request, { toolName })
+    if (by === 'a person') expect(asked).toMatchObject({ status: 'pending' })
+    else expect(asked).toMatchObject({ settlement: 'approved', via: 'policy', answer: yes })
+    expect(asked).not.toHaveProperty('by')
+  })
+
+  it('an edit is inside nothing in a session without a folder', async () => {
+    const { open } = await testDesk({
+      isInside: () => Promise.resolve(true),
+      session: { permissionMode: 'acceptEdits' },
+    })
+    expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
+  })
+
+  it('an edit is inside nothing for a desk that cannot follow links', async () => {
+    const { open } = await testDesk({ session: { permissionMode: 'acceptEdits', cwd: '/work' } })
+    expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
+  })
+
+  it.each<PermissionMode>(['default', 'acceptEdits', 'plan', 'bypassPermissions'])(
+    'lesson 6: %s never answers a question, a form or a plan',
+    async (mode) => {
+      const { desk, open } = await inMode(mode)
+      for (const [kind, request] of [
+        ['question', database],
+        ['form', port],
+        ['plan_review', { plan: 'Do it.' }],
+      ] as const) {
+        expect(await open(kind, request)).toMatchObject({ status: 'pending' })
+      }
+      expect((await desk.pending()).interactions).toHaveLength(3)
+    },
+  )
+})
+
+describe('the permission table, for what an adapter says', () => {
+  it.each<[PermissionMode, 'inside' | 'outside' | 'plan_file' | 'none', string]>([
+    ['default', 'inside', 'pending'],
+    ['acceptEdits', 'inside', 'settled'],
+    ['acceptEdits', 'outside', 'pending'],
+    ['acceptEdits', 'none', 'pending'],
+    ['plan', 'inside', 'pending'],
+    ['plan', 'plan_file', 'settled'],
+  ])('in %s an edit of %s is %s', async (mode, edit, status) => {
+    const { open } = await inMode(mode)
+    expect(
+      await open('approval', { input: { patch: '…' } }, { toolName: 'apply_patch', edit }),
+    ).toMatchObject({ status })
+  })
+})
+
+describe('what is allowed by policy', () => {
+  it('leaves its request and its response in the log, and changes no status', async () => {
+    const { open, types } = await inMode('bypassPermissions')
+    await open('approval', listFiles)
+    expect(await types(1)).toEqual([
+      'interaction_pending',
+      'interaction_request',
+      'interaction_response',
+      'interaction_pending',
+    ])
+  })
+
+  it('is in the audit, by policy and nobody', async () => {
+    const { desk, open } = await inMode('bypassPermissions')
+    const { interactionId } = await open('approval', listFiles)
+    const [row] = (await desk.audit()).items
+    expect(row).toMatchObject({ interactionId, settlement: 'approved', via: 'policy' })
+    expect(row).not.toHaveProperty('by')
+  })
+
+  it('resumes its agent at once', async () => {
+    const { desk } = await inMode('bypassPermissions')
+    expect(await desk.session('s').approve({ toolName: 'Bash', ...listFiles })).toMatchObject({
+      settlement: 'approved',
+      via: 'policy',
+      input: listFiles.input,
+      inDoubt: false,
+    })
+  })
+
+  it('follows the mode as it changes; what is pending stays with the person', async () => {
+    const { desk, open } = await inMode('default')
+    const asked = await open('approval', listFiles)
+    await desk.setPermissionMode('s', 'bypassPermissions')
+    expect(await open('approval', listFiles)).toMatchObject({ settlement: 'approved' })
+    expect(await desk.interaction('s', asked.interactionId)).toMatchObject({ status: 'pending' })
+    await desk.respond({ ...ada, interactionId: asked.interactionId, answer: no })
+    await desk.setPermissionMode('s', 'default')
+    expect(await open('approval', listFiles)).toMatchObject({ status: 'pending' })
+  })
+
+  it.each(['dontAsk', 'auto', '', 'Default', null])('%j is no mode', async (mode) => {
+    const { desk } = await testDesk()
+    const wrong = mode as PermissionMode
+    await expect(desk.setPermissionMode('s', wrong)).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(desk.createSession({ permissionMode: wrong })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import type { Interaction } from '@askback/protocol'
+import { ada, database, isOver, sqlite, testDesk, tick, type TestDesk } from './testing/test-desk.js'
+
+const call = (toolCallId: string, command: string, toolName = 'Bash') =>
+  ({
+    type: 'tool_call',
+    toolCallId,
+    toolName,
+    input: { command },
+    turnId: 'turn',
+    responseId: 'response',
+  }) as const
+const report = ({ desk }: TestDesk, ...events: Parameters<typeof desk.report>[0]['events']) =>
+  desk.report({ sessionId: 's', events })
+const ask = ({ open }: TestDesk): Promise<Interaction> =>
+  open('question', database, { toolName: 'deploy_ask', rendezvous: true })
+
+describe('an interaction that names no tool call', () => {
+  it('takes the one whose arguments name tool and operation, at once, with its turn and response', async () => {
+    const test = await testDesk()
+    await report(test, call('ls', 'ls'), call('right', 'deploy-ask --now'))
+    expect(await ask(test)).toMatchObject({
+      toolCallId: 'right',
+      anchor: 'matched',
+      turnId: 'turn',
+      responseId: 'response',
+    })
+  })
+
+  it('lesson 33: waits for one that is recorded a little later', async () => {
+    const test = await testDesk()
+    await report(test, call('stale', 'ls'))
+    const opening = ask(test)
+    await tick()
+    test.clock.advance(50)
+    expect(await isOver(opening)).toBe(false)
+    await report(test, call('unrelated', 'pwd'))
+    expect(await isOver(opening)).toBe(false)
+    await report(test, call('right', 'deploy_ask'))
+    expect(await opening).toMatchObject({ toolCallId: 'right' })
+  })
+
+  it('takes a lower score, then a shell, then none, when one second is over and not before', async () => {
+    const expected = [
+      [[call('shell', 'ls'), call('weak', 'deploy')], 'weak'],
+      [[call('older', 'ls'), call('newer', 'pwd', 'SHELL_COMMAND'), call('read', 'x', 'Read')], 'newer'],
+      [[call('read', 'x', 'Read')], undefined],
+    ] as const
+    for (const [calls, toolCallId] of expected) {
+      const test = await testDesk()
+      await report(test, ...calls)
+      const opening = ask(test)
+      await tick()
+      test.clock.advance(999)
+      expect(await isOver(opening)).toBe(false)
+      test.clock.advance(1)
+      const asked = await opening
+      if (toolCallId === undefined) expect(asked.anchor).toBe('own')
+      else expect(asked).toMatchObject({ toolCallId, anchor: 'matched' })
+    }
+  })
+
+  it('claims a call for itself until it is settled', async () => {
+    const test = await testDesk()
+    await report(test, call('one', 'deploy_ask'))
+    const first = await ask(test)
+    const opening = ask(test)
+    await tick()
+    test.clock.advance(1000)
+    expect(await opening).toMatchObject({ anchor: 'own' })
+    await test.desk.respond({ ...ada, interactionId: first.interactionId, answer: sqlite })
+    expect(await ask(test)).toMatchObject({ toolCallId: 'one' })
+  })
+
+  it('exact ids need and make no claim', async () => {
+    const test = await testDesk()
+    await report(test, call('one', 'deploy_ask'))
+    expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({
+      anchor: 'exact',
+      turnId: 'turn',
+    })
+    expect(await ask(test)).toMatchObject({ toolCallId: 'one', anchor: 'matched' })
+    expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({ toolCallId: 'one' })
+  })
+
+  it('finds a call until 30 s after its end', async () => {
+    const test = await testDesk()
+    const result = { type: 'tool_result', toolCallId: 'one', output: '', isError: false } as const
+    await report(test, call('one', 'deploy_ask'), result)
+    test.clock.jump(29_999)
+    const { interactionId, toolCallId } = await ask(test)
+    expect(toolCallId).toBe('one')
+    await test.desk.cancel({ interactionId })
+    test.clock.jump(1)
+    const opening = ask(test)
+    await tick()
+    test.clock.advance(1000)
+    expect(await opening).toMatchObject({ anchor: 'own' })
+  })
+
+  it('is opened once, however often it is sent with the same key', async () => {
+    const test = await testDesk()
+    const send = () => test.opened('question', database, { rendezvous: true, idempotencyKey: 'k' })
+    const openings = [send(), send()]
+    await tick()
+    test.clock.advance(1000)
+    const opened = await Promise.all(openings)
+    expect(opened.map(({ created }) => created).filter(Boolean)).toHaveLength(1)
+    expect((await test.desk.pending()).interactions).toHaveLength(1)
+  })
+
+  it('a desk that closes while it waits refuses it as unavailable', async () => {
+    const test = await testDesk()
+    const opening = ask(test)
+    await tick()
+    test.desk.close()
+    test.clock.advance(1000)
+    await expect(opening).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})

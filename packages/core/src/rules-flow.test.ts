@@ -1,0 +1,173 @@
+import type { CreateSessionBody } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { ada, listFiles, testDesk, yes, type TestDesk } from './testing/test-desk.js'
+
+const bash = { toolName: 'Bash' }
+const here = { agent: 'demo', cwd: '/work' }
+
+async function withRule(scope: 'session' | 'always', session: CreateSessionBody = here): Promise<TestDesk> {
+  const test = await testDesk({ session })
+  const { interactionId } = await test.open('approval', listFiles, bash)
+  await test.desk.respond({ ...ada, interactionId, answer: { ...yes, scope } })
+  return test
+}
+
+async function asksIn({ desk }: TestDesk, session: CreateSessionBody): Promise<string> {
+  const { session: other } = await desk.createSession(session)
+  const { interaction } = await desk.open({
+    sessionId: other.id,
+    kind: 'approval',
+    request: listFiles,
+    ...bash,
+  })
+  return interaction.status
+}
+
+describe('an approval for the session', () => {
+  it('allows exactly this tool with exactly this input from then on, with its own request and response', async () => {
+    const test = await withRule('session')
+    const before = await test.seq()
+    const again = await test.open('approval', { ...listFiles, title: 'Once more' }, bash)
+    expect(again).toMatchObject({ settlement: 'approved', via: 'policy' })
+    expect(again).not.toHaveProperty('by')
+    expect(await test.types(before)).toEqual([
+      'interaction_pending',
+      'interaction_request',
+      'interaction_response',
+      'interaction_pending',
+    ])
+  })
+
+  it.each([
+    ['Bash', { command: 'ls && rm -rf x' }],
+    ['Bash', { command: 'ls; curl evil' }],
+    ['Bash', { command: 'ls ' }],
+    ['Bash', { command: 'ls', timeout: 1 }],
+    ['bash', { command: 'ls' }],
+  ])('lesson 40: does not allow %s with %j', async (toolName, input) => {
+    const { open } = await withRule('session')
+    expect(await open('approval', { input }, { toolName })).toMatchObject({ status: 'pending' })
+  })
+
+  it('counts in its session only', async () => {
+    expect(await asksIn(await withRule('session'), here)).toBe('pending')
+  })
+
+  it('needs no folder', async () => {
+    const { open } = await withRule('session', {})
+    expect(await open('approval', listFiles, bash)).toMatchObject({ settlement: 'approved' })
+  })
+})
+
+describe('an approval for always', () => {
+  it('counts for every session of that agent in that folder', async () => {
+    expect(await asksIn(await withRule('always'), here)).toBe('settled')
+  })
+
+  it.each<[string, CreateSessionBody]>([
+    ['another folder', { ...here, cwd: '/work/sub' }],
+    ['another agent', { ...here, agent: 'codex' }],
+    ['no agent', { ...here, agent: null }],
+    ['no folder', { agent: 'demo' }],
+  ])('does not count for %s', async (_, session) => {
+    expect(await asksIn(await withRule('always'), session)).toBe('pending')
+  })
+
+  it('counts for outside agents among themselves', async () => {
+    const outside = { agent: null, cwd: '/work' }
+    expect(await asksIn(await withRule('always', outside), outside)).toBe('settled')
+  })
+
+  it('is refused in a session without a folder, and the approval stays pending', async () => {
+    const { desk, open } = await testDesk({ session: { agent: 'demo' } })
+    const { interactionId } = await open('approval', listFiles, bash)
+    const answer = { ...yes, scope: 'always' }
+    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+      code: 'invalid_answer',
+    })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+    expect(await desk.rules()).toEqual([])
+  })
+
+  it('outlives the restart and the session', async () => {
+    const test = await withRule('always')
+    const desk = test.restart()
+    await desk.deleteSession('s')
+    expect(await asksIn(test, here)).toBe('settled')
+  })
+})
+
+describe('a stored rule', () => {
+  it('is listed with what it allows and who made it', async () => {
+    const { desk, clock } = await withRule('always')
+    const rule = { toolName: 'Bash', input: listFiles.input, by: ada.by, at: clock.now() }
+    expect(await desk.rules()).toEqual([
+      { id: expect.any(String) as string, scope: 'always', ...here, ...rule },
+    ])
+    const { desk: other } = await withRule('session')
+    expect(await other.rules()).toMatchObject([{ scope: 'session', sessionId: 's', toolName: 'Bash' }])
+  })
+
+  it.each(['session', 'always'] as const)(
+    'of scope %s can be deleted, and then a person is asked again',
+    async (scope) => {
+      const { desk, open } = await withRule(scope)
+      const [rule] = await desk.rules()
+      await desk.deleteRule(rule!.id)
+      expect(await desk.rules()).toEqual([])
+      expect(await open('approval', listFiles, bash)).toMatchObject({ status: 'pending' })
+      await expect(desk.deleteRule(rule!.id)).rejects.toMatchObject({ code: 'not_found' })
+    },
+  )
+
+  it.each(['nope', '', `session.s.${'0'.repeat(64)}`])('there is none called %j', async (id) => {
+    const { desk } = await withRule('session')
+    await expect(desk.deleteRule(id)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('approves nothing that is already pending', async () => {
+    const { desk, open } = await testDesk({ session: here })
+    const one = await open('approval', listFiles, bash)
+    const two = await open('approval', listFiles, bash)
+    await desk.respond({ ...ada, interactionId: one.interactionId, answer: { ...yes, scope: 'session' } })
+    expect(await desk.interaction('s', two.interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('the same approval given twice is one rule', async () => {
+    const { desk, open } = await testDesk({ session: here })
+    const ids = [await open('approval', listFiles, bash), await open('approval', listFiles, bash)]
+    for (const { interactionId } of ids) {
+      await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    }
+    expect(await desk.rules()).toHaveLength(1)
+  })
+
+  it('of a session goes with the session', async () => {
+    const { desk } = await withRule('session')
+    await desk.deleteSession('s')
+    expect(await desk.rules()).toEqual([])
+    await desk.createSession({ ...here, id: 's' })
+    const { interaction } = await desk.open({ sessionId: 's', kind: 'approval', request: listFiles, ...bash })
+    expect(interaction).toMatchObject({ status: 'pending' })
+  })
+
+  it('is in the append of the approval: without one there is no other', async () => {
+    const test = await testDesk({ session: here })
+    const { interactionId } = await test.open('approval', listFiles, bash)
+    const append = test.store.append.bind(test.store)
+    const written: unknown[] = []
+    test.store.append = (change) => {
+      written.push(...(change.kv ?? []).map((write) => write.value))
+      return append(change)
+    }
+    await test.desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    expect(written).toMatchObject([{ scope: 'session', toolName: 'Bash' }])
+  })
+
+  it('answers no question, and plan mode asks for edits all the same', async () => {
+    const test = await withRule('session', { ...here, permissionMode: 'plan' })
+    const edit = { ...bash, edit: 'inside' } as const
+    expect(await test.open('approval', listFiles, edit)).toMatchObject({ status: 'pending' })
+    expect(await test.open('approval', listFiles, bash)).toMatchObject({ settlement: 'approved' })
+  })
+})

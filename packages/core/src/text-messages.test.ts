@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import { ada, bob, database, listFiles, port, testDesk, waiting, yes } from './testing/test-desk.js'
+
+const two = {
+  questions: [
+    { header: 'Same', question: 'Which one?', options: [{ label: 'A' }, { label: 'B' }], multiSelect: false },
+    { header: 'Same', question: 'Which one?', options: [{ label: 'A' }, { label: 'B' }], multiSelect: false },
+  ],
+}
+const say = { ...ada, sessionId: 's' }
+
+describe('a message with nothing pending', () => {
+  it('starts a turn of the agent', async () => {
+    const { desk, events } = await testDesk({ session: { agent: 'demo' } })
+    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
+    const told = await events(1)
+    expect(told).toMatchObject([
+      { type: 'user_message', text: 'Hello', by: ada.by },
+      { type: 'turn_started' },
+      { type: 'session_status', status: 'running' },
+    ])
+    expect(told[0]!.turnId).toBe(told[1]!.turnId)
+  })
+
+  it('belongs to the turn that runs', async () => {
+    const { desk, events, types } = await testDesk({ session: { agent: 'demo' } })
+    await desk.message({ ...say, text: 'Hello' })
+    await desk.message({ ...say, text: 'And another thing' })
+    expect(await types(4)).toEqual(['user_message'])
+    const turns = new Set((await events()).flatMap(({ turnId }) => (turnId === undefined ? [] : [turnId])))
+    expect(turns.size).toBe(1)
+  })
+
+  it('is only logged where there is no agent', async () => {
+    const { desk, types } = await testDesk()
+    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
+    expect(await types(1)).toEqual(['user_message'])
+  })
+
+  it('for an interaction is refused', async () => {
+    const { desk, seq } = await testDesk()
+    const sent = desk.message({ ...say, text: 'Hello', route: 'interaction' })
+    await expect(sent).rejects.toMatchObject({ code: 'nothing_pending' })
+    expect(await seq()).toBe(1)
+  })
+
+  it.each(['', ' \n'])('is not %j', async (text) => {
+    const { desk } = await testDesk()
+    await expect(desk.message({ ...say, text })).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+})
+
+describe('a message with something pending', () => {
+  it('lesson 51: goes to an approval, then a plan, then a question, then a form, and says so', async () => {
+    const { desk, open } = await testDesk()
+    const text = { message: 'Who?', schema: { fields: [{ name: 'name', type: 'text' }] } }
+    const form = await open('form', text)
+    const question = await open('question', database)
+    const plan = await open('plan_review', { plan: 'Do it.' })
+    const approval = await open('approval', listFiles)
+    const sent = []
+    for (let count = 0; count < 5; count++) sent.push(await desk.message({ ...say, text: 'Rather not' }))
+    expect(sent.map(({ interactionId }) => interactionId)).toEqual([
+      ...[approval, plan, question, form].map(({ interactionId }) => interactionId),
+      undefined,
+    ])
+    expect(sent.map(({ routed }) => routed)).toEqual([
+      ...Array.from({ length: 4 }, () => 'interaction'),
+      'agent',
+    ])
+  })
+
+  it('denies the oldest approval with the text as the reason', async () => {
+    const { desk, open } = await testDesk()
+    const oldest = await open('approval', listFiles)
+    await open('approval', listFiles)
+    const { settlement } = await waiting(desk, oldest.interactionId)
+    await desk.message({ ...bob, sessionId: 's', text: 'Not in this folder.' })
+    expect(await settlement).toMatchObject({ settlement: 'denied', message: 'Not in this folder.', ...bob })
+  })
+
+  it.each(['yes', 'OK', 'approve', 'go ahead', '👍'])(
+    '%j approves nothing and denies nothing',
+    async (text) => {
+      const { desk, open, seq } = await testDesk()
+      await open('approval', listFiles)
+      const before = await seq()
+      await expect(desk.message({ ...say, text })).rejects.toMatchObject({ code: 'needs_decision' })
+      expect(await seq()).toBe(before)
+    },
+  )
+
+  it('goes to the agent if it is meant for it', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    expect(await desk.message({ ...say, text: 'By the way', route: 'agent' })).toMatchObject({
+      routed: 'agent',
+    })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('goes to the agent if all that is pending takes no text', async () => {
+    const { desk, open } = await testDesk()
+    await open('form', port)
+    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
+    const sent = desk.message({ ...say, text: 'Hello', route: 'interaction' })
+    await expect(sent).rejects.toMatchObject({ code: 'nothing_pending' })
+  })
+})
+
+describe('a message to a named interaction', () => {
+  it('goes there, whatever else is pending', async () => {
+    const { desk, open } = await testDesk()
+    await open('approval', listFiles)
+    const { interactionId } = await open('question', database)
+    expect(await desk.message({ ...say, text: 'sqlite', interactionId })).toMatchObject({
+      routed: 'interaction',
+      interactionId,
+    })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({
+      answer: { answers: [{ selected: ['SQLite'] }] },
+    })
+  })
+
+  it('is refused if that takes no text, is settled, past its deadline or not there', async () => {
+    const { desk, clock, open } = await testDesk()
+    const form = await open('form', port)
+    const settled = await open('approval', listFiles)
+    await desk.respond({ ...ada, interactionId: settled.interactionId, answer: yes })
+    const late = await open('question', database, { timeoutMs: 10 })
+    clock.jump(10)
+    const send = (interactionId: string) => desk.message({ ...say, text: 'Hello', interactionId })
+    await expect(send(form.interactionId)).rejects.toMatchObject({ code: 'nothing_pending' })
+    await expect(send(settled.interactionId)).rejects.toMatchObject({
+      code: 'already_settled',
+      details: { interaction: { by: ada.by } },
+    })
+    await expect(send(late.interactionId)).rejects.toMatchObject({
+      details: { interaction: { settlement: 'timed_out' } },
+    })
+    await expect(send('nope')).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('several questions, one at a time', () => {
+  it('lesson 3: the log keeps what is answered so far, two questions with the same text included', async () => {
+    const { desk, open, restart } = await testDesk()
+    const { interactionId } = await open('question', two)
+    expect(await desk.message({ ...say, text: 'b' })).toMatchObject({ routed: 'interaction', interactionId })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({
+      status: 'pending',
+      progress: [{ selected: ['B'] }],
+    })
+    const again = restart()
+    const { settlement } = await waiting(again, interactionId)
+    await again.message({ ...say, text: '1' })
+    expect(await settlement).toMatchObject({
+      answer: { answers: [{ selected: ['B'] }, { selected: ['A'] }] },
+    })
+  })
+
+  it('a question index must be that of the current question', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', two)
+    const send = (questionIndex: number) => desk.message({ ...say, text: 'A', interactionId, questionIndex })
+    await expect(send(1)).rejects.toMatchObject({ code: 'invalid_request' })
+    await send(0)
+    await expect(send(0)).rejects.toMatchObject({ code: 'already_settled' })
+    await expect(send(2)).rejects.toMatchObject({ code: 'invalid_request' })
+    await send(1)
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'answered' })
+  })
+
+  it('a surface may tell its progress itself, in part only', async () => {
+    const { desk, open, events } = await testDesk()
+    const { interactionId } = await open('question', two)
+    const tell = (answers: unknown) => desk.progress({ sessionId: 's', interactionId, answers })
+    expect(await tell([{ selected: [], other: 'C' }])).toMatchObject({
+      progress: [{ selected: [], other: 'C' }],
+    })
+    expect((await events()).at(-1)).toMatchObject({
+      type: 'interaction_progress',
+      interactionId,
+      answers: [{ other: 'C' }],
+    })
+    const a = { selected: ['A'] }
+    for (const wrong of [[a, a], [{ selected: ['Z'] }], [{}], 'A', [{ ...a, extra: 1 }]]) {
+      await expect(tell(wrong)).rejects.toMatchObject({ code: 'invalid_answer' })
+    }
+    await tell([])
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ progress: [] })
+  })
+
+  it('nothing but a question is answered in parts', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    const told = desk.progress({ sessionId: 's', interactionId, answers: [] })
+    await expect(told).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+})
