@@ -112,12 +112,10 @@ export function emptyState(sessionId: string): SessionState {
   }
 }
 
-/** Shares nothing with the state that a later fold in place could change. */
 export function stateToJson(state: SessionState): SessionStateJson {
   const { toolCalls, interactions, pending, adrift: _, ...rest } = state
   return {
     ...rest,
-    turns: copyTurns(rest.turns),
     turns: copyTurns(rest.turns),
     version: STATE_VERSION,
     toolCalls: [...toolCalls.values()],
@@ -145,10 +143,6 @@ export function stateFromJson(json: SessionStateJson): SessionState {
 }
 
 /** `foldInto` writes to turns in place, which a state that was told or stored must not feel. All else it replaces. */
-function copyTurns(turns: Turn[]): Turn[] {
-  return turns.map((turn) => ({ ...turn, items: [...turn.items] }))
-}
-
 function copyTurns(turns: Turn[]): Turn[] {
   return turns.map((turn) => ({ ...turn, items: [...turn.items] }))
 }
