@@ -93,6 +93,16 @@ describe('a disk', () => {
     },
   )
 
+  it('that is full when the store closes keeps all for the next start', async () => {
+    await call({ do: 'open', path })
+    const accepted = [script.start(), script.next(text('accepted'))]
+    await call({ do: 'append', appends: accepted })
+    set('failWrite', ENOSPC)
+    await call({ do: 'close' })
+    await restart()
+    expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.flatMap(({ events }) => events))
+  })
+
   it('that is full for a new database refuses it in one sentence', async () => {
     set('failWrite', ENOSPC)
     expect(await child.call({ do: 'open', path })).toEqual({

@@ -60,6 +60,8 @@ function release(db: Database.Database): void {
     db.pragma('journal_mode = DELETE')
     db.pragma('locking_mode = NORMAL')
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
+  } catch {
+    // On a full disk, say. All that was acknowledged is in the write-ahead log, where the next start finds it.
   } finally {
     db.close()
   }

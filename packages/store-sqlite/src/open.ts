@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { connection, type Connection } from './connection.js'
 import { codeOf, failure } from './failure.js'
 import { checkMake, migrate } from './migrations.js'
-import { describeOwner, signOwner } from './owner.js'
+import { describeOwner, signOwner, unsignOwner } from './owner.js'
 
 /** Opens the file for this process alone and brings it to this version. */
 export function openDatabase(file: string): Connection {
@@ -24,8 +24,7 @@ export function openDatabase(file: string): Connection {
     db.exec('PRAGMA secure_delete = ON')
     db.exec('BEGIN EXCLUSIVE; COMMIT')
     migrate(db)
-    signOwner(path)
-    return connection(db, path)
+    return signed(connection(db, path))
   } catch (error) {
     if (db) abandon(db)
     if (codeOf(error) === 'SQLITE_BUSY') {
@@ -34,6 +33,18 @@ export function openDatabase(file: string): Connection {
       })
     }
     throw failure(error, path)
+  }
+}
+
+/** The note goes before the lock does, so that it is never another's. */
+function signed(db: Connection): Connection {
+  signOwner(db.path)
+  return {
+    ...db,
+    close() {
+      unsignOwner(db.path)
+      db.close()
+    },
   }
 }
 

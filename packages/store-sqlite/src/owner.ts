@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
@@ -12,6 +12,10 @@ export function signOwner(path: string): void {
   } catch {
     // Not worth failing for: the lock holds without it.
   }
+}
+
+export function unsignOwner(path: string): void {
+  rmSync(ownerFile(path), { force: true })
 }
 
 export function describeOwner(path: string): string {
