@@ -10,7 +10,7 @@ export interface AgentRunnerOptions {
   adapters: AgentAdapter[]
   live: LiveFeed
   /** What the shells of a session's agent find in their environment. */
-  env?: (sessionId: string) => Record<string, string>
+  env?: (sessionId: string) => Promise<Record<string, string>>
   onError: (error: unknown) => void
 }
 
@@ -172,7 +172,7 @@ export class AgentRunner {
       permissionMode: session.permissionMode,
       agentSessionId: state.agentSessionId,
       resume,
-      env: env?.(sessionId) ?? {},
+      env: (await env?.(sessionId)) ?? {},
       session: desk.session(sessionId),
       report: (...events) => this.#report(sessionId, ...events),
       live: (delta) => live.emit(sessionId, delta),

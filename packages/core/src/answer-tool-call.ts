@@ -1,11 +1,14 @@
 import {
   AskbackError,
+  copyJson,
   type ApprovalScope,
   type Interaction,
   type Json,
   type QuestionRequest,
 } from '@askback/protocol'
+import type { Origin } from './desk-options.js'
 import type { Engine } from './engine.js'
+import { recall, sessionKey } from './idempotency.js'
 import { parseIndexedAnswers } from './question.js'
 import { optional } from './optional.js'
 import { alreadySettled, expired } from './settle.js'
@@ -16,12 +19,27 @@ export type ToolCallAnswer =
   | { kind: 'approval'; decision: 'approve'; scope?: ApprovalScope; updatedInput?: Json; digest?: string }
   | { kind: 'approval'; decision: 'deny'; message?: string }
 
-/** Finds the one interaction that is meant, and puts the answer into its form. */
+/** Settles the one interaction that is meant. */
 export async function answerToolCall(
   engine: Engine,
-  input: ToolCallAnswer & { sessionId: string; toolCallId: string },
-): Promise<{ interactionId: string; answer: Json; digest?: string }> {
-  const item = await pendingOfCall(engine, input)
+  input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
+): Promise<Interaction> {
+  const { sessionId, by, via = 'direct', idempotencyKey, ...body } = input
+  const key = sessionKey(sessionId, idempotencyKey, body)
+  // Before looking for it: what a repeated answer has settled is no longer pending.
+  const recorded = key && (await recall(engine.options, key))
+  if (recorded) return recorded.interaction!
+  const { answer, ...target } = answerOf(await pendingOfCall(engine, input), input)
+  const checked = copyJson(answer, 'answer')
+  const command = { type: 'respond', ...target, answer: checked, via, ...optional({ by }) } as const
+  const ran = await engine.run(sessionId, command, key)
+  return ran.interaction!
+}
+
+function answerOf(
+  item: Interaction,
+  input: ToolCallAnswer,
+): { interactionId: string; answer: Json; digest?: string } {
   const { interactionId } = item
   if (input.kind === 'question') {
     const answer = parseIndexedAnswers(item.request as QuestionRequest, input.answers)

@@ -4,14 +4,16 @@ import type {
   Interaction,
   Json,
   NewEvent,
-  NewEventOf,
   OnTimeout,
   PermissionMode,
+  Reported,
   Via,
 } from '@askback/protocol'
 import type { InteractionKind } from './kinds.js'
 import type { EditTarget } from './permissions.js'
 import type { KvWrite } from './store.js'
+
+export type { Reported }
 
 /** A request that was parsed, copied and hashed: nothing about it depends on the session any more. */
 export interface PreparedRequest {
@@ -37,6 +39,10 @@ export interface OpenCommand {
   turnId?: string
   responseId?: string
   agentId?: string
+  /** The credential that asks. */
+  openedBy?: string
+  /** Must be the agent's own session, if that is known. */
+  agentThread?: string
   /** What its own adapter says the tool would write; without it the name and the input tell. */
   edit?: EditTarget
   /** Who gets the settlement if there is one at once; claims it. */
@@ -61,18 +67,6 @@ export interface MessageCommand {
   interactionId?: string
   questionIndex?: number
 }
-
-/** What an adapter or an outside agent tells of its own doing. */
-export type Reported = NewEventOf<
-  | 'turn_started'
-  | 'turn_ended'
-  | 'text'
-  | 'thinking'
-  | 'tool_call'
-  | 'tool_result'
-  | 'agent_session'
-  | 'error'
->
 
 export type Command =
   | ({ type: 'start'; permissionMode: PermissionMode } & Pick<

@@ -41,12 +41,18 @@ export interface Origin {
 export interface OpenInput extends OpenBody {
   sessionId: string
   idempotencyKey?: string
-  /** Named by the environment of the asker, not by the asker. */
+  /** The tool call that the asker's environment names; one in the request itself goes before it. */
+  anchorTo?: string
+  /** The agent's own session that the asker's environment names: it must be this session's, if that is known. */
+  agentThread?: string
+  /** Without either, looks for the tool call that it belongs to. */
   rendezvous?: boolean
   turnId?: string
   responseId?: string
   agentId?: string
   edit?: OpenCommand['edit']
+  /** The credential that asks. */
+  openedBy?: string
   claimAs?: string
   /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
   role?: Role

@@ -5,7 +5,9 @@ import {
   messageBody,
   openBody,
   permissionMode,
+  reported,
   respondBody,
+  toolCallBody,
   sessionOf,
   stateToJson,
   viewInteraction,
@@ -16,17 +18,19 @@ import {
   type PermissionMode,
   type Session,
   type SessionEvent,
+  type ToolCall,
+  type ToolCallBody,
 } from '@askback/protocol'
 import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { approvalKind } from './approval.js'
 import { systemClock, type Clock } from './clock.js'
-import type { Anchoring, OpenCommand, Reported } from './command.js'
+import type { Anchoring, Command, OpenCommand, Reported } from './command.js'
 import { createSession } from './create-session.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
 import { Engine, type Listener } from './engine.js'
 import { formKind } from './form.js'
 import { Housekeeping } from './housekeeping.js'
-import { sessionKey } from './idempotency.js'
+import { keyOf, recall, recordOf, sessionKey } from './idempotency.js'
 import { newId as randomId } from './ids.js'
 import { parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
 import { DEFAULT_TIMEOUT_MS, prepareRequest } from './prepare-request.js'
@@ -38,11 +42,19 @@ import { SessionHandle, type SessionDefaults } from './session.js'
 import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import type { AuditRow, Page, SessionRow } from './store.js'
-import { recheck, waitFor, wake } from './waiting.js'
+import { reportToolCall } from './tool-calls.js'
+import { claimFor, pollFor, recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
+
+type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
+
+/** `repeated`: its key was seen before, and nothing was done now. */
+interface Done {
+  repeated: boolean
+}
 
 /** The coordinator: opens interactions, settles them once, and wakes whoever waits. */
 export function createDesk(options: DeskOptions): Desk {
@@ -128,26 +140,20 @@ export class Desk {
       defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
       role: input.role,
     })
-    const { turnId, responseId, agentId, edit, claimAs } = input
+    const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = input
     const command: OpenCommand = {
       type: 'open',
       prepared,
       anchoring: anchoringOf(input),
       attach: body.attach ?? false,
-      ...optional({ turnId, responseId, agentId, edit, claimAs }),
+      ...optional({ turnId, responseId, agentId, edit, openedBy, agentThread, claimAs }),
     }
     const { kind, toolName, request, digest, timeoutMs, onTimeout } = prepared
-    const key =
-      idempotencyKey === undefined
-        ? undefined
-        : sessionKey(sessionId, idempotencyKey, {
-            kind: kind.kind,
-            toolName,
-            request,
-            digest,
-            timeoutMs,
-            onTimeout,
-          })
+    const { toolCallId = null, attach } = body
+    const key = sessionKey(sessionId, idempotencyKey, {
+      kind: kind.kind,
+      ...{ toolName, toolCallId, attach, request, digest, timeoutMs, onTimeout },
+    })
     const ran = await (command.anchoring.by === 'rendezvous'
       ? openAtRendezvous(this.#engine, sessionId, command, key)
       : this.#engine.run(sessionId, command, key))
@@ -172,10 +178,7 @@ export class Desk {
       'the answer',
     )
     const sessionId = input.sessionId ?? (await this.#sessionOf(interactionId))
-    const key =
-      idempotencyKey === undefined
-        ? undefined
-        : sessionKey(sessionId, idempotencyKey, { interactionId, answer, digest: digest ?? null })
+    const key = sessionKey(sessionId, idempotencyKey, { interactionId, answer, digest })
     const command = { type: 'respond', interactionId, answer, via, ...optional({ digest, by }) } as const
     const ran = await this.#engine.run(sessionId, command, key)
     return { interaction: this.#view(ran.interaction!), events: ran.events }
@@ -185,9 +188,7 @@ export class Desk {
   async answerToolCall(
     input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
   ): Promise<Interaction> {
-    const { interactionId, answer, digest } = await answerToolCall(this.#engine, input)
-    const { interaction } = await this.respond({ ...input, interactionId, answer, ...optional({ digest }) })
-    return interaction
+    return this.#view(await answerToolCall(this.#engine, input))
   }
 
   /** A question answered in part, on a surface that asks one at a time. */
@@ -207,8 +208,7 @@ export class Desk {
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
     const { interactionId, by, via, message, idempotencyKey } = input
     const sessionId = input.sessionId ?? (await this.#sessionOf(interactionId))
-    const key =
-      idempotencyKey === undefined ? undefined : sessionKey(sessionId, idempotencyKey, { interactionId })
+    const key = sessionKey(sessionId, idempotencyKey, { interactionId })
     const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
     const ran = await this.#engine.run(sessionId, command, key)
     return { interaction: this.#view(ran.interaction!), events: ran.events }
@@ -230,9 +230,18 @@ export class Desk {
     return waitFor(this.#engine, { sessionId, interactionId }, { to: null, signal })
   }
 
-  /** Claims a settlement for a caller that gets it in its answer; as it was before the claim. */
-  async claim(sessionId: string, interactionId: string, to: string): Promise<Interaction> {
-    return waitFor(this.#engine, { sessionId, interactionId }, { to })
+  /** Like `wait`, but when `signal` aborts it resolves with the interaction as it stands. Without `to` it claims nothing. */
+  async poll(
+    sessionId: string,
+    interactionId: string,
+    options: { to: string | null; signal: AbortSignal },
+  ): Promise<Interaction> {
+    return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
+  }
+
+  /** For a caller that acts on what it reads: claims a settlement, and returns it as it was before the claim. */
+  async claim(item: Interaction, to: string): Promise<Interaction> {
+    return claimFor(this.#engine, item, to)
   }
 
   async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<{
@@ -244,10 +253,7 @@ export class Desk {
     const { sessionId, by, via = 'direct', idempotencyKey } = input
     const { text, route = 'auto', interactionId, questionIndex } = parse(messageBody, input, 'the message')
     const named = optional({ interactionId, questionIndex })
-    const key =
-      idempotencyKey === undefined
-        ? undefined
-        : sessionKey(sessionId, idempotencyKey, { text, route, ...named })
+    const key = sessionKey(sessionId, idempotencyKey, { text, route, ...named })
     const ran = await this.#engine.run(sessionId, { type: 'message', text, by, via, route, ...named }, key)
     return {
       routed: ran.routed ?? 'agent',
@@ -263,29 +269,43 @@ export class Desk {
     events: Reported[]
     idempotencyKey?: string
   }): Promise<SessionEvent[]> {
-    const events = copyJson(input.events, 'events') as unknown as Reported[]
-    return (await this.#engine.run(input.sessionId, { type: 'report', events })).events
+    const { sessionId, idempotencyKey } = input
+    const events = parse(reported, copyJson(input.events, 'events'), 'the report')
+    const key = sessionKey(sessionId, idempotencyKey, { events })
+    return (await this.#engine.run(sessionId, { type: 'report', events }, key)).events
   }
 
-  async interrupt(sessionId: string, origin: Origin = {}): Promise<SessionEvent[]> {
-    return (await this.#engine.run(sessionId, { type: 'interrupt', ...who(origin) })).events
+  /** One tool call of an outside agent; it gets an id if it has none. */
+  async reportToolCall(
+    input: ToolCallBody & Origin & { sessionId: string; source?: ToolCall['source'] },
+  ): Promise<{ toolCall: ToolCall; created: boolean }> {
+    const { sessionId, source, idempotencyKey } = input
+    const call = parse(toolCallBody, { ...input, input: copyJson(input.input, 'input') }, 'the tool call')
+    const key = sessionKey(sessionId, idempotencyKey, call)
+    return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key)
   }
 
-  async clear(sessionId: string, origin: Origin = {}): Promise<SessionEvent[]> {
-    return (await this.#engine.run(sessionId, { type: 'clear', ...who(origin) })).events
+  async interrupt(sessionId: string, origin: Origin = {}): Promise<Done> {
+    return this.#control(sessionId, { type: 'interrupt', ...who(origin) }, origin)
   }
 
-  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    await this.#engine.run(sessionId, {
-      type: 'set_mode',
-      mode: parse(permissionMode, mode, 'the permission mode'),
-    })
+  async clear(sessionId: string, origin: Origin = {}): Promise<Done> {
+    return this.#control(sessionId, { type: 'clear', ...who(origin) }, origin)
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin = {}): Promise<Done> {
+    parse(permissionMode, mode, 'the permission mode')
+    return this.#control(sessionId, { type: 'set_mode', mode }, origin, { mode })
   }
 
   /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
   async deleteSession(sessionId: string, origin: Origin = {}): Promise<void> {
-    await this.#engine.run(sessionId, { type: 'end', ...who(origin) })
-    await this.#housekeeping.erase(sessionId)
+    const { idempotencyKey } = origin
+    // Not a key of the session's own: that would go with it.
+    const key =
+      idempotencyKey === undefined ? undefined : keyOf(`key/${sessionId}/${idempotencyKey}`, { sessionId })
+    const { repeated } = await this.#engine.run(sessionId, { type: 'end', ...who(origin) }, key)
+    if (!repeated) await this.#housekeeping.erase(sessionId)
   }
 
   async snapshot(sessionId: string): Promise<SessionSnapshot> {
@@ -334,11 +354,30 @@ export class Desk {
     return entries.map(({ value }) => value as unknown as ApprovalRule)
   }
 
-  async deleteRule(id: string): Promise<void> {
+  async deleteRule(id: string, { idempotencyKey }: Origin = {}): Promise<void> {
+    const { kv } = this.#options.store
+    const seen = idempotencyKey === undefined ? undefined : keyOf(`key/rule/${idempotencyKey}`, { id })
+    if (seen && (await recall(this.#engine.options, seen))) return
     const key = ruleKey(id)
-    const entry = key === null ? null : await this.#options.store.kv.get(key)
+    const entry = key === null ? null : await kv.get(key)
     if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
-    await this.#options.store.kv.put(entry.key, null, entry.version)
+    await kv.put(entry.key, null, entry.version)
+    if (seen) await kv.put(seen.key, recordOf(seen, { events: [] }, []).value, null)
+  }
+
+  /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
+  async events(
+    sessionId: string,
+    query: { after?: number; before?: number; limit: number },
+  ): Promise<SessionEvent[]> {
+    // What is told must be durable, and of a session that is there.
+    await this.#engine.read(sessionId, (state) => state.seq)
+    return this.#options.store.read({ sessionId, ...query })
+  }
+
+  /** Which agent a session is for, `null` for outside agents: who may use it depends on that. */
+  agentOf(sessionId: string): Promise<string | null> {
+    return this.#engine.read(sessionId, (state) => state.agent)
   }
 
   /** After each commit, in the order of each session's log. A listener that finds a gap reads the log. */
@@ -351,6 +390,17 @@ export class Desk {
     this.#stopListening()
     this.#housekeeping.stop()
     this.#engine.close()
+  }
+
+  async #control(
+    sessionId: string,
+    command: ControlCommand,
+    { idempotencyKey }: Origin,
+    body: object = {},
+  ): Promise<Done> {
+    const key = sessionKey(sessionId, idempotencyKey, body)
+    const { repeated = false } = await this.#engine.run(sessionId, command, key)
+    return { repeated }
   }
 
   #view(item: Interaction): Interaction {
@@ -368,7 +418,8 @@ function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: str
   return parseWith(schema, value, { code: 'invalid_request', what })
 }
 
-function anchoringOf({ toolCallId, rendezvous }: OpenInput): Anchoring {
+function anchoringOf({ toolCallId: named, anchorTo, rendezvous }: OpenInput): Anchoring {
+  const toolCallId = named ?? anchorTo
   if (toolCallId !== undefined) return { by: 'id', toolCallId }
   return rendezvous ? { by: 'rendezvous', waited: false } : { by: 'itself' }
 }

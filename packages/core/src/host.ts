@@ -16,7 +16,8 @@ import { LiveFeed, type LiveListener } from './live-feed.js'
 export interface HostOptions {
   desk: Desk
   agents?: AgentAdapter[]
-  env?: (sessionId: string) => Record<string, string>
+  /** What scripts in the shells of a session's agent find in their environment. */
+  env?: (sessionId: string) => Promise<Record<string, string>>
   onError: (error: unknown) => void
 }
 
@@ -64,22 +65,21 @@ export class Host {
   }
 
   async interrupt(sessionId: string, origin: Origin): Promise<void> {
-    await this.desk.interrupt(sessionId, origin)
-    await this.#runner.interrupt(sessionId)
+    const { repeated } = await this.desk.interrupt(sessionId, origin)
+    if (!repeated) await this.#runner.interrupt(sessionId)
   }
 
   async clear(sessionId: string, origin: Origin): Promise<void> {
-    await this.desk.clear(sessionId, origin)
-    await this.#runner.clear(sessionId)
+    const { repeated } = await this.desk.clear(sessionId, origin)
+    if (!repeated) await this.#runner.clear(sessionId)
   }
 
-  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    await this.desk.setPermissionMode(sessionId, mode)
-    await this.#runner.setPermissionMode(sessionId, mode)
+  async setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin = {}): Promise<void> {
+    const { repeated } = await this.desk.setPermissionMode(sessionId, mode, origin)
+    if (!repeated) await this.#runner.setPermissionMode(sessionId, mode)
   }
 
   async deleteSession(sessionId: string, origin: Origin): Promise<void> {
-    await this.desk.snapshot(sessionId)
     await this.#runner.stop(sessionId)
     await this.desk.deleteSession(sessionId, origin)
   }

@@ -48,8 +48,12 @@ export function keyOf(key: string, body: unknown): IdempotencyKey {
 }
 
 /** Lives as long as the session. */
-export function sessionKey(sessionId: string, key: string, body: unknown): IdempotencyKey {
-  return keyOf(`session/${sessionId}/key/${key}`, body)
+export function sessionKey(
+  sessionId: string,
+  key: string | undefined,
+  body: unknown,
+): IdempotencyKey | undefined {
+  return key === undefined ? undefined : keyOf(`session/${sessionId}/key/${key}`, body)
 }
 
 /** Written with the events that the command leads to. */

@@ -8,7 +8,10 @@ import { expired, lapse, storedRule } from './settle.js'
 import { delivered, settlement } from './settled-events.js'
 
 export function open(state: SessionState, command: OpenCommand, context: Context): Decision {
-  const { prepared } = command
+  const { prepared, agentThread } = command
+  if (agentThread !== undefined && state.agentSessionId !== null && agentThread !== state.agentSessionId) {
+    throw new AskbackError('ambiguous', 'The agent that asks is not the one of this session.')
+  }
   const anchored = anchor(state, command, context)
   if (anchored === 'wait') return { events: [], wait: true }
   const { toolCallId } = anchored
@@ -157,6 +160,7 @@ function interactionFrom(
     ...optional({
       expiresAt: timeoutMs === null ? undefined : context.now + timeoutMs,
       agentId: command.agentId,
+      openedBy: command.openedBy,
       turnId,
       responseId,
     }),

@@ -7,8 +7,19 @@ import { placeOf } from './settled-events.js'
 /** L6: in one append the old one gives way to a new one that carries the errors and what was typed. */
 export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {
   const interactionId = context.newId()
-  const { toolCallId, toolName, kind, presentation, digest, request, onTimeout, expiresAt, agentId, anchor } =
-    item
+  const {
+    toolCallId,
+    toolName,
+    kind,
+    presentation,
+    digest,
+    request,
+    onTimeout,
+    expiresAt,
+    agentId,
+    openedBy,
+    anchor,
+  } = item
   const place = placeOf(item)
   const deadline = optional({ expiresAt })
   return {
@@ -51,7 +62,7 @@ export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, 
         onTimeout,
         errors,
         progress: answer,
-        ...optional({ agentId, anchor }),
+        ...optional({ agentId, openedBy, anchor }),
         ...place,
       },
     ],

@@ -38,6 +38,25 @@ export async function waitFor(
   }
 }
 
+/** A long poll: when `signal` aborts first, the interaction as it stands then. */
+export async function pollFor(
+  engine: Engine,
+  target: { sessionId: string; interactionId: string },
+  { to, signal }: { to: string | null; signal: AbortSignal },
+): Promise<Interaction> {
+  try {
+    return await waitFor(engine, target, { to, signal })
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return standing(engine, target)
+  }
+}
+
+/** As it stands; a settlement is claimed, and comes as it was before that. */
+export async function claimFor(engine: Engine, item: Interaction, to: string): Promise<Interaction> {
+  return item.status === 'pending' || item.delivered ? item : handOver(engine, item, to)
+}
+
 /** Wakes those whose interaction was settled, and moves those that are asked again (L6). */
 export function wake(engine: Engine, { events, settled, claims }: Parameters<Committed>[0]): void {
   for (const item of settled) {
@@ -183,4 +202,17 @@ async function settledEarlier(
 ): Promise<Interaction | null> {
   const item = await engine.options.store.interaction(interactionId)
   return item?.sessionId === sessionId ? item : null
+}
+
+/** The interaction, or the one that asks the same again (L6). */
+async function standing(
+  engine: Engine,
+  { sessionId, interactionId }: { sessionId: string; interactionId: string },
+): Promise<Interaction> {
+  const item =
+    (await engine.read(sessionId, (state) => state.interactions.get(interactionId))) ??
+    (await settledEarlier(engine, sessionId, interactionId))
+  if (!item) throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
+  const next = await reprompted(engine, item)
+  return next === null ? item : standing(engine, { sessionId, interactionId: next })
 }
