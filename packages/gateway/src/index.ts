@@ -1,1 +1,6 @@
-export {}
+export { gatewayConfig, type GatewayConfig, type GatewaySettings } from './config.js'
+export { createCredentials, type Credentials } from './credentials/credentials.js'
+export { newToken } from './credentials/secrets.js'
+export { createGateway, type Gateway, type GatewayOptions } from './gateway.js'
+export { isInside } from './is-inside.js'
+export { Metrics } from './metrics.js'

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+
+const count = z.int().min(1)
+
+/** Everything an operator can set. The command line and `config.json` in the data folder fill it. */
+export const gatewayConfig = z.strictObject({
+  /** Names, beside the loopback ones, under which this gateway is reached. Ports do not matter. */
+  allowedHosts: z.array(z.string().min(1)).default([]),
+  /** Web origins, beside its own, whose pages may call this gateway. */
+  allowedOrigins: z.array(z.url()).default([]),
+  /** Whether `X-Forwarded-For` tells the address of a caller: only behind a proxy that sets it. */
+  trustProxy: z.boolean().default(false),
+  /** How long a browser stays logged in. */
+  loginDays: z.number().positive().default(30),
+  /** Sessions that nobody has written to for so long are deleted. */
+  retentionDays: z.number().positive().optional(),
+  /** How long a stop waits for answers in flight. */
+  drainMs: z.int().min(0).default(10_000),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  limits: z
+    .strictObject({
+      bodyBytes: count.default(4 * 1024 * 1024),
+      requestBytes: count.default(1024 * 1024),
+      jsonDepth: count.default(100),
+      pendingPerSession: count.default(5000),
+      sessions: count.default(10_000),
+      sockets: count.default(1000),
+      streams: count.default(10_000),
+      failedLoginsPerMinute: count.default(20),
+      /** For each credential. Off unless set. */
+      requestsPerMinute: count.optional(),
+    })
+    .prefault({}),
+})
+
+export type GatewayConfig = z.infer<typeof gatewayConfig>
+/** What is left out has its default. */
+export type GatewaySettings = z.input<typeof gatewayConfig>

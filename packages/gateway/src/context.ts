@@ -1,0 +1,24 @@
+import type { Clock, Host, Store } from '@askback/core'
+import type { GatewayConfig } from './config.js'
+import type { Credentials } from './credentials/credentials.js'
+import type { FailedLogins } from './credentials/failed-logins.js'
+import type { Access } from './http/access.js'
+import type { Drain } from './http/drain.js'
+import type { OriginGuard } from './http/origins.js'
+import type { RateLimit } from './http/rate-limit.js'
+import type { Metrics } from './metrics.js'
+
+/** What the routes of one gateway share. */
+export interface GatewayContext {
+  host: Host
+  store: Store
+  credentials: Credentials
+  config: GatewayConfig
+  metrics: Metrics
+  clock: Clock
+  failedLogins: FailedLogins
+  checkOrigin: OriginGuard
+  access: Access
+  rateLimit: RateLimit | null
+  drain: Drain
+}

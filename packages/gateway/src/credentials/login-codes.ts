@@ -1,0 +1,35 @@
+import type { Clock } from '@askback/core'
+import type { Actor } from '@askback/protocol'
+import { hashOf, newToken } from './secrets.js'
+
+const LIFETIME_MS = 10 * 60_000
+
+/** One-time codes that log a browser in, so that no token has to stand in an address. They end with the process. */
+export class LoginCodes {
+  readonly #clock: Clock
+  readonly #codes = new Map<string, { by: Actor; expiresAt: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  make(by: Actor): string {
+    const now = this.#clock.now()
+    for (const [key, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(key)
+    const code = newToken('code')
+    this.#codes.set(hashOf(code), { by, expiresAt: now + LIFETIME_MS })
+    return code
+  }
+
+  /** Whom it logs in, if it is one of ours, in time, and used for the first time. */
+  redeem(code: string): Actor | null {
+    const key = hashOf(code)
+    const found = this.#codes.get(key)
+    this.#codes.delete(key)
+    return found && this.#clock.now() < found.expiresAt ? found.by : null
+  }
+
+  revoke(personId: string): void {
+    for (const [key, { by }] of this.#codes) if (by.id === personId) this.#codes.delete(key)
+  }
+}

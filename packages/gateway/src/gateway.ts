@@ -1,0 +1,124 @@
+import { systemClock, type Clock, type Host, type Store } from '@askback/core'
+import { fastify, LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { AddressInfo } from 'node:net'
+import type { Writable } from 'node:stream'
+import { gatewayConfig, type GatewaySettings } from './config.js'
+import type { GatewayContext } from './context.js'
+import type { Credentials } from './credentials/credentials.js'
+import { FailedLogins } from './credentials/failed-logins.js'
+import { Access } from './http/access.js'
+import { parseBodies } from './http/body.js'
+import { Drain } from './http/drain.js'
+import { originGuard } from './http/origins.js'
+import { RateLimit } from './http/rate-limit.js'
+import { answerBrokenRequest } from './http/broken-request.js'
+import { noRoute, serveWebApp } from './http/web-app.js'
+import { Metrics } from './metrics.js'
+import { fail, registerRoutes } from './register-routes.js'
+import { routeTable } from './route-table.js'
+import { serveStreams } from './serve-streams.js'
+
+export interface GatewayOptions {
+  host: Host
+  store: Store
+  credentials: Credentials
+  config?: GatewaySettings
+  /** Made before the store if its appends are to be timed. */
+  metrics?: Metrics
+  /** The build of the web app. */
+  webApp?: string
+  version?: string
+  /** Where structured logs go; nowhere unless set. */
+  log?: Writable
+  clock?: Clock
+}
+
+export interface Gateway {
+  readonly app: FastifyInstance
+  /** Resolves to the address it can be reached under. */
+  listen(where?: { host?: string; port?: number }): Promise<string>
+  /** Ends what is under way in good order: nothing that waits is cancelled. */
+  drain(): Promise<void>
+  /** Drains, then closes the host and its store. */
+  close(): Promise<void>
+}
+
+/** HTTP around a host: no rules of its own beyond who may do what. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { host, store, credentials, clock = systemClock, metrics = new Metrics() } = options
+  const config = gatewayConfig.parse(options.config ?? {})
+  const app = fastify(serverOptions(config, options.log))
+  const { failedLoginsPerMinute, requestsPerMinute } = config.limits
+  const context: GatewayContext = {
+    host,
+    store,
+    credentials,
+    config,
+    metrics,
+    clock,
+    failedLogins: new FailedLogins(clock, failedLoginsPerMinute),
+    checkOrigin: originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
+    access: new Access(host.desk),
+    rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
+    drain: new Drain(),
+  }
+  const stopWatching = metrics.watch(host, store, () => clock.now())
+  parseBodies(app, config.limits)
+  app.setErrorHandler((error, request, reply) => fail(request, reply, error))
+  app.setNotFoundHandler((request, reply) => {
+    fail(request, reply, noRoute(request.method, request.url.split('?', 1)[0]!))
+  })
+  registerRoutes(app, routeTable(context, options.version ?? '0.0.0'), context)
+  const streams = serveStreams(app, context)
+  serveWebApp(app, options.webApp, context)
+
+  let draining: Promise<void> | undefined
+  async function drain(): Promise<void> {
+    context.drain.start()
+    const late = setTimeout(() => app.server.closeAllConnections(), config.drainMs)
+    try {
+      await Promise.all([streams.drain(), app.close()])
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  return {
+    app,
+    async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
+      await app.listen({ host: address, port })
+      return urlOf(app.server.address() as AddressInfo)
+    },
+    drain: () => (draining ??= drain()),
+    async close() {
+      await (draining ??= drain())
+      stopWatching()
+      credentials.close()
+      await host.close()
+      await store.close()
+    },
+  }
+}
+
+function serverOptions(config: ReturnType<typeof gatewayConfig.parse>, log: Writable | undefined) {
+  return {
+    logger: log ? { level: config.logLevel, stream: log } : false,
+    // Addresses can hold one-time codes, bodies what people say: neither belongs in a log.
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: config.trustProxy,
+    // A HEAD would claim a settlement that nobody gets.
+    exposeHeadRoutes: false,
+    // The routes themselves say so, in the contract's words.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: 120_000,
+    routerOptions: { maxParamLength: 5000, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => fail(request, reply, error),
+    clientErrorHandler: answerBrokenRequest,
+  } satisfies FastifyServerOptions
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  const name = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
+  return `http://${family === 'IPv6' && name.includes(':') ? `[${name}]` : name}:${port}`
+}

@@ -1,0 +1,67 @@
+import { AskbackError, errorCodes, type ErrorBody } from '@askback/protocol'
+import type { FastifyReply } from 'fastify'
+
+export interface Answer {
+  status: number
+  body: unknown
+}
+
+/** On every response. What this server serves is never framed, sniffed or read by another site. */
+export const SECURITY_HEADERS = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+} as const
+
+const JSON_HEADERS = {
+  ...SECURITY_HEADERS,
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+} as const
+
+/** How long a caller that met a limit waits before it tries again, unless the error knows better. */
+const RETRY_AFTER_SECONDS = { unavailable: 1, rate_limited: 10 } as const
+
+export function sendAnswer(reply: FastifyReply, { status, body }: Answer): void {
+  reply.code(status).headers(JSON_HEADERS).send(JSON.stringify(body))
+}
+
+export function sendError(reply: FastifyReply, error: AskbackError): void {
+  const retryAfter = retryAfterOf(error)
+  if (retryAfter !== null) void reply.header('retry-after', String(retryAfter))
+  sendAnswer(reply, { status: errorCodes[error.code].status, body: bodyOf(error) })
+}
+
+/** What the caller is told: nothing of what went wrong inside. */
+export function bodyOf(error: AskbackError): ErrorBody {
+  if (error.code !== 'internal') return error.toJSON()
+  return { error: { code: 'internal', message: 'Something went wrong in the gateway; its log says what.' } }
+}
+
+/** Every error as one of ours. */
+export function toAskbackError(error: unknown): AskbackError {
+  if (error instanceof AskbackError) return error
+  const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new AskbackError(
+      'unsupported_media_type',
+      'The body must be JSON: Content-Type: application/json.',
+    )
+  }
+  if (code === 'FST_ERR_BAD_URL')
+    return new AskbackError('invalid_request', 'The address is not well encoded.')
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new AskbackError('invalid_request', typeof message === 'string' ? message : 'Not a valid request.')
+  }
+  return new AskbackError('internal', 'An unexpected error.', { cause: error })
+}
+
+function retryAfterOf({ code, details }: AskbackError): number | null {
+  if (code !== 'unavailable' && code !== 'rate_limited') return null
+  const known =
+    typeof details === 'object' && details !== null && 'retryAfter' in details && details.retryAfter
+  return typeof known === 'number' ? known : RETRY_AFTER_SECONDS[code]
+}

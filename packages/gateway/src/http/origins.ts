@@ -1,0 +1,66 @@
+import { AskbackError } from '@askback/protocol'
+import type { IncomingHttpHeaders } from 'node:http'
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+export interface OriginRules {
+  /** Beside the loopback names. */
+  hosts: string[]
+  origins: string[]
+}
+
+/**
+ * Refuses what a foreign page makes a browser send. A page that rebinds its name to this address shows itself by the
+ * `Host`; one on another port of this machine by its `Origin`, which must be this gateway's own to the port.
+ */
+export function originGuard(rules: OriginRules): OriginGuard {
+  const hosts = new Set([...LOOPBACK, ...rules.hosts.map((host) => host.toLowerCase())])
+  const origins = new Set(rules.origins.map((origin) => new URL(origin).origin))
+  // The same few values come with every request.
+  const allowed = new Set<string>()
+
+  function checkHost(host: string | undefined): string {
+    if (host === undefined) return refuse('The request names no Host.')
+    if (allowed.has(host)) return host
+    const name = hostname(host)
+    if (name === null || !hosts.has(name)) {
+      refuse(`The Host ${JSON.stringify(host.slice(0, 200))} is not one of this gateway's names.`)
+    }
+    if (allowed.size < 1000) allowed.add(host)
+    return host
+  }
+
+  function checkOrigin(origin: string, host: string): void {
+    if (origins.has(origin)) return
+    const url = URL.canParse(origin) ? new URL(origin) : null
+    const own = url && hosts.has(url.hostname) && portOf(url) === portOf(new URL(`${url.protocol}//${host}`))
+    if (!own) refuse(`Pages of ${JSON.stringify(origin.slice(0, 200))} may not call this gateway.`)
+  }
+
+  return (method, headers, upgrade) => {
+    const host = checkHost(headers.host)
+    const { origin } = headers
+    if (origin !== undefined) checkOrigin(origin, host)
+    const site = headers['sec-fetch-site']
+    if (site === undefined || !(upgrade || WRITES.has(method))) return
+    if (site === 'same-origin' || site === 'none' || (origin !== undefined && origins.has(origin))) return
+    refuse('Only pages of this gateway itself may do this.')
+  }
+}
+
+export type OriginGuard = (method: string, headers: IncomingHttpHeaders, upgrade: boolean) => void
+
+/** In lower case, without the port; `null` for what is no host. */
+function hostname(host: string): string | null {
+  const [, name] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host) ?? []
+  return name?.toLowerCase() ?? null
+}
+
+function portOf(url: URL): string {
+  return url.port || (url.protocol === 'https:' ? '443' : '80')
+}
+
+function refuse(message: string): never {
+  throw new AskbackError('forbidden', message)
+}

@@ -1,0 +1,86 @@
+import { AskbackError } from '@askback/protocol'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { extname, join, normalize, sep } from 'node:path'
+import type { GatewayContext } from '../context.js'
+import { SECURITY_HEADERS } from './answers.js'
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.webmanifest': 'application/manifest+json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+}
+
+const APP_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const WITHOUT_APP = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Askback</title></head>
+<body><h1>Askback</h1><p>The gateway runs. Its API is under <code>/api</code>; this build has no web app.</p></body></html>
+`
+
+/** The web app: files of its build, and its page for every address of its own. */
+export function serveWebApp(app: FastifyInstance, folder: string | undefined, context: GatewayContext): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/*',
+    onRequest(request, _reply, done) {
+      context.checkOrigin('GET', request.headers, false)
+      done()
+    },
+    async handler(request, reply) {
+      const path = (request.params as { '*': string })['*']
+      if (path.startsWith('api/') || path === 'api') throw noRoute(request.method, `/${path}`)
+      if (folder === undefined) {
+        if (path !== '') throw noRoute(request.method, `/${path}`)
+        return reply.headers(headersFor('.html', false)).send(WITHOUT_APP)
+      }
+      // Only a page of the app may stand for an address that is no file.
+      const wanted = extname(path) === '' ? 'index.html' : path
+      return sendFile(reply, folder, wanted)
+    },
+  })
+}
+
+export function noRoute(method: string, path: string): AskbackError {
+  return new AskbackError('not_found', `There is no ${method} ${path.slice(0, 200)}.`)
+}
+
+async function sendFile(reply: FastifyReply, folder: string, path: string): Promise<FastifyReply> {
+  const file = normalize(join(folder, path))
+  if (!file.startsWith(folder + sep) || path.includes('\0')) throw noRoute('GET', `/${path}`)
+  const found = await stat(file).catch(() => null)
+  if (!found?.isFile()) throw noRoute('GET', `/${path}`)
+  // The build puts a hash into the names of what lies in `assets`.
+  const headers = headersFor(extname(file), path.startsWith('assets/'))
+  return reply.headers({ ...headers, 'content-length': found.size }).send(createReadStream(file))
+}
+
+function headersFor(extension: string, immutable: boolean): Record<string, string> {
+  return {
+    ...SECURITY_HEADERS,
+    'content-security-policy': APP_POLICY,
+    'content-type': TYPES[extension] ?? 'application/octet-stream',
+    'cache-control': immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  }
+}

@@ -1,0 +1,105 @@
+import type { Host, Store } from '@askback/core'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+const SECOND = 1000
+
+/** What an operator watches. One registry for each gateway, so that several can live in a process. */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #settlements: Counter<'kind' | 'settlement'>
+  readonly #timeToAnswer: Histogram<'kind'>
+  readonly #appendSeconds: Histogram
+
+  constructor() {
+    const registers = [this.registry]
+    this.#settlements = new Counter({
+      name: 'askback_settlements_total',
+      help: 'Interactions settled, by kind and outcome.',
+      labelNames: ['kind', 'settlement'],
+      registers,
+    })
+    this.#timeToAnswer = new Histogram({
+      name: 'askback_time_to_answer_seconds',
+      help: 'From the request to a person’s answer.',
+      labelNames: ['kind'],
+      buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400],
+      registers,
+    })
+    this.#appendSeconds = new Histogram({
+      name: 'askback_append_seconds',
+      help: 'Until an append to the log is durable.',
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+      registers,
+    })
+  }
+
+  /** The same store, with its appends timed. */
+  timed(store: Store): Store {
+    const append: Store['append'] = async (input) => {
+      const started = performance.now()
+      const result = await store.append(input)
+      this.#appendSeconds.observe((performance.now() - started) / SECOND)
+      return result
+    }
+    return { ...store, append }
+  }
+
+  countStreams(open: () => { sse: number; ws: number }): void {
+    new Gauge({
+      name: 'askback_streams_open',
+      help: 'Event streams and sockets that are open.',
+      labelNames: ['transport'],
+      registers: [this.registry],
+      collect() {
+        for (const [transport, count] of Object.entries(open())) this.set({ transport }, count)
+      },
+    })
+  }
+
+  /** Counts what happens at this host from now on. */
+  watch(host: Host, store: Store, now: () => number): () => void {
+    const registers = [this.registry]
+    new Gauge({
+      name: 'askback_pending',
+      help: 'Interactions that wait for a person.',
+      registers,
+      async collect() {
+        this.set(await store.countPending())
+      },
+    })
+    new Gauge({
+      name: 'askback_oldest_pending_seconds',
+      help: 'How long the oldest of them has waited.',
+      registers,
+      async collect() {
+        const { items } = await store.pending({ limit: 1 })
+        const [oldest] = items
+        this.set(oldest ? Math.max(0, now() - oldest.requestedAt) / SECOND : 0)
+      },
+    })
+    return host.desk.on(({ sessionId, events }) => {
+      for (const event of events) {
+        if (event.type !== 'interaction_response') continue
+        const { kind, settlement, interactionId, by, at } = event
+        this.#settlements.inc({ kind, settlement })
+        if (by && settlement !== 'cancelled') this.#answered(host, { sessionId, interactionId, kind, at })
+      }
+    })
+  }
+
+  #answered(
+    host: Host,
+    {
+      sessionId,
+      interactionId,
+      kind,
+      at,
+    }: { sessionId: string; interactionId: string; kind: string; at: number },
+  ): void {
+    host.desk.interaction(sessionId, interactionId).then(
+      ({ requestedAt }) => this.#timeToAnswer.observe({ kind }, (at - requestedAt) / SECOND),
+      // Deleted in between: one answer less in a statistic.
+      () => undefined,
+    )
+  }
+}

@@ -1,0 +1,122 @@
+import { errorCodes } from '@askback/protocol'
+import { z } from 'zod'
+import type { Described, Route } from './route.js'
+
+type Json = Record<string, unknown>
+
+const error = z.object({
+  error: z.object({
+    code: z.enum(Object.keys(errorCodes)),
+    message: z.string(),
+    details: z.unknown().optional(),
+  }),
+})
+
+/** Of every route that needs a credential; those with a body can refuse that, too. */
+const ALWAYS = [400, 401, 403, 429, 500]
+const WITH_BODY = [413, 415]
+const OF_WRITES = [503]
+
+/** OpenAPI 3.1, from the same table that the routes are made of. */
+export function openApi(routes: Route[], version: string): Json {
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Askback',
+      version,
+      description: 'Asks people on behalf of agents, and brings back exactly what they said.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }, { cookie: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        cookie: { type: 'apiKey', in: 'cookie', name: 'askback' },
+      },
+      schemas: { Error: schemaOf(error) },
+    },
+  }
+}
+
+function operation(route: Route): Json {
+  const { name, summary, who, method, body } = route
+  const parameters = [
+    ...parametersOf(route.params, 'path'),
+    ...parametersOf(route.query, 'query'),
+    ...(method === 'GET' ? [] : [IDEMPOTENCY_KEY]),
+  ]
+  return {
+    operationId: name,
+    summary,
+    ...(who === 'anyone' && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: jsonContent(schemaOf(body)) } }),
+    responses: { ...answersOf(route.answers), ...errorsOf(route) },
+  }
+}
+
+function answersOf(answers: Route['answers']): Json {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, described]) => [status, describe(described)]),
+  )
+}
+
+function describe(described: Described): Json {
+  if ('type' in described && 'description' in described && typeof described.description === 'string') {
+    return {
+      description: described.description,
+      content: { [described.type]: { schema: { type: 'string' } } },
+    }
+  }
+  return { description: 'Done', content: jsonContent(schemaOf(described as z.ZodType)) }
+}
+
+function errorsOf({ who, method, body, errors = [] }: Route): Json {
+  const statuses = new Set([
+    ...(who === 'anyone' ? [400, 403, 500, 503] : ALWAYS),
+    ...(body ? WITH_BODY : []),
+    ...(method === 'GET' ? [] : [...OF_WRITES, 415]),
+    ...errors,
+  ])
+  return Object.fromEntries([...statuses].sort().map((status) => [status, errorAnswer(status)]))
+}
+
+function errorAnswer(status: number): Json {
+  const codes = Object.entries(errorCodes).flatMap(([code, entry]) => (entry.status === status ? [code] : []))
+  return { description: codes.join(', '), content: jsonContent({ $ref: '#/components/schemas/Error' }) }
+}
+
+function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): Json[] {
+  if (!schema) return []
+  const { properties = {}, required = [] } = schemaOf(schema) as { properties?: Json; required?: string[] }
+  return Object.entries(properties).map(([name, each]) => ({
+    name,
+    in: where,
+    required: where === 'path' || required.includes(name),
+    schema: each,
+  }))
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } }
+}
+
+/** What goes over the wire: fields may be added freely, so none is forbidden. */
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return rest
+}

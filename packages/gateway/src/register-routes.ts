@@ -1,0 +1,108 @@
+import { AskbackError, type Json } from '@askback/protocol'
+import { parseWith } from '@askback/core'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { GatewayContext } from './context.js'
+import { sendAnswer, sendError, toAskbackError } from './http/answers.js'
+import { actorOf, authenticate } from './http/authenticate.js'
+import type { ParsedBody } from './http/body.js'
+import { idempotencyKey } from './http/idempotency-key.js'
+import type { AnyCall, Route } from './route.js'
+
+type Params = Record<string, string>
+
+/** Makes the framework's routes from the table. */
+export function registerRoutes(app: FastifyInstance, routes: Route[], context: GatewayContext): void {
+  app.decorateRequest('credential', null)
+  for (const route of routes) {
+    const { handle } = route
+    if (!handle) continue
+    app.route({
+      method: route.method,
+      url: route.path,
+      onRequest: guard(route, context),
+      handler(request, reply) {
+        run(route, handle, request, reply).then(undefined, (error: unknown) => fail(request, reply, error))
+      },
+    })
+  }
+}
+
+/** Answers an error, and logs those that are our own. */
+export function fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+  const known = toAskbackError(error)
+  if (known.code === 'internal') request.log.error({ err: known.cause ?? known }, 'A request failed')
+  sendError(reply, known)
+}
+
+/** Before the body is read: where it comes from, who sends it, and whether they may. */
+function guard(route: Route, context: GatewayContext) {
+  const { checkOrigin, access, drain, rateLimit } = context
+  const isWrite = route.method !== 'GET'
+  const ofSession = route.path.startsWith('/api/sessions/:id')
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    let checked: Promise<void> | undefined
+    try {
+      checkOrigin(route.method, request.headers, false)
+      if (route.who !== 'anyone') {
+        const credential = authenticate(request.headers, request.ip, context)
+        request.credential = credential
+        rateLimit?.count(credential.id)
+        const sessionId = ofSession ? (request.params as Params)['id'] : undefined
+        checked = access.check(route.who, credential, sessionId)
+      }
+      if (isWrite) drain.checkWrite()
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    if (checked) checked.then(() => done(), done)
+    else done()
+  }
+}
+
+async function run(
+  route: Route,
+  handle: NonNullable<Route['handle']>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const answer = await handle(callOf(route, request, reply))
+  if (!('handled' in answer)) sendAnswer(reply, answer)
+}
+
+function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): AnyCall {
+  const { params, query, body, method, name } = route
+  const { credential, headers } = request
+  const origin: AnyCall['origin'] = credential ? actorOf(credential, headers) : {}
+  if (credential && method !== 'GET') {
+    const key = idempotencyKey(headers['idempotency-key'], name, credential.id)
+    if (key !== undefined) origin.idempotencyKey = key
+  }
+  return {
+    params: params ? parse(params, request.params, 'the address') : request.params,
+    query: query ? parse(query, request.query, 'the query') : undefined,
+    body: body ? parseBody(route, body, request) : undefined,
+    // The guard has checked that it is the kind that this route is for.
+    credential: credential as AnyCall['credential'],
+    origin,
+    request,
+    reply,
+  }
+}
+
+function parseBody({ refusal }: Route, schema: NonNullable<Route['body']>, request: FastifyRequest): unknown {
+  const value = bodyOf(request)
+  if (refusal === undefined || schema.safeParse(value).success) return parse(schema, value, 'the body')
+  throw new AskbackError('invalid_request', refusal)
+}
+
+function bodyOf(request: FastifyRequest): Json {
+  const parsed = request.body as ParsedBody | undefined
+  if (parsed && !parsed.ok) throw parsed.error
+  if (parsed?.value === undefined) throw new AskbackError('invalid_request', 'This needs a body in JSON.')
+  return parsed.value
+}
+
+function parse(schema: NonNullable<Route['body']>, value: unknown, what: string): unknown {
+  return parseWith(schema, value, { code: 'invalid_request', what })
+}

@@ -1,0 +1,71 @@
+import type { Origin } from '@askback/core'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import type { AgentCredential, Credential, PersonCredential } from './credentials/credential.js'
+import type { Answer } from './http/answers.js'
+
+/**
+ * Who may use a route: `anyone`, without a credential; a `person`; an `agent` as well, in its own sessions; or an
+ * `outside_agent`, which is bound to no session.
+ */
+export type Who = 'anyone' | 'person' | 'agent' | 'outside_agent'
+
+/** What the document says of an answer: its schema, or what else it holds. */
+export type Described = z.ZodType | { description: string; type: string }
+
+export interface RouteSpec<W extends Who, Params, Query, Body> {
+  /** Names the operation: in the document, and in the scope of idempotency keys. */
+  name: string
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  who: W
+  summary: string
+  params?: z.ZodType<Params>
+  query?: z.ZodType<Query>
+  body?: z.ZodType<Body>
+  /** Said of a body that does not fit, instead of what the schema says. */
+  refusal?: string
+  /** By status; those of errors come by themselves. */
+  answers: Record<number, Described>
+  /** Of errors that only some routes have. */
+  errors?: number[]
+  /** Without one it is described here and served elsewhere. */
+  handle?: (call: Call<W, Params, Query, Body>) => Promise<Answer | Handled> | Answer | Handled
+}
+
+/** The handler has answered by itself. */
+export interface Handled {
+  handled: true
+}
+
+export interface Call<W extends Who, Params, Query, Body> {
+  params: Params
+  query: Query
+  body: Body
+  credential: CredentialFor<W>
+  /** Whose doing it is, and its idempotency key within its scope. */
+  origin: Origin
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+type CredentialFor<W extends Who> = W extends 'anyone'
+  ? null
+  : W extends 'person'
+    ? PersonCredential
+    : PersonCredential | AgentCredential
+
+/** With its types erased, as it stands in the table. */
+export type Route = RouteSpec<Who, unknown, unknown, unknown>
+export type AnyCall = Call<Who, unknown, unknown, unknown>
+
+export function route<W extends Who, Params, Query, Body>(spec: RouteSpec<W, Params, Query, Body>): Route {
+  // Each call is parsed by the schemas of its own route before its handler sees it.
+  return spec as unknown as Route
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    credential: Credential | null
+  }
+}

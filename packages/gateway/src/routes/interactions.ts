@@ -1,0 +1,149 @@
+import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { GatewayContext } from '../context.js'
+import type { Credential } from '../credentials/credential.js'
+import { longPoll } from '../http/long-poll.js'
+import { route, type Route } from '../route.js'
+import {
+  interactionAnswer,
+  interactionParams,
+  next,
+  page,
+  sessionParams,
+  settledAnswer,
+  waiting,
+} from './schemas.js'
+
+export function interactionRoutes(context: GatewayContext): Route[] {
+  const { desk } = context.host
+  return [
+    route({
+      name: 'openInteraction',
+      method: 'POST',
+      path: '/api/sessions/:id/interactions',
+      who: 'agent',
+      summary: 'Asks a person; `wait` holds the answer back for that many seconds',
+      params: sessionParams,
+      query: waiting,
+      body: openBody,
+      answers: { 201: interactionAnswer, 200: interactionAnswer },
+      errors: [404, 409],
+      async handle({ params: { id }, query: { wait = 0 }, body, credential, origin, request, reply }) {
+        const { interaction: opened, created } = await desk.open({
+          ...body,
+          ...environment(request),
+          sessionId: id,
+          rendezvous: true,
+          role: credential.kind,
+          openedBy: credential.id,
+          claimAs: credential.id,
+          ...(origin.idempotencyKey !== undefined && { idempotencyKey: origin.idempotencyKey }),
+        })
+        const asked = { item: opened, to: credential.id, wait, reply }
+        // What a rule has settled at once was claimed with it.
+        const item = created && opened.status === 'settled' ? opened : await settlementOf(context, asked)
+        return { status: created ? 201 : 200, body: { interaction: item } }
+      },
+    }),
+    route({
+      name: 'readInteraction',
+      method: 'GET',
+      path: '/api/sessions/:id/interactions/:interactionId',
+      who: 'agent',
+      summary: 'An interaction as it stands, or, with `wait`, when it is settled',
+      params: interactionParams,
+      query: waiting,
+      answers: { 200: interactionAnswer },
+      errors: [404],
+      async handle({ params: { id, interactionId }, query: { wait = 0 }, credential, reply }) {
+        const item = await desk.interaction(id, interactionId)
+        const to = opened(item, credential) ? credential.id : null
+        return { status: 200, body: { interaction: await settlementOf(context, { item, to, wait, reply }) } }
+      },
+    }),
+    route({
+      name: 'respond',
+      method: 'POST',
+      path: '/api/sessions/:id/interactions/:interactionId/response',
+      who: 'person',
+      summary: 'Answers; the first answer settles it, every later one is told who won',
+      params: interactionParams,
+      body: respondBody,
+      answers: { 200: settledAnswer },
+      errors: [404, 409],
+      async handle({ params: { id, interactionId }, body: { answer, digest }, origin }) {
+        const settled = await desk.respond({
+          ...origin,
+          sessionId: id,
+          interactionId,
+          answer,
+          ...(digest !== undefined && { digest }),
+        })
+        return { status: 200, body: settled }
+      },
+    }),
+    route({
+      name: 'cancelInteraction',
+      method: 'DELETE',
+      path: '/api/sessions/:id/interactions/:interactionId',
+      who: 'agent',
+      summary: 'Cancels; an agent only what it has opened',
+      params: interactionParams,
+      answers: { 200: settledAnswer },
+      errors: [404, 409],
+      async handle({ params: { id, interactionId }, credential, origin }) {
+        if (credential.kind === 'agent' && !opened(await desk.interaction(id, interactionId), credential)) {
+          throw new AskbackError('forbidden', 'An agent may cancel only what it has opened.')
+        }
+        return { status: 200, body: await desk.cancel({ ...origin, sessionId: id, interactionId }) }
+      },
+    }),
+    route({
+      name: 'inbox',
+      method: 'GET',
+      path: '/api/interactions',
+      who: 'person',
+      summary: 'What waits for a person, in all sessions, oldest first',
+      query: page.extend({ status: z.literal('pending').optional() }),
+      answers: { 200: z.object({ interactions: z.array(interaction), next }) },
+      async handle({ query: { after, limit } }) {
+        const body = await desk.pending({
+          ...(after !== undefined && { after }),
+          ...(limit !== undefined && { limit }),
+        })
+        return { status: 200, body }
+      },
+    }),
+  ]
+}
+
+/** As it stands or, within the wait, settled. Whoever acts on a settlement (`to`) claims it with this answer (L10). */
+async function settlementOf(
+  { host: { desk }, drain }: GatewayContext,
+  { item, to, wait, reply }: { item: Interaction; to: string | null; wait: number; reply: FastifyReply },
+): Promise<Interaction> {
+  // One that was superseded may go on as another (L6).
+  const waits = wait > 0 && (item.status === 'pending' || item.settlement === 'superseded')
+  if (!waits) return to === null ? item : desk.claim(item, to)
+  const { signal, done } = longPoll(reply, drain, wait)
+  try {
+    return await desk.poll(item.sessionId, item.interactionId, { to, signal })
+  } finally {
+    done()
+  }
+}
+
+function opened(item: Interaction, credential: Credential): boolean {
+  return item.openedBy === credential.id
+}
+
+/** What the environment of a script inside an agent's shell says of where it runs. */
+function environment({ headers }: FastifyRequest): { anchorTo?: string; agentThread?: string } {
+  const toolCall = headers['askback-tool-call']
+  const thread = headers['askback-agent-thread']
+  return {
+    ...(typeof toolCall === 'string' && toolCall !== '' && { anchorTo: toolCall }),
+    ...(typeof thread === 'string' && thread !== '' && { agentThread: thread }),
+  }
+}

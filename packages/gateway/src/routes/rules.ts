@@ -1,0 +1,44 @@
+import { actor } from '@askback/protocol'
+import { z } from 'zod'
+import type { GatewayContext } from '../context.js'
+import { route, type Route } from '../route.js'
+import { done, ok } from './schemas.js'
+
+const rule = z.looseObject({
+  id: z.string(),
+  scope: z.enum(['session', 'always']),
+  toolName: z.string(),
+  sessionId: z.string().optional(),
+  cwd: z.string().optional(),
+  agent: z.string().nullable().optional(),
+  by: actor.optional(),
+  at: z.number(),
+})
+
+export function ruleRoutes({ host: { desk } }: GatewayContext): Route[] {
+  return [
+    route({
+      name: 'listRules',
+      method: 'GET',
+      path: '/api/rules',
+      who: 'person',
+      summary: 'What has been approved for a session or for always',
+      answers: { 200: z.object({ rules: z.array(rule) }) },
+      handle: async () => ({ status: 200, body: { rules: await desk.rules() } }),
+    }),
+    route({
+      name: 'deleteRule',
+      method: 'DELETE',
+      path: '/api/rules/:id',
+      who: 'person',
+      summary: 'Forgets a rule: the next such call asks again',
+      params: z.object({ id: z.string() }),
+      answers: { 200: ok },
+      errors: [404, 409],
+      async handle({ params, origin }) {
+        await desk.deleteRule(params.id, origin)
+        return done
+      },
+    }),
+  ]
+}

@@ -1,0 +1,40 @@
+import { interaction, sessionEvent } from '@askback/protocol'
+import { z } from 'zod'
+
+export const sessionParams = z.object({ id: z.string() })
+export const interactionParams = z.object({ id: z.string(), interactionId: z.string() })
+
+/** A number as it stands in an address. */
+export function wholeNumber({ min, max }: { min: number; max: number }) {
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be ${min} to ${max}`)
+}
+
+export const page = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the `next` of an earlier page')
+    .optional(),
+  limit: wholeNumber({ min: 1, max: 1000 }).optional(),
+})
+
+/** Seconds. */
+export const waiting = z.object({
+  wait: z
+    .string()
+    .regex(/^\d{1,4}(\.\d{1,3})?$/, 'must be a number of seconds')
+    .transform(Number)
+    .refine((seconds) => seconds <= 60, 'must be 0 to 60 seconds')
+    .optional(),
+})
+
+export const next = z.string().nullable()
+export const ok = z.object({ ok: z.literal(true) })
+export const interactionAnswer = z.object({ interaction })
+export const settledAnswer = z.object({ interaction, events: z.array(sessionEvent) })
+
+export const done = { status: 200, body: { ok: true } } as const
+export const accepted = { status: 202, body: { ok: true } } as const

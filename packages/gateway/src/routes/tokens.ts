@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { GatewayContext } from '../context.js'
+import { once } from '../http/once.js'
+import { route, type Route } from '../route.js'
+import { done, ok } from './schemas.js'
+
+const name = z
+  .string()
+  .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,99}$/u, 'must be 1 to 100 letters, digits, spaces or . _ @ -')
+
+const made = z.object({ person: z.string(), token: z.string() })
+
+/** Each person has a token of their own, so that `by` means something. */
+export function tokenRoutes({ credentials, store }: GatewayContext): Route[] {
+  return [
+    route({
+      name: 'listTokens',
+      method: 'GET',
+      path: '/api/tokens',
+      who: 'person',
+      summary: 'Whose tokens there are; the tokens themselves are not kept',
+      answers: {
+        200: z.object({ tokens: z.array(z.object({ name: z.string(), createdAt: z.number().nullable() })) }),
+      },
+      handle: () => ({ status: 200, body: { tokens: credentials.people() } }),
+    }),
+    route({
+      name: 'createToken',
+      method: 'POST',
+      path: '/api/tokens',
+      who: 'person',
+      summary: 'Makes a token for a person, and shows it this once',
+      body: z.object({ person: name }),
+      answers: { 201: made, 200: made },
+      errors: [409],
+      async handle({ body: { person }, origin: { idempotencyKey } }) {
+        const token = credentials.newToken(idempotencyKey)
+        const how = await once(store, idempotencyKey, { person }, () => credentials.keep(person, token))
+        return { status: how === 'seen' ? 200 : 201, body: { person, token } }
+      },
+    }),
+    route({
+      name: 'revokeToken',
+      method: 'DELETE',
+      path: '/api/tokens/:name',
+      who: 'person',
+      summary: "Revokes a person's tokens and logins",
+      params: z.object({ name: z.string() }),
+      answers: { 200: ok },
+      errors: [404, 409],
+      async handle({ params, origin: { idempotencyKey } }) {
+        await once(store, idempotencyKey, params, () => credentials.revoke(params.name))
+        return done
+      },
+    }),
+  ]
+}

@@ -1,0 +1,62 @@
+import { toolCallBody, toolResultBody } from '@askback/protocol'
+import { z } from 'zod'
+import type { GatewayContext } from '../context.js'
+import { route, type Route } from '../route.js'
+import { done, ok, sessionParams } from './schemas.js'
+
+const toolCall = z.looseObject({
+  toolCallId: z.string(),
+  toolName: z.string(),
+  at: z.number(),
+  turnId: z.string().optional(),
+  responseId: z.string().optional(),
+})
+
+/** What an outside agent tells of its own doing. */
+export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
+  return [
+    route({
+      name: 'reportToolCall',
+      method: 'POST',
+      path: '/api/sessions/:id/tool-calls',
+      who: 'agent',
+      summary: 'Reports a tool call of an outside agent',
+      params: sessionParams,
+      body: toolCallBody,
+      answers: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
+      errors: [404, 409],
+      async handle({ params, body, origin: { idempotencyKey } }) {
+        const { toolCall: call, created } = await desk.reportToolCall({
+          ...body,
+          sessionId: params.id,
+          source: 'http',
+          ...(idempotencyKey !== undefined && { idempotencyKey }),
+        })
+        return { status: created ? 201 : 200, body: { toolCall: call } }
+      },
+    }),
+    route({
+      name: 'reportToolResult',
+      method: 'POST',
+      path: '/api/sessions/:id/tool-calls/:toolCallId/result',
+      who: 'agent',
+      summary: 'Reports what came of it',
+      params: sessionParams.extend({ toolCallId: z.string() }),
+      body: toolResultBody,
+      answers: { 200: ok },
+      errors: [404, 409],
+      async handle({
+        params: { id, toolCallId },
+        body: { output, isError = false },
+        origin: { idempotencyKey },
+      }) {
+        await desk.report({
+          sessionId: id,
+          events: [{ type: 'tool_result', toolCallId, output, isError }],
+          ...(idempotencyKey !== undefined && { idempotencyKey }),
+        })
+        return done
+      },
+    }),
+  ]
+}

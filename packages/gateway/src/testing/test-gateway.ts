@@ -1,0 +1,78 @@
+import {
+  createDesk,
+  createHost,
+  memoryStore,
+  type AgentAdapter,
+  type Clock,
+  type Host,
+  type InteractionKind,
+  type Store,
+} from '@askback/core'
+import type { GatewaySettings } from '../config.js'
+import { createCredentials, type Credentials } from '../credentials/credentials.js'
+import { createGateway, type Gateway } from '../gateway.js'
+import { isInside } from '../is-inside.js'
+
+export interface TestGatewayOptions {
+  store?: Store
+  agents?: AgentAdapter[]
+  kinds?: InteractionKind[]
+  config?: GatewaySettings
+  clock?: Clock
+  webApp?: string
+  /** Listens at a port of its own unless told not to. */
+  listen?: boolean | { port: number }
+  onError?: (error: unknown) => void
+}
+
+export interface TestGateway {
+  gateway: Gateway
+  host: Host
+  store: Store
+  credentials: Credentials
+  /** Empty if it does not listen. */
+  url: string
+  /** A person's. */
+  token: string
+  agentToken: string
+  close(): Promise<void>
+}
+
+/** A whole gateway in this process, on a store in memory unless one is given. */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { store = memoryStore(), agents = [], kinds, config = {}, clock, listen = true, webApp } = options
+  const errors: unknown[] = []
+  const onError = options.onError ?? ((error: unknown) => errors.push(error))
+  const token = 'a-person'
+  const agentToken = 'outside-agents'
+  const timed = clock && { clock }
+  const { pendingPerSession, sessions, requestBytes } = config.limits ?? {}
+  const limits = {
+    ...(pendingPerSession !== undefined && { pendingPerSession }),
+    ...(sessions !== undefined && { sessions }),
+    ...(requestBytes !== undefined && { requestBytes }),
+  }
+  const desk = createDesk({ store, onError, isInside, limits, ...timed, ...(kinds && { kinds }) })
+  const credentials = await createCredentials({
+    store,
+    owner: { name: 'Ada', tokens: [token] },
+    agentToken,
+    onError,
+    ...timed,
+  })
+  let url = ''
+  const host = createHost({
+    desk,
+    agents,
+    onError,
+    env: async (sessionId) => ({
+      ASKBACK_URL: url,
+      ASKBACK_SESSION: sessionId,
+      ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
+    }),
+  })
+  const gateway = createGateway({ host, store, credentials, config, ...timed, ...(webApp && { webApp }) })
+  if (listen) url = await gateway.listen(typeof listen === 'object' ? listen : {})
+  await host.ready
+  return { gateway, host, store, credentials, url, token, agentToken, close: () => gateway.close() }
+}
