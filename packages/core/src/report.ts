@@ -1,12 +1,7 @@
-import {
-  AskbackError,
-  type Interaction,
-  type Json,
-  type NewEventOf,
-  type SessionState,
-} from '@askback/protocol'
+import { AskbackError, type Json, type NewEventOf, type SessionState } from '@askback/protocol'
 import { cancelAll, together, type Part } from './close-pending.js'
 import type { Command, Context, Decision, Reported } from './command.js'
+import { Told } from './told.js'
 
 /** Stored output of a tool, in bytes; what is beyond is cut, and the log says how much there was. */
 export const MAX_OUTPUT_BYTES = 256 * 1024
@@ -43,12 +38,14 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
       )
     }
     case 'agent_session':
-      return { events: event.agentSessionId === state.agentSessionId ? [] : [event] }
+      return { events: told.agentSession(event.agentSessionId) ? [event] : [] }
     case 'turn_started':
+      return { events: told.startTurn(event.turnId) ? [event] : [] }
     case 'turn_ended':
+      return { events: told.endTurn(event.turnId) ? [event] : [] }
     case 'text':
     case 'thinking':
-      return { events: [event] }
+      return { events: told.block(event) ? [event] : [] }
   }
 }
 
@@ -80,44 +77,4 @@ function cut(bytes: Uint8Array): Json {
   // Not inside a character: continuation bytes begin with 10.
   while ((bytes[end]! & 0xc0) === 0x80) end--
   return new TextDecoder().decode(bytes.subarray(0, end))
-}
-
-/** What the log and this very report have told so far. */
-class Told {
-  readonly #state: SessionState
-  readonly #context: Context
-  readonly #calls = new Set<string>()
-  readonly #ended = new Set<string>()
-  readonly #closed = new Set<string>()
-
-  constructor(state: SessionState, context: Context) {
-    this.#state = state
-    this.#context = context
-  }
-
-  knows(id: string): boolean {
-    return this.#calls.has(id) || this.#state.toolCalls.has(id) || this.#context.knownCalls?.has(id) === true
-  }
-
-  call(id: string): boolean {
-    if (this.knows(id)) return false
-    this.#calls.add(id)
-    return true
-  }
-
-  end(id: string): boolean {
-    const ended =
-      this.#ended.has(id) ||
-      this.#state.toolCalls.get(id)?.result !== undefined ||
-      this.#context.knownCalls?.get(id)?.ended === true
-    this.#ended.add(id)
-    return !ended
-  }
-
-  /** Two reasons to cancel in one report settle an interaction once (L3). */
-  closes({ interactionId }: Interaction): boolean {
-    if (this.#closed.has(interactionId)) return false
-    this.#closed.add(interactionId)
-    return true
-  }
 }
