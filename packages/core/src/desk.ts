@@ -118,16 +118,14 @@ export class Desk {
     })
   }
 
-  /** Whether it was made now. */
-  async ensureSession(id: string, defaults: SessionDefaults): Promise<boolean> {
-    if (await this.#options.store.session(id)) return false
+  async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
+    if (await this.#options.store.session(id)) return
     try {
       await this.createSession({ ...defaults, id })
     } catch (error) {
       // Somebody else was faster.
       if (!(await this.#options.store.session(id))) throw error
     }
-    return true
   }
 
   async open(input: OpenInput): Promise<Opened> {

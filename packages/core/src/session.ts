@@ -100,7 +100,7 @@ export class SessionHandle {
       return await use()
     } catch (error) {
       if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
-      if (!(await this.#desk.ensureSession(this.id, this.#defaults))) throw error
+      await this.#desk.ensureSession(this.id, this.#defaults)
       return use()
     }
   }
