@@ -69,11 +69,11 @@ export function end(state: SessionState, command: CommandOf<'end'>, context: Con
     context,
   )
   const ended: NewEvent = { type: 'session_status', status: 'ended', permissionMode: state.permissionMode }
-  const erasure = { key: erasureKey(state.sessionId), value: true }
+  const erasure = { key: erasureKey(state.sessionId), value: state.logId }
   return together(cancelled, { events: [ended], kv: [erasure] })
 }
 
-/** Remembers, across a crash, that a session is to be erased. */
+/** Remembers, across a crash, that a session is to be erased, and which of its logs. */
 export function erasureKey(sessionId: string): string {
   return `erase/${sessionId}`
 }

@@ -275,10 +275,10 @@ export class Engine {
 
   /** A decision that appends nothing is not checked by an append: where others append too, it is by a look at the log. */
   async #isBehind(log: SessionLog): Promise<boolean> {
-    if (!this.options.store.shared) return false
     const { sessionId, seq } = log.state
+    if (!this.options.store.shared || (await log.isCurrent())) return false
     await this.hear({ sessionId, seq: seq + 1 })
-    return log.stale || log.state.seq !== seq
+    return true
   }
 
   /** After an append of which nobody knows whether it was written: makes up for what it would have armed, told and woken. */

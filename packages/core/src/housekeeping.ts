@@ -5,6 +5,7 @@ import { sessionRulesPrefix } from './rules.js'
 import { recheck } from './waiting.js'
 
 const SWEEP_MS = 3_600_000
+const RETRY_MS = 1000
 const PAGE = 500
 
 export interface HousekeepingOptions {
@@ -35,15 +36,14 @@ export class Housekeeping {
     }
   }
 
-  /** The second half of a deletion: its first half is durable, so that a crash in between only delays it. */
+  /** The second half of a deletion: its first half is durable, so that a crash or a failure in between only delays it. */
   async erase(sessionId: string): Promise<void> {
-    const { store } = this.#engine.options
-    for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
-      await store.kv.put(rule.key, null, rule.version)
-    await store.erase(sessionId)
-    this.#engine.forget(sessionId)
-    const marker = await store.kv.get(erasureKey(sessionId))
-    if (marker) await store.kv.put(marker.key, null, marker.version)
+    try {
+      await this.#erase(sessionId)
+    } catch (error) {
+      this.#at(RETRY_MS, `erase ${sessionId}`, () => this.erase(sessionId))
+      throw error
+    }
   }
 
   /** Deletes the sessions that nobody has written to for this long. */
@@ -66,12 +66,17 @@ export class Housekeeping {
       const changes = await store.changes({ after: this.#cursor, limit: PAGE })
       for (const { cursor, sessionId, events } of changes) {
         this.#cursor = cursor
-        this.#engine.setDeadlines(events)
-        await this.#engine.catchUp({ sessionId, seq: events.at(-1)?.seq ?? 0 })
+        const last = events.at(-1)
+        if (!last) this.#engine.forget(sessionId)
+        else {
+          this.#engine.setDeadlines(events)
+          await this.#engine.catchUp({ sessionId, seq: last.seq })
+        }
       }
       if (changes.length < PAGE) break
     }
     await recheck(this.#engine)
+    await this.#finishErasures()
   }
 
   stop(): void {
@@ -86,13 +91,32 @@ export class Housekeeping {
     for (const { sessionId, interactionId, expiresAt } of await store.deadlines()) {
       this.#engine.setDeadline(sessionId, interactionId, expiresAt)
     }
-    for (const { key } of await store.kv.list(erasureKey('')))
-      await this.erase(key.slice(erasureKey('').length))
+    await this.#finishErasures()
     if (store.shared) this.#every('repair', this.#options.repairMs, () => this.repair())
     if (this.#options.retentionMs !== null) {
       await this.sweep(this.#options.retentionMs)
       this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))
     }
+  }
+
+  async #erase(sessionId: string): Promise<void> {
+    const { store } = this.#engine.options
+    const marker = await store.kv.get(erasureKey(sessionId))
+    // Without it somebody else has erased the session.
+    if (marker) {
+      for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
+        await store.kv.put(rule.key, null, rule.version)
+      await store.erase(sessionId, String(marker.value))
+    }
+    this.#engine.forget(sessionId)
+    if (marker) await store.kv.put(marker.key, null, marker.version)
+  }
+
+  /** What another process, or this one before a crash, has begun. */
+  async #finishErasures(): Promise<void> {
+    const prefix = erasureKey('')
+    const markers = await this.#engine.options.store.kv.list(prefix)
+    for (const { key } of markers) await this.erase(key.slice(prefix.length))
   }
 
   async #end(sessionId: string): Promise<void> {
@@ -105,12 +129,16 @@ export class Housekeeping {
   }
 
   #every(name: string, periodMs: number, work: () => Promise<void>): void {
+    this.#at(periodMs, name, () => work().finally(() => this.#every(name, periodMs, work)))
+  }
+
+  #at(delayMs: number, name: string, work: () => Promise<void>): void {
     const { clock, onError } = this.#engine.options
     if (this.#engine.closed) return
-    const disarm = clock.alarm(clock.now() + periodMs, () => {
-      work()
-        .catch(onError)
-        .finally(() => this.#every(name, periodMs, work))
+    this.#disarm.get(name)?.()
+    const disarm = clock.alarm(clock.now() + delayMs, () => {
+      this.#disarm.delete(name)
+      work().catch(onError)
     })
     this.#disarm.set(name, disarm)
   }

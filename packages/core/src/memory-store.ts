@@ -24,13 +24,18 @@ export function memoryStore(): Store {
     return change()
   }
 
-  function commit({ sessionId, expectedSeq, events, kv: writes = [] }: Append): AppendResult {
+  function commit({ sessionId, expectedSeq, events, logId, kv: writes = [] }: Append): AppendResult {
     const seq = log.sessions.get(sessionId)?.events.length ?? 0
-    if (seq !== expectedSeq) return { ok: false, conflict: 'seq' }
+    if (seq !== expectedSeq || isAnother(sessionId, logId)) return { ok: false, conflict: 'seq' }
     if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
     log.append(sessionId, events)
     for (const { key, value } of writes) kv.write(key, value)
     return { ok: true }
+  }
+
+  function isAnother(sessionId: string, logId: string | undefined): boolean {
+    const first = log.sessions.get(sessionId)?.events[0]
+    return logId !== undefined && first !== undefined && first.id !== logId
   }
 
   return {
@@ -148,8 +153,9 @@ export function memoryStore(): Store {
         session.snapshot = snapshot
       }),
 
-    erase: (sessionId) =>
+    erase: (sessionId, logId) =>
       write(() => {
+        if (isAnother(sessionId, logId)) return
         log.erase(sessionId)
         kv.erase(`session/${sessionId}/`)
       }),

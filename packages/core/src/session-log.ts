@@ -27,6 +27,8 @@ export class SessionLog {
   #underway = 0
   #last: Promise<boolean> = Promise.resolve(true)
   #snapshotSeq: number
+  /** Of the event at `state.seq`, where it is known. */
+  #lastId: string | null = null
 
   private constructor(store: Store, state: SessionState, snapshotSeq: number) {
     this.#store = store
@@ -56,6 +58,7 @@ export class SessionLog {
       // While it was read, an append of our own may have folded the same events.
       const fresh = page.filter((event) => event.seq > this.state.seq)
       foldInto(this.state, fresh)
+      this.#lastId = fresh.at(-1)?.id ?? this.#lastId
       for (const event of fresh) caught.push(event)
       if (page.length < PAGE) return caught
     }
@@ -65,6 +68,7 @@ export class SessionLog {
   append(events: SessionEvent[], kv: KvWrite[] | undefined, committed: () => void): Promise<AppendResult> {
     const { sessionId, seq: expectedSeq } = this.state
     foldInto(this.state, events)
+    this.#lastId = events.at(-1)!.id
     this.#underway++
     const appended = this.#send({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
       (result) => {
@@ -91,8 +95,22 @@ export class SessionLog {
    * reach the very seq that our next append expects. So that one goes only when the one before it is there.
    */
   #send(append: Append): Promise<AppendResult> {
-    if (!this.#store.shared || this.#underway === 1) return this.#store.append(append)
-    return this.#last.then((ok) => (ok ? this.#store.append(append) : { ok: false, conflict: 'seq' }))
+    if (!this.#store.shared) return this.#store.append(append)
+    const send = () => this.#store.append({ ...append, logId: this.state.logId })
+    if (this.#underway === 1) return send()
+    return this.#last.then((ok) => (ok ? send() : { ok: false, conflict: 'seq' }))
+  }
+
+  /** Whether the store holds just this: nothing beyond it, and no other log under the same id. */
+  async isCurrent(): Promise<boolean> {
+    // An append of our own on top of it proves that, if it succeeds.
+    if (!this.idle) return this.durable()
+    const { sessionId, seq } = this.state
+    const [last, next] = await this.#store.read({ sessionId, after: Math.max(seq - 1, 0), limit: 2 })
+    if (this.state.seq !== seq) return false
+    if (seq === 0) return last === undefined
+    if (!last || (this.#lastId !== null && last.id !== this.#lastId)) this.stale = true
+    return !this.stale && next === undefined
   }
 
   /** Whether everything that `state` holds at this moment becomes durable: what rests on it may be told only then. */

@@ -14,6 +14,8 @@ export interface Append {
   expectedSeq: number
   /** `expectedSeq + 1`, `+ 2`, … ; at least one. */
   events: SessionEvent[]
+  /** The id of the first event of the log that it was decided on. If the session was made anew since, that is a conflict. */
+  logId?: string
   /** Written in the same transaction. */
   kv?: KvWrite[]
 }
@@ -101,7 +103,10 @@ export interface Store {
 
   /** Settlements in commit order; they outlive their session, without `message`. */
   audit(query: { after?: string; limit: number }): Promise<Page<AuditRow>>
-  /** All sessions in commit order, after an opaque cursor; without one, from the beginning. */
+  /**
+   * All sessions in commit order, after an opaque cursor; without one, from the beginning. In a shared store an erasure
+   * is a change, too, without events: other processes may hold what is gone.
+   */
   changes(query: { after?: string; limit: number }): Promise<Change[]>
   /** The cursor of the newest change: `changes` after it holds only what is appended from now on. */
   head(): Promise<string>
@@ -111,8 +116,11 @@ export interface Store {
   loadSnapshot(sessionId: string): Promise<Snapshot | null>
   saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>
 
-  /** Forgets the session: log, snapshot, indexes and keys. Audit rows stay, without `message`. */
-  erase(sessionId: string): Promise<void>
+  /**
+   * Forgets the session: log, snapshot, indexes and keys. Audit rows stay, without `message`. With `logId` only if that is
+   * still its log, and not one made anew.
+   */
+  erase(sessionId: string, logId?: string): Promise<void>
 
   /** The doorbell: after each commit, ids only. */
   onAppend(listener: (append: { sessionId: string; seq: number }) => void): () => void

@@ -116,9 +116,11 @@ export function storeOn(db: Connection): Store {
         if (head && snapshot.seq <= head.seq) table.saveSnapshot(head.key, snapshot)
       }),
 
-    async erase(sessionId) {
+    async erase(sessionId, logId) {
       const session = await write(() => {
         const head = writer.head(sessionId)
+        const [first] = head && logId !== undefined ? reader.read(head, { limit: 1 }) : []
+        if (first && first.id !== logId) return undefined
         kv.erase(`session/${sessionId}/`)
         if (head) eraser.hide(head.key)
         writer.forget(sessionId)
