@@ -3,9 +3,11 @@ import type { SessionState, Turn } from './state.js'
 /** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
 export class Draft {
   readonly state: SessionState
+  readonly turnsKept: number
   readonly #fresh: Set<object> | null
 
-  constructor(state: SessionState, fresh: Set<object> | null) {
+  constructor(state: SessionState, fresh: Set<object> | null, turnsKept: number) {
+    this.turnsKept = turnsKept
     this.state = fresh ? { ...state } : state
     this.#fresh = fresh
   }

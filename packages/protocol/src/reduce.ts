@@ -15,16 +15,23 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
   return fold(state, [event])
 }
 
-/** The same over many events, linear in their number: what it touches is copied once. */
-export function fold(state: SessionState, events: Iterable<SessionEvent>): SessionState {
-  const draft = new Draft(state, new Set())
+/**
+ * The same over many events, linear in their number: what it touches is copied once. Whoever shows more of the past than a
+ * snapshot holds keeps more turns.
+ */
+export function fold(
+  state: SessionState,
+  events: Iterable<SessionEvent>,
+  { turnsKept = TURNS_KEPT }: { turnsKept?: number } = {},
+): SessionState {
+  const draft = new Draft(state, new Set(), turnsKept)
   for (const event of events) if (event.seq === draft.state.seq + 1) apply(draft, event)
   return draft.state
 }
 
 /** The same for the state's only owner: changes it in place. */
 export function foldInto(state: SessionState, events: Iterable<SessionEvent>): void {
-  const draft = new Draft(state, null)
+  const draft = new Draft(state, null, TURNS_KEPT)
   for (const event of events) if (event.seq === state.seq + 1) apply(draft, event)
 }
 
@@ -160,7 +167,7 @@ function turnFor(draft: Draft, event: SessionEvent): number {
 
 function trim(draft: Draft): void {
   const { state } = draft
-  while (state.turns.length > TURNS_KEPT) {
+  while (state.turns.length > draft.turnsKept) {
     const index = state.turns.findIndex((turn) => turn.turnId === null || turn.turnId !== state.activeTurnId)
     const [dropped] = draft.turns().splice(index, 1)
     state.trimmed = true
