@@ -103,13 +103,16 @@ export class Housekeeping {
     const { store } = this.#engine.options
     const marker = await store.kv.get(erasureKey(sessionId))
     // Without it somebody else has erased the session.
-    if (marker) {
-      for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
-        await store.kv.put(rule.key, null, rule.version)
+    if (!marker) return this.#engine.forget(sessionId)
+    for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
+      await store.kv.put(rule.key, null, rule.version)
+    try {
       await store.erase(sessionId, String(marker.value))
+    } finally {
+      // It may be gone even if that failed.
+      this.#engine.forget(sessionId)
     }
-    this.#engine.forget(sessionId)
-    if (marker) await store.kv.put(marker.key, null, marker.version)
+    await store.kv.put(marker.key, null, marker.version)
   }
 
   /** What another process, or this one before a crash, has begun. */
