@@ -1,17 +1,62 @@
 import type { Interaction } from '@askback/protocol'
 
-export interface Waiter {
-  sessionId: string
+/** Someone in this process who waits for a settlement. A class, as a hundred thousand of them may wait at once. */
+export class Waiter {
+  readonly sessionId: string
   /** Where it waits now: a reprompt moves it. */
   interactionId: string
   /** Named in `interaction_delivered`; one without only looks on. */
-  to: string | null
+  readonly to: string | null
   /** Its claim is part of an append that is under way: until that ends, nothing else ends the wait. */
-  claiming: boolean
+  claiming = false
+  readonly #resolve: (interaction: Interaction) => void
+  readonly #reject: (error: unknown) => void
+  #abort: { signal: AbortSignal; listener: () => void } | null = null
+
+  constructor(
+    target: { sessionId: string; interactionId: string; to: string | null },
+    resolve: (interaction: Interaction) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.sessionId = target.sessionId
+    this.interactionId = target.interactionId
+    this.to = target.to
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  /** `aborted` is called when the signal ends the wait, which then rejects. */
+  heed(signal: AbortSignal, aborted: () => void): void {
+    const listener = () => {
+      if (this.claiming) return
+      aborted()
+      this.reject(signal.reason)
+    }
+    this.#abort = { signal, listener }
+    signal.addEventListener('abort', listener)
+    // It may have been aborted on the way here, and would not say so again.
+    if (signal.aborted) listener()
+  }
+
   /** The append that would have made its claim failed. */
-  released: () => void
-  resolve: (interaction: Interaction) => void
-  reject: (error: unknown) => void
+  released(): void {
+    this.claiming = false
+    if (this.#abort?.signal.aborted) this.#abort.listener()
+  }
+
+  resolve(interaction: Interaction): void {
+    this.#unheed()
+    this.#resolve(interaction)
+  }
+
+  reject(error: unknown): void {
+    this.#unheed()
+    this.#reject(error)
+  }
+
+  #unheed(): void {
+    this.#abort?.signal.removeEventListener('abort', this.#abort.listener)
+  }
 }
 
 /** Who waits in this process. */

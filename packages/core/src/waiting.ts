@@ -1,7 +1,7 @@
 import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Committed, Engine } from './engine.js'
-import type { Waiter } from './waiters.js'
+import { Waiter } from './waiters.js'
 
 const RETRY_MS = 1000
 
@@ -95,32 +95,9 @@ function enlist(
   signal: AbortSignal | undefined,
 ): Promise<Interaction> {
   return new Promise((resolve, reject) => {
-    const waiter: Waiter = {
-      ...target,
-      to,
-      claiming: false,
-      released() {
-        waiter.claiming = false
-        if (signal?.aborted) abort()
-      },
-      resolve(interaction) {
-        signal?.removeEventListener('abort', abort)
-        resolve(interaction)
-      },
-      reject(error) {
-        signal?.removeEventListener('abort', abort)
-        reject(error)
-      },
-    }
-    const abort = () => {
-      if (waiter.claiming) return
-      engine.waiters.remove(waiter)
-      waiter.reject(signal?.reason)
-    }
-    signal?.addEventListener('abort', abort)
+    const waiter = new Waiter({ ...target, to }, resolve, reject)
     engine.waiters.add(waiter)
-    // It may have been aborted on the way here, and would not say so again.
-    if (signal?.aborted) abort()
+    if (signal) waiter.heed(signal, () => engine.waiters.remove(waiter))
   })
 }
 
@@ -132,7 +109,10 @@ function move(engine: Engine, waiter: Waiter, interactionId: string): void {
 function finish(engine: Engine, waiter: Waiter, item: Interaction): void {
   // From here on an abort comes too late: it would leave a claim that nobody got.
   waiter.claiming = true
-  handOver(engine, item, waiter.to).then(waiter.resolve, waiter.reject)
+  handOver(engine, item, waiter.to).then(
+    (handed) => waiter.resolve(handed),
+    (error: unknown) => waiter.reject(error),
+  )
 }
 
 /** L10: claims first. While the store cannot be written, the settlement is held back and tried again. */
