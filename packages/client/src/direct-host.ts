@@ -1,0 +1,52 @@
+import type {
+  Actor,
+  CreateSessionBody,
+  Interaction,
+  Json,
+  LiveEvent,
+  MessageBody,
+  PermissionMode,
+  Session,
+  SessionEvent,
+  Via,
+} from '@askback/protocol'
+import type { AgentInfo, Routed, SessionSnapshot, Settled } from './transport.js'
+
+interface Origin {
+  by?: Actor
+  via?: Via
+  idempotencyKey?: string
+}
+
+/** What the in-process transport needs of a host; that of `@askback/core` is one. */
+export interface DirectHost {
+  readonly desk: DirectDesk
+  agents(): Promise<AgentInfo[]>
+  createSession(body: CreateSessionBody & { idempotencyKey?: string }): Promise<{ session: Session }>
+  snapshot(sessionId: string): Promise<SessionSnapshot>
+  message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
+  interrupt(sessionId: string, origin: Origin): Promise<void>
+  clear(sessionId: string, origin: Origin): Promise<void>
+  setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin): Promise<void>
+  deleteSession(sessionId: string, origin: Origin): Promise<void>
+  liveBlocks(sessionId: string): LiveEvent[]
+  onLive(listener: (live: { sessionId: string; event: LiveEvent }) => void): () => void
+}
+
+export interface DirectDesk {
+  respond(
+    input: Origin & { sessionId: string; interactionId: string; answer: Json; digest?: string },
+  ): Promise<Settled>
+  cancel(input: Origin & { sessionId: string; interactionId: string }): Promise<{ interaction: Interaction }>
+  events(
+    sessionId: string,
+    query: { after?: number; before?: number; limit: number },
+  ): Promise<SessionEvent[]>
+  pending(query: { after?: string; limit?: number }): Promise<{
+    interactions: Interaction[]
+    next: string | null
+  }>
+  sessions(query: { after?: string; limit?: number }): Promise<{ items: Session[]; next: string | null }>
+  /** After each commit. `events` may be empty, or not the next ones: then the log is read. */
+  on(listener: (appended: { sessionId: string; seq: number; events: SessionEvent[] }) => void): () => void
+}
