@@ -30,13 +30,15 @@ export function checkSession(sessionId: string, sent: Asked[], { events, pending
     }
   }
 
-  const asks = new Set(sent.map(({ key }) => key))
   for (const request of requests) {
-    if (!asks.has(questionOf(request))) problems.push(`"${questionOf(request)}" was never asked`)
+    if (!sent.some(({ key }) => key === questionOf(request)))
+      problems.push(`"${questionOf(request)}" was never asked`)
   }
   for (const response of responses) {
-    const question = questionOf(requests.find((request) => request.interactionId === response.interactionId))
-    if (!answerOf(response).startsWith(`${question}: `))
+    const { interactionId } = response
+    const question = questionOf(requests.find((request) => request.interactionId === interactionId))
+    const asked = sent.find(({ key }) => key === question)
+    if (!asked?.sent.includes(answerOf(response)))
       problems.push(`nobody sent the answer "${answerOf(response)}"`)
   }
   return problems

@@ -7,7 +7,10 @@ export interface Asked {
   key: string
   /** Known once the ask was acknowledged. */
   interactionId?: string
+  /** Those that may still be the settlement. */
   answers: { key: string; acknowledged: boolean }[]
+  /** The keys of all that were ever sent. */
+  sent: string[]
   /** Somebody was told that it is settled. */
   settled: boolean
 }
@@ -16,6 +19,8 @@ export interface Asked {
 export class CrashClient {
   readonly sessionId: string
   readonly asked: Asked[] = []
+  /** As many as the last check found. */
+  pending = 0
   readonly #random: () => number
   #created = false
 
@@ -29,12 +34,18 @@ export class CrashClient {
     const { sessionId } = this
     this.#created = value(await send({ do: 'create', sessionId })) !== undefined
     for (;;) {
-      const asked: Asked = { key: `${sessionId} asks ${this.asked.length}`, answers: [], settled: false }
+      const asked: Asked = {
+        key: `${sessionId} asks ${this.asked.length}`,
+        answers: [],
+        sent: [],
+        settled: false,
+      }
       this.asked.push(asked)
       await this.#ask(send, asked)
       if (this.#random() < 0.2) continue
       const people = this.#random() < 0.3 ? ['one', 'another'] : ['one']
-      asked.answers = people.map((person) => ({ key: `${asked.key}: ${person}`, acknowledged: false }))
+      asked.sent = people.map((person) => `${asked.key}: ${person}`)
+      asked.answers = asked.sent.map((key) => ({ key, acknowledged: false }))
       await Promise.all(asked.answers.map((answer) => this.#answer(send, asked, answer)))
     }
   }
@@ -51,6 +62,7 @@ export class CrashClient {
   /** What is wrong with what the store holds, in words. */
   async check(send: Send): Promise<string[]> {
     const inspected = value(await send({ do: 'inspect', sessionId: this.sessionId })) as Inspected
+    this.pending = inspected.pending.length
     if (inspected.events.length === 0) return this.#created ? [`${this.sessionId} is lost`] : []
     return checkSession(this.sessionId, this.asked, inspected)
   }

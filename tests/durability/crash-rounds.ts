@@ -67,6 +67,10 @@ export async function crashRounds({ program, path, rounds, random }: Options): P
     const send = sender(next, report)
     await recover(send, unfinished)
     for (const client of clients) report.problems.push(...(await client.check(send)))
+    const pending = clients.reduce((sum, client) => sum + client.pending, 0)
+    const counted = await send({ do: 'count' })
+    if (!counted.ok || counted.value !== pending)
+      report.problems.push(`${pending} are pending, but not by the count`)
   } finally {
     await next.kill()
   }
