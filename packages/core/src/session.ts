@@ -15,7 +15,7 @@ import type {
 import { AskbackError } from '@askback/protocol'
 import type { Reported } from './command.js'
 import type { Desk } from './desk.js'
-import type { OpenInput, SessionSnapshot } from './desk-options.js'
+import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
 import type { InteractionKind } from './kinds.js'
 import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
@@ -105,18 +105,25 @@ export class SessionHandle {
     }
   }
 
-  async #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
+  #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
+    const { signal } = options
+    // Chained: a function that awaits would keep the request in memory for as long as the person takes.
+    return this.#open(kind, request, options).then(({ interaction, created }) => {
+      const settled =
+        created && interaction.status === 'settled'
+          ? settlementOf(interaction)
+          : this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id })
+      // The kind's own schema has parsed the answer.
+      return settled as Settlement<Answer> | Promise<Settlement<Answer>>
+    })
+  }
+
+  async #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
     const { signal, ...rest } = options
     signal?.throwIfAborted()
-    const { interaction, created } = await this.#existing(() =>
+    return this.#existing(() =>
       this.#desk.open({ sessionId: this.id, kind, request: request as Json, claimAs: CLAIMANT, ...rest }),
     )
-    const settled =
-      created && interaction.status === 'settled'
-        ? settlementOf(interaction)
-        : await this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id })
-    // The kind's own schema has parsed the answer.
-    return settled as Settlement<Answer>
   }
 }
 
