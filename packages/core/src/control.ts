@@ -15,6 +15,7 @@ import { routeText } from './text-routing.js'
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 
 export function start(state: SessionState, command: CommandOf<'start'>, _context: Context): Decision {
+  if (state.ended) throw new AskbackError('unavailable', `The session ${state.sessionId} is being deleted.`)
   if (state.seq > 0)
     throw new AskbackError('invalid_request', `The session ${state.sessionId} exists already.`)
   return { events: [{ ...command, type: 'session_started' }] }

@@ -213,16 +213,14 @@ export class Desk {
   }
 
   /** Resolves when it is settled, and claims that (L10). Aborting only stops waiting: cancelling is a call of its own. */
-  wait(
+  async wait(
     interactionId: string,
     signal?: AbortSignal,
     options: { sessionId?: string; to?: string } = {},
   ): Promise<Settlement> {
-    const { sessionId, to = 'desk' } = options
-    const wait = (found: string) => waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal })
-    // Chained: a function that awaits would stay in memory for as long as the person takes.
-    const waited = sessionId === undefined ? this.#sessionOf(interactionId).then(wait) : wait(sessionId)
-    return waited.then(settlementOf)
+    const sessionId = options.sessionId ?? (await this.#sessionOf(interactionId))
+    const to = options.to ?? 'desk'
+    return settlementOf(await waitFor(this.#engine, { sessionId, interactionId }, { to, signal }))
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */
@@ -304,8 +302,12 @@ export class Desk {
     // Not a key of the session's own: that would go with it.
     const key =
       idempotencyKey === undefined ? undefined : keyOf(`key/${sessionId}/${idempotencyKey}`, { sessionId })
-    const { repeated } = await this.#engine.run(sessionId, { type: 'end', ...who(origin) }, key)
-    if (!repeated) await this.#housekeeping.erase(sessionId)
+    try {
+      await this.#engine.run(sessionId, { type: 'end', ...who(origin) }, key)
+    } finally {
+      // Also if that failed: it may have been written, or somebody else's deletion was left half done.
+      await this.#housekeeping.erase(sessionId)
+    }
   }
 
   async snapshot(sessionId: string): Promise<SessionSnapshot> {
