@@ -213,14 +213,16 @@ export class Desk {
   }
 
   /** Resolves when it is settled, and claims that (L10). Aborting only stops waiting: cancelling is a call of its own. */
-  async wait(
+  wait(
     interactionId: string,
     signal?: AbortSignal,
     options: { sessionId?: string; to?: string } = {},
   ): Promise<Settlement> {
-    const sessionId = options.sessionId ?? (await this.#sessionOf(interactionId))
-    const to = options.to ?? 'desk'
-    return settlementOf(await waitFor(this.#engine, { sessionId, interactionId }, { to, signal }))
+    const { sessionId, to = 'desk' } = options
+    const wait = (found: string) => waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal })
+    // Chained: a function that awaits would stay in memory for as long as the person takes.
+    const waited = sessionId === undefined ? this.#sessionOf(interactionId).then(wait) : wait(sessionId)
+    return waited.then(settlementOf)
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */
