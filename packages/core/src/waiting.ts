@@ -76,10 +76,13 @@ export function wake(engine: Engine, { events, settled, claims }: Parameters<Com
 
 /** Looks again at everything that is waited for: another process may have settled it. */
 export async function recheck(engine: Engine, sessionId?: string): Promise<void> {
-  for (const { sessionId: session, interactionId } of engine.waiters.interactions(sessionId)) {
+  const waited = engine.waiters.interactions(sessionId)
+  for (const { sessionId: session, interactionId } of waited) {
     const item = await durableItem(engine, session, interactionId)
     if (item?.status === 'pending') continue
     const next = item ? await reprompted(engine, item) : null
+    // That may be settled by now, too.
+    if (next !== null) waited.push({ sessionId: session, interactionId: next })
     for (const waiter of engine.waiters.take(interactionId)) {
       if (!item) waiter.reject(new AskbackError('not_found', 'The session was deleted.'))
       else if (next !== null) move(engine, waiter, next)
