@@ -45,11 +45,8 @@ function copy(value: unknown, path: string, depth: number): Json {
   if (value === null) return null
   if (depth <= 0) refuse(path, 'is nested too deeply')
   if (Array.isArray(value)) {
-    // Unlike `map` this also visits holes, which are not JSON.
-    const items: Json[] = []
-    for (let index = 0; index < value.length; index += 1)
-      items.push(copy(value[index], `${path}[${index}]`, depth - 1))
-    return items
+    // Spread, as `map` alone would not visit holes, which are not JSON.
+    return [...(value as unknown[])].map((item, index) => copy(item, `${path}[${index}]`, depth - 1))
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) refuse(path, 'is not a plain object')
