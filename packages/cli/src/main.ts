@@ -1,2 +1,47 @@
-#!/usr/bin/env node
-export {}
+import { AskbackError, errorCodes } from '@askback/protocol'
+import { help } from './help.js'
+import { serve } from './serve/serve.js'
+import { token } from './token.js'
+import { usageProblem } from './usage.js'
+import { version } from './version.js'
+
+/** Resolves to the exit code. `serve` goes on after it is ready. */
+type Command = (args: string[]) => Promise<number | undefined>
+
+const commands: Record<string, Command> = { serve, token }
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: string[]): Promise<number | undefined> {
+  const [first = ''] = args
+  if (first === '--help' || first === '-h' || first === 'help') return print(help)
+  if (first === '--version' || first === '-v') return print(`${version()}\n`)
+  try {
+    // Without a command it serves: that is the first thing anyone wants.
+    if (first === '' || first.startsWith('-')) return await serve(args)
+    if (Object.hasOwn(commands, first)) return await commands[first]!(args.slice(1))
+    throw new AskbackError(
+      'invalid_request',
+      `There is no command ${JSON.stringify(first)}. See askback --help.`,
+    )
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+/** One sentence for a person; a stack only for what nobody foresaw, and only if it is asked for. */
+function fail(error: unknown): number {
+  const problem = usageProblem(error) ?? error
+  if (problem instanceof AskbackError) {
+    process.stderr.write(`${problem.message}\n`)
+    return errorCodes[problem.code].exit
+  }
+  const told = problem instanceof Error ? problem : new Error(String(problem))
+  process.stderr.write(`${process.env['ASKBACK_DEBUG'] ? told.stack : told.message}\n`)
+  return 1
+}

@@ -16,7 +16,7 @@ export const gatewayConfig = z.strictObject({
   retentionDays: z.number().positive().optional(),
   /** How long a stop waits for answers in flight. */
   drainMs: z.int().min(0).default(10_000),
-  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
   limits: z
     .strictObject({
       bodyBytes: count.default(4 * 1024 * 1024),

@@ -1,0 +1,92 @@
+import { demoAgent } from '@askback/agents/demo'
+import { createDesk, createHost, type Store } from '@askback/core'
+import { createCredentials, createGateway, isInside, Metrics, newToken, type Gateway } from '@askback/gateway'
+import { sqliteStore } from '@askback/store-sqlite'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { version } from '../version.js'
+import type { ServeOptions } from './options.js'
+import type { Tokens } from './tokens.js'
+import { webAppFolder } from './web-app.js'
+
+export interface Composed {
+  gateway: Gateway
+  url: string
+  /** Logs a browser in, once. */
+  openUrl: string
+  /** A person's, for commands on this machine while this process runs. */
+  localToken: string
+  /** Agents and deadlines are taken up where the last process left them. */
+  ready: Promise<void>
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Store, desk, agents and gateway, listening. */
+export async function compose(options: ServeOptions, tokens: Tokens): Promise<Composed> {
+  const metrics = new Metrics()
+  const store = metrics.timed(sqliteStore({ path: join(options.dataFolder, 'askback.db') }))
+  try {
+    return await composeOn(store, metrics, options, tokens)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function composeOn(
+  store: Store,
+  metrics: Metrics,
+  { config, host: address, port, timeoutMs }: ServeOptions,
+  tokens: Tokens,
+): Promise<Composed> {
+  // Logged once there is a log: the gateway's.
+  let onError: (error: unknown) => void = () => undefined
+  const report = (error: unknown) => onError(error)
+  const localToken = newToken('askback_local')
+  const credentials = await createCredentials({
+    store,
+    owner: { name: userInfo().username, tokens: [tokens.token, localToken] },
+    agentToken: tokens.agentToken,
+    loginDays: config.loginDays,
+    onError: report,
+  })
+  const { pendingPerSession, requestBytes, sessions } = config.limits
+  const desk = createDesk({
+    store,
+    isInside,
+    limits: { pendingPerSession, requestBytes, sessions },
+    onError: report,
+    ...(timeoutMs !== undefined && { timeouts: { defaultMs: timeoutMs } }),
+    ...(config.retentionDays !== undefined && { retentionMs: config.retentionDays * DAY_MS }),
+  })
+  let listening: (url: string) => void = () => undefined
+  const listens = new Promise<string>((resolve) => (listening = resolve))
+  const host = createHost({
+    desk,
+    agents: [demoAgent()],
+    onError: report,
+    // Agents that were cut by a restart may start before the port is known.
+    env: async (sessionId) => ({
+      ASKBACK_URL: await listens,
+      ASKBACK_SESSION: sessionId,
+      ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
+    }),
+  })
+  const webApp = webAppFolder()
+  const gateway = createGateway({
+    host,
+    store,
+    credentials,
+    config,
+    metrics,
+    version: version(),
+    log: process.stderr,
+    ...(webApp !== undefined && { webApp }),
+  })
+  onError = (error) => gateway.app.log.error({ err: error }, 'Something failed in the background')
+  const url = await gateway.listen({ host: address, port })
+  listening(url)
+  const openUrl = `${url}/login?code=${credentials.loginCode(credentials.owner)}`
+  return { gateway, url, openUrl, localToken, ready: host.ready }
+}

@@ -1,0 +1,82 @@
+import { gatewayConfig, type GatewayConfig } from '@askback/gateway'
+import { AskbackError } from '@askback/protocol'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openDataFolder } from '../data-folder.js'
+import { parseTimeout } from '../duration.js'
+import { usageError } from '../usage.js'
+import { namesOf } from './addresses.js'
+
+const FLAGS = {
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '4100' },
+  data: { type: 'string' },
+  config: { type: 'string' },
+  'allow-host': { type: 'string', multiple: true },
+  'allow-origin': { type: 'string', multiple: true },
+  timeout: { type: 'string' },
+  'no-open': { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const
+
+export interface ServeOptions {
+  host: string
+  port: number
+  dataFolder: string
+  /** Of a request that says nothing itself; `undefined` leaves it to the desk. */
+  timeoutMs: number | null | undefined
+  open: boolean
+  json: boolean
+  config: GatewayConfig
+}
+
+/** The flags and the settings file, checked once. */
+export function serveOptions(args: string[]): ServeOptions {
+  const { values } = parseArgs({ args, options: FLAGS })
+  const port = Number(values.port)
+  if (!/^\d{1,5}$/.test(values.port) || port > 65_535) {
+    throw usageError(`--port is a number from 0 to 65535, not ${JSON.stringify(values.port)}.`)
+  }
+  const timeoutMs = values.timeout === undefined ? undefined : parseTimeout(values.timeout)
+  const dataFolder = openDataFolder(values.data)
+  const config = readConfig(dataFolder, values.config)
+  return {
+    host: values.host,
+    port,
+    dataFolder,
+    timeoutMs,
+    open: !values['no-open'] && !values.json,
+    json: values.json,
+    config: {
+      ...config,
+      allowedHosts: [...namesOf(values.host), ...config.allowedHosts, ...(values['allow-host'] ?? [])],
+      allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(origin)],
+    },
+  }
+}
+
+function readConfig(dataFolder: string, named: string | undefined): GatewayConfig {
+  const path = resolve(named ?? join(dataFolder, 'config.json'))
+  let settings: unknown
+  try {
+    settings = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    if (!missing || named !== undefined) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new AskbackError('invalid_request', `The settings ${path} cannot be read: ${why}.`)
+    }
+    settings = {}
+  }
+  const parsed = gatewayConfig.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const where = issue?.path.length ? ` at ${issue.path.join('.')}` : ''
+  throw new AskbackError('invalid_request', `The settings ${path} do not fit${where}: ${issue?.message}.`)
+}
+
+function origin(text: string): string {
+  if (URL.canParse(text)) return new URL(text).origin
+  throw usageError(`--allow-origin is an origin like https://example.com, not ${JSON.stringify(text)}.`)
+}

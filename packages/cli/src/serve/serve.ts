@@ -1,0 +1,80 @@
+import { AskbackError } from '@askback/protocol'
+import { announceGateway } from '../running-gateway.js'
+import { compose, type Composed } from './compose.js'
+import { hasBrowser, openBrowser } from './open-browser.js'
+import { serveOptions, type ServeOptions } from './options.js'
+import { serveTokens, type Tokens } from './tokens.js'
+
+/** What agents must not inherit: a person's token, or the way to the data. */
+const SECRETS = ['ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN']
+
+/** Runs until it is told to stop. */
+export async function serve(args: string[]): Promise<undefined> {
+  const options = serveOptions(args)
+  const tokens = serveTokens(options, process.env)
+  for (const name of SECRETS) delete process.env[name]
+  const composed = await compose(options, tokens).catch((error: unknown) => {
+    throw listenProblem(error, options) ?? error
+  })
+  const { gateway, url, localToken } = composed
+  const retract = announceGateway(options.dataFolder, { url, pid: process.pid, token: localToken })
+  stopOnSignals(composed, options, retract)
+  process.on('unhandledRejection', (error) => gateway.app.log.error({ err: error }, 'Nobody took this error'))
+  // Whoever started us may stop reading.
+  process.stdout.on('error', () => undefined)
+  await composed.ready
+  await sayReady(composed, options, tokens)
+}
+
+async function sayReady(
+  { url, openUrl }: Composed,
+  { json, open }: ServeOptions,
+  tokens: Tokens,
+): Promise<void> {
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ url, openUrl, ...tokens, pid: process.pid })}\n`)
+    return
+  }
+  const opens = open && hasBrowser(process.env)
+  process.stdout.write(`Askback is ready: ${opens ? url : openUrl}\n`)
+  if (opens) await openBrowser(openUrl)
+}
+
+/** The first signal drains, the second ends at once. */
+function stopOnSignals({ gateway }: Composed, { json }: ServeOptions, retract: () => void): void {
+  let stopping = false
+  const stop = () => {
+    if (stopping) process.exit(130)
+    stopping = true
+    if (!json) process.stderr.write('Stopping; what waits stays pending. Once more to stop at once.\n')
+    gateway.close().then(
+      () => {
+        retract()
+        process.exit(0)
+      },
+      (error: unknown) => {
+        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+        process.exit(1)
+      },
+    )
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
+}
+
+function listenProblem(error: unknown, { host, port }: ServeOptions): AskbackError | null {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  switch (code) {
+    case 'EADDRINUSE':
+      return new AskbackError('unavailable', `Port ${port} on ${host} is taken. Choose another with --port.`)
+    case 'EACCES':
+      return new AskbackError(
+        'unavailable',
+        `This user may not listen on port ${port}. Choose another with --port.`,
+      )
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new AskbackError('unavailable', `${host} is not an address of this machine.`)
+    default:
+      return null
+  }
+}
