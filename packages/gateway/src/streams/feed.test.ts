@@ -1,0 +1,215 @@
+import { memoryStore, type Host, type Listener, type Store } from '@askback/core'
+import { SessionScript, text } from '@askback/core/testing'
+import type { SessionEvent } from '@askback/protocol'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Encoding } from './encoding.js'
+import { Feed } from './feed.js'
+import { findPlace } from './find-place.js'
+import { PageCache } from './page-cache.js'
+import { FakeSocket } from './testing/fake-socket.js'
+
+const bySeq: Encoding = {
+  event: (event) => Buffer.from(`${event.seq} `),
+  live: (_sessionId, event) => Buffer.from(`${event.type} `),
+  resync: () => Buffer.from('resync '),
+}
+
+type Step =
+  | { do: 'append'; events: number; told: 'at once' | 'without events' | 'later' }
+  | { do: 'tell' }
+  | { do: 'read'; from: number; takes: number }
+  | { do: 'drain' }
+  | { do: 'let pass'; turns: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constant('append' as const),
+    events: fc.integer({ min: 1, max: 4 }),
+    told: fc.constantFrom('at once' as const, 'without events' as const, 'later' as const),
+  }),
+  fc.record({
+    do: fc.constant('read' as const),
+    from: fc.double({ min: 0, max: 1, noNaN: true }),
+    takes: fc.constantFrom(1, 8, 100, Infinity),
+  }),
+  fc.constant({ do: 'tell' as const }),
+  fc.constant({ do: 'drain' as const }),
+  fc.record({ do: fc.constant('let pass' as const), turns: fc.integer({ min: 1, max: 8 }) }),
+)
+
+describe('a feed', () => {
+  it('gives every reader everything after its cursor, once and in order, however steps interleave', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(step, { minLength: 20, maxLength: 60 }),
+        async (scheduler, steps) => {
+          const run = await Run.start(scheduler)
+          for (const one of steps) await run.step(one)
+          await run.settle()
+          for (const { cursor, socket } of run.readers) {
+            const expected = Array.from({ length: run.seq - cursor }, (_, index) => cursor + 1 + index)
+            expect(socket.written.split(' ').slice(0, -1).map(Number)).toEqual(expected)
+          }
+        },
+      ),
+      { numRuns: 100, seed: 3 },
+    )
+  })
+
+  it('makes each frame once, however many read it', async () => {
+    let made = 0
+    const counting = { ...bySeq, event: (event: SessionEvent) => (made++, bySeq.event(event)) }
+    const { store, script } = await logOf(300)
+    const feed = feedOn(store, { encoding: counting })
+    await feed.opened
+    const sockets = Array.from({ length: 100 }, () => new FakeSocket())
+    for (const { socket } of sockets) feed.add({ socket, cursor: 0, finish: () => undefined })
+    const late = sockets.at(-1)!
+    await expect.poll(() => late.written).toMatch(/ 301 $/)
+    expect(made).toBe(301)
+    const events = await append(store, script, 3)
+    feed.tell({ sessionId: 's', seq: 304, events })
+    expect(made).toBe(304)
+    expect(new Set(sockets.map((socket) => socket.written)).size).toBe(1)
+  })
+
+  it('cuts a live reader for whom too much waits, and nobody else', async () => {
+    const { store, script } = await logOf(0)
+    const feed = feedOn(store, { bufferBytes: 10 })
+    await feed.opened
+    const [slow, fast] = [new FakeSocket(), new FakeSocket()]
+    for (const { socket } of [slow, fast]) feed.add({ socket, cursor: 1, finish: () => undefined })
+    for (let seq = 2; seq < 20; seq++) {
+      feed.tell({ sessionId: 's', seq, events: await append(store, script, 1) })
+      fast.drain()
+    }
+    expect(slow.destroyed).toBe(true)
+    expect(slow.writableLength).toBeLessThan(20)
+    expect(fast.destroyed).toBe(false)
+    expect(fast.written).toMatch(/ 19 $/)
+  })
+
+  it('ends its readers where the store fails them, and says so', async () => {
+    const errors: unknown[] = []
+    const { store } = await logOf(10)
+    const feed = feedOn(store, { onError: (error: unknown) => void errors.push(error) })
+    await feed.opened
+    const reader = new FakeSocket()
+    await store.close()
+    feed.add({ socket: reader.socket, cursor: 0, finish: () => undefined })
+    await expect.poll(() => reader.destroyed).toBe(true)
+    expect(errors).toHaveLength(1)
+  })
+})
+
+/** One process that is told late, in part or without events what others write to the log that it reads. */
+class Run {
+  readonly readers: { cursor: number; socket: FakeSocket }[] = []
+  readonly #scheduler: fc.Scheduler
+  readonly #store: Store
+  readonly #script: SessionScript
+  readonly #feed: Feed
+  readonly #untold: Parameters<Listener>[0][] = []
+  seq = 250
+
+  private constructor(scheduler: fc.Scheduler, store: Store, script: SessionScript) {
+    this.#scheduler = scheduler
+    this.#store = store
+    this.#script = script
+    // Others go on before the store has looked, and before it is heard what it found.
+    const read = async (query: Parameters<Store['read']>[0]) => {
+      await scheduler.schedule(Promise.resolve(), 'asks')
+      const events = await store.read(query)
+      await scheduler.schedule(Promise.resolve(), 'hears')
+      return events
+    }
+    this.#feed = feedOn({ ...store, read }, {})
+  }
+
+  static async start(scheduler: fc.Scheduler): Promise<Run> {
+    // Near the end of a page.
+    const { store, script } = await logOf(249)
+    return new Run(scheduler, store, script)
+  }
+
+  async step(one: Step): Promise<void> {
+    switch (one.do) {
+      case 'append': {
+        const events = await append(this.#store, this.#script, one.events)
+        this.seq += one.events
+        this.#untold.push({
+          sessionId: 's',
+          seq: this.seq,
+          events: one.told === 'without events' ? [] : events,
+        })
+        if (one.told !== 'later') this.#tellAll()
+        return
+      }
+      case 'tell':
+        return this.#tellAll()
+      case 'read':
+        return this.#read(Math.round(one.from * this.seq), one.takes)
+      case 'drain':
+        for (const { socket } of this.readers) socket.drain()
+        return
+      case 'let pass':
+        for (let turn = 0; turn < one.turns && this.#scheduler.count() > 0; turn++)
+          await this.#scheduler.waitNext(1)
+    }
+  }
+
+  async settle(): Promise<void> {
+    this.#tellAll()
+    for (let quiet = 0; quiet < 10;) {
+      const before = this.#written
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.#scheduler.waitIdle()
+      for (const { socket } of this.readers) socket.drain()
+      quiet = this.#written === before ? quiet + 1 : 0
+    }
+  }
+
+  get #written(): number {
+    return this.readers.reduce((sum, { socket }) => sum + socket.written.length, 0)
+  }
+
+  #tellAll(): void {
+    for (const told of this.#untold.splice(0)) this.#feed.tell(told)
+  }
+
+  #read(cursor: number, takes: number): void {
+    const socket = new FakeSocket(takes)
+    this.readers.push({ cursor, socket })
+    const reader = { socket: socket.socket, cursor, finish: () => undefined }
+    void findPlace(this.#feed, cursor, undefined).then((found) => {
+      expect(found).toBe(true)
+      this.#feed.add(reader)
+    })
+  }
+}
+
+function feedOn(store: Store, options: object): Feed {
+  const host = { liveBlocks: () => [] } as unknown as Host
+  const cache = new PageCache(1000)
+  const onError = (error: unknown) => {
+    throw error
+  }
+  return new Feed('s', { host, store, cache, encoding: bySeq, bufferBytes: Infinity, onError, ...options })
+}
+
+/** A log with so many events behind its first. */
+async function logOf(count: number): Promise<{ store: Store; script: SessionScript }> {
+  const store = memoryStore()
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  if (count > 0) await append(store, script, count)
+  return { store, script }
+}
+
+async function append(store: Store, script: SessionScript, count: number): Promise<SessionEvent[]> {
+  const next = script.next(...Array.from({ length: count }, () => text('x')))
+  await store.append(next)
+  return next.events
+}

@@ -1,0 +1,79 @@
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openSse, parseSse } from './testing/sse-client.js'
+import { sessionWith, streamServer, type StreamServer } from './testing/stream-server.js'
+
+const LARGE = 'x'.repeat(100_000)
+
+describe('a reader that does not read', () => {
+  it('is cut when too much waits for it, and has missed nothing when it comes back', async () => {
+    const server = await streamServer({ config: { bufferBytes: 500_000 } })
+    const id = await sessionWith(server, 0)
+    const slow = await rawClient(server.port, id)
+    const fast = await openSse(server.port, `/api/sessions/${id}/events`)
+    slow.pause()
+    let said = 0
+    for (; server.streams.open.sse === 2; said++) await sayLarge(server, id)
+    // What the kernel takes for it is not ours; beyond that there is the limit.
+    expect(said).toBeLessThan(200)
+    const seen = await readAll(slow)
+    const rest = await openSse(server.port, `/api/sessions/${id}/events`, { 'last-event-id': String(seen) })
+    const ids = (await rest.take(said + 1 - seen)).map((message) => Number(message.id))
+    expect(ids[0]).toBe(seen + 1)
+    expect(ids.at(-1)).toBe(said + 1)
+    expect((await fast.take(said + 1)).at(-1)).toMatchObject({ id: String(said + 1) })
+  })
+
+  it('is cut when it does not even take what it asked for', async () => {
+    const server = await streamServer()
+    const id = await sessionWith(server, 0)
+    for (let said = 0; said < 200; said++) await sayLarge(server, id)
+    const slow = await rawClient(server.port, id)
+    slow.pause()
+    server.clock.advance(15_000)
+    expect(server.streams.open.sse).toBe(1)
+    server.clock.advance(15_000)
+    await expect.poll(() => server.streams.open.sse).toBe(0)
+    expect(await readAll(slow)).toBeLessThan(201)
+  })
+
+  it('stays when it reads again in time', async () => {
+    const server = await streamServer()
+    const id = await sessionWith(server, 0)
+    for (let said = 0; said < 200; said++) await sayLarge(server, id)
+    const client = await openSse(server.port, `/api/sessions/${id}/events`)
+    client.response.pause()
+    server.clock.advance(15_000)
+    client.response.resume()
+    expect((await client.take(201)).at(-1)).toMatchObject({ id: '201' })
+    server.clock.advance(15_000)
+    expect(await client.next()).toEqual({ comment: true })
+  })
+})
+
+async function sayLarge({ host }: StreamServer, sessionId: string): Promise<void> {
+  await host.desk.message({ sessionId, text: LARGE, by: { id: 'me' } })
+  // A store in memory waits for nothing, and sockets want a turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Resolves when the answer has begun. */
+async function rawClient(port: number, sessionId: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => undefined)
+  socket.write(`GET /api/sessions/${sessionId}/events HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  await new Promise((resolve) => socket.once('readable', resolve))
+  return socket
+}
+
+/** The id of the last event that came whole before the connection was cut. */
+async function readAll(socket: Socket): Promise<number> {
+  let text = ''
+  socket.setEncoding('utf8')
+  socket.on('data', (chunk: string) => (text += chunk))
+  socket.resume()
+  await new Promise((resolve) => socket.once('close', resolve))
+  const body = text.slice(text.indexOf('\r\n\r\n') + 4)
+  return Number(parseSse(body.split('\n\n').at(-2)!).id)
+}

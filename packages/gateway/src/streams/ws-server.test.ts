@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { getJson } from './testing/sse-client.js'
+import { sessionWith, streamServer } from './testing/stream-server.js'
+import { wsClient } from './testing/ws-client.js'
+
+describe('frames that are malformed', () => {
+  it.each([
+    ['no JSON', '{', null],
+    ['no object', '7', null],
+    ['an unknown op', '{"op":"delete","ref":1}', 1],
+    ['no session', '{"op":"subscribe","ref":"a","after":0}', 'a'],
+    ['a cursor that is no whole number', '{"op":"subscribe","ref":"a","sessionId":"s","after":1.5}', 'a'],
+    ['a cursor below zero', '{"op":"subscribe","ref":"a","sessionId":"s","after":-1}', 'a'],
+    ['a ref that is neither text nor number', '{"op":"unsubscribe","ref":{},"sessionId":"s"}', null],
+    ['no ref', '{"op":"unsubscribe","sessionId":"s"}', null],
+  ])('are refused with their ref: %s', async (_name, text, ref) => {
+    const server = await streamServer()
+    const client = await wsClient(server.port)
+    client.ws.send(text)
+    expect(await client.answer(ref)).toMatchObject({ ref, ok: false, error: { code: 'invalid_request' } })
+    // The socket lives on.
+    expect(await client.ask({ op: 'unsubscribe', sessionId: 's' })).toMatchObject({ ok: true })
+  })
+
+  it('are refused where they are binary', async () => {
+    const server = await streamServer()
+    const client = await wsClient(server.port)
+    client.ws.send(Buffer.from('{"op":"unsubscribe","ref":1,"sessionId":"s"}'))
+    expect(await client.answer(null)).toMatchObject({ ok: false, error: { code: 'invalid_request' } })
+  })
+
+  it('reach the desk only as JSON that it takes', async () => {
+    const server = await streamServer()
+    const id = await sessionWith(server, 0)
+    const client = await wsClient(server.port)
+    const deep = '['.repeat(5000) + ']'.repeat(5000)
+    const frame = `{"op":"respond","ref":1,"sessionId":"${id}","interactionId":"i","answer":${deep}}`
+    client.ws.send(frame)
+    expect(await client.answer(1)).toMatchObject({ ok: false, error: { code: 'invalid_request' } })
+  })
+
+  it('end the connection where they are too large', async () => {
+    const server = await streamServer({ config: { frameBytes: 1000 } })
+    const client = await wsClient(server.port)
+    client.ws.send('x'.repeat(1001))
+    expect(await client.closed).toBe(1009)
+  })
+})
+
+describe('an upgrade', () => {
+  it('is refused to those who are not let in', async () => {
+    const server = await streamServer()
+    await expect(wsClient(server.port, { 'x-caller': 'nobody' })).rejects.toThrow('401')
+    await expect(wsClient(server.port, { origin: 'http://evil.example' })).rejects.toThrow('403')
+  })
+
+  it('is refused beyond the limit, until somebody leaves', async () => {
+    const server = await streamServer({ config: { sockets: 2 } })
+    const [first] = [await wsClient(server.port), await wsClient(server.port)]
+    await expect(wsClient(server.port)).rejects.toThrow('429')
+    first.ws.close()
+    await first.closed
+    await expect.poll(() => server.streams.open.ws).toBe(1)
+    await wsClient(server.port)
+    expect(server.streams.open.ws).toBe(2)
+  })
+
+  it('is what the path is for', async () => {
+    const server = await streamServer()
+    expect(await getJson(server.port, '/api/ws')).toMatchObject({ status: 400 })
+  })
+})
+
+describe('a WebSocket', () => {
+  it('is pinged, and stays open as long as it answers', async () => {
+    const server = await streamServer()
+    const client = await wsClient(server.port)
+    for (let beat = 0; beat < 3; beat++) {
+      server.clock.advance(15_000)
+      await once(client.ws, 'ping')
+      // By the time that this is answered, the pong has arrived.
+      await client.ask({ op: 'unsubscribe', sessionId: 's' })
+    }
+    expect(server.streams.open.ws).toBe(1)
+  })
+
+  it('is cut when it does not', async () => {
+    const server = await streamServer()
+    const client = await wsClient(server.port, {}, { autoPong: false })
+    server.clock.advance(15_000)
+    await once(client.ws, 'ping')
+    server.clock.advance(15_000)
+    expect(await client.closed).toBe(1006)
+    expect(server.streams.open.ws).toBe(0)
+  })
+})
