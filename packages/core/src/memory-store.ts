@@ -3,7 +3,7 @@ import { indexAfter, type Placed } from './by-place.js'
 import { doorbell } from './doorbell.js'
 import { MemoryKv } from './memory-kv.js'
 import { MemoryLog } from './memory-log.js'
-import { checkAppend, interactionFrom } from './records.js'
+import { checkAppend, interactionFrom, placeOfCursor } from './records.js'
 import type { Append, AppendResult, Page, Store } from './store.js'
 
 /** Keeps everything in the heap and nothing beyond it. It keeps the events it is given: they must not change later. */
@@ -63,7 +63,7 @@ export function memoryStore(): Store {
       open()
       const older = log.inOrder.slice(
         0,
-        after === undefined ? undefined : indexAfter(log.inOrder, Number(after) - 1),
+        after === undefined ? undefined : indexAfter(log.inOrder, placeOfCursor(after) - 1),
       )
       const found = older.reverse().filter((session) => session.row.updatedAt < updatedBefore)
       return page(found.slice(0, limit + 1), limit, (session) => ({ ...session.row }))
@@ -85,7 +85,7 @@ export function memoryStore(): Store {
     async pending({ sessionId, after = '0', limit }) {
       open()
       const list = sessionId === undefined ? log.pending : log.sessions.get(sessionId)?.pending
-      return page(list?.after(Number(after), limit + 1) ?? [], limit, interactionFrom)
+      return page(list?.after(placeOfCursor(after), limit + 1) ?? [], limit, interactionFrom)
     },
     async countPending() {
       open()
@@ -107,13 +107,13 @@ export function memoryStore(): Store {
 
     async audit({ after = '0', limit }) {
       open()
-      const start = Number(after)
+      const start = placeOfCursor(after)
       const end = start + limit
       return { items: log.audit.slice(start, end), next: end < log.audit.length ? String(end) : null }
     },
     async changes({ after = '0', limit }) {
       open()
-      return log.changes(Number(after), limit).map(({ place, session, from, to }) => ({
+      return log.changes(placeOfCursor(after), limit).map(({ place, session, from, to }) => ({
         cursor: String(place),
         sessionId: session.row.id,
         events: session.events.slice(from, to),

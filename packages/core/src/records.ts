@@ -64,3 +64,12 @@ export function checkAppend({ sessionId, expectedSeq, events }: Append): void {
   }
   if (expectedSeq === 0) sessionInfo(events)
 }
+
+/** The place that a cursor names: a whole number, for a store that counts its rows. */
+export function placeOfCursor(cursor: string): number {
+  const place = /^\d{1,15}$/.test(cursor) ? Number(cursor) : NaN
+  if (Number.isNaN(place)) {
+    throw new AskbackError('invalid_request', `${JSON.stringify(cursor)} is not a cursor of this list.`)
+  }
+  return place
+}

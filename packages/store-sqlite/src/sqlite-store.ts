@@ -1,4 +1,4 @@
-import { checkAppend, doorbell, type Store } from '@askback/core'
+import { checkAppend, doorbell, placeOfCursor, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import { erasure } from './erasure.js'
@@ -88,10 +88,10 @@ export function storeOn(db: Connection): Store {
     interactionsOf: (sessionId, toolCallId) =>
       readOf(sessionId, [], ({ key }) => reader.interactionsOf(key, toolCallId)),
     pending({ sessionId, after = '0', limit }) {
-      if (sessionId === undefined) return read(() => reader.pending({ after: Number(after), limit }))
+      if (sessionId === undefined) return read(() => reader.pending({ after: placeOfCursor(after), limit }))
       const none = { items: [], next: null }
       return readOf(sessionId, none, ({ key }) =>
-        reader.pending({ session: key, after: Number(after), limit }),
+        reader.pending({ session: key, after: placeOfCursor(after), limit }),
       )
     },
     countPending: () => read(() => table.countPending()),
@@ -99,8 +99,8 @@ export function storeOn(db: Connection): Store {
     toolCall: (sessionId, toolCallId) =>
       readOf(sessionId, null, ({ key }) => table.toolCall(key, toolCallId)),
 
-    audit: ({ after = '0', limit }) => read(() => table.audit(Number(after), limit)),
-    changes: ({ after = '0', limit }) => read(() => reader.changes(Number(after), limit)),
+    audit: ({ after = '0', limit }) => read(() => table.audit(placeOfCursor(after), limit)),
+    changes: ({ after = '0', limit }) => read(() => reader.changes(placeOfCursor(after), limit)),
     head: () => read(() => String(reader.newest())),
 
     kv: {

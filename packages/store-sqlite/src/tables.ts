@@ -1,4 +1,4 @@
-import type { AuditRow, Page, SessionRow, Snapshot } from '@askback/core'
+import { placeOfCursor, type AuditRow, type Page, type SessionRow, type Snapshot } from '@askback/core'
 import type { Json, PermissionMode, Session, SessionStatus } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import { stored } from './stored.js'
@@ -53,8 +53,9 @@ export function tables(db: Connection): Tables {
       const row = findSession(sessionId)
       return row ? sessionRow(row) : null
     },
-    sessions({ after = 'Infinity', limit, updatedBefore = Infinity }) {
-      const rows = findSessions(Number(after), updatedBefore, limit + 1)
+    sessions({ after, limit, updatedBefore = Infinity }) {
+      const before = after === undefined ? Infinity : placeOfCursor(after)
+      const rows = findSessions(before, updatedBefore, limit + 1)
       return page(rows, limit, sessionRow)
     },
     countSessions: () => countSessions()![0],

@@ -95,6 +95,13 @@ export function readContract(createStore: CreateStore): void {
   })
 
   describe('changes', () => {
+    it('are not read from what is no cursor', async () => {
+      const broken = { after: 'x', limit: 10 }
+      for (const read of ['pending', 'sessions', 'audit', 'changes'] as const) {
+        await expect(store()[read](broken)).rejects.toMatchObject({ code: 'invalid_request' })
+      }
+    })
+
     it('come in commit order over all sessions, after any cursor', async () => {
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
       const appends = [
