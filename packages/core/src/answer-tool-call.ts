@@ -1,6 +1,7 @@
 import {
   AskbackError,
   copyJson,
+  pendingOf,
   type ApprovalScope,
   type Interaction,
   type Json,
@@ -62,26 +63,26 @@ async function pendingOfCall(
 ): Promise<Interaction> {
   const { sessionId, toolCallId, kind } = target
   const ofCall = (item: Interaction) => item.toolCallId === toolCallId && item.kind === kind
-  const inMemory = await engine.read(sessionId, (state) => ({
-    pending: [...state.pending].map((id) => state.interactions.get(id)!).filter(ofCall),
-    settled: [...state.interactions.values()].findLast(ofCall),
-  }))
-  const late = inMemory.pending.filter((one) => expired(one, engine.options.clock.now()))
+  const inMemory = await engine.read(sessionId, (state) => pendingOf(state).filter(ofCall))
+  const isHere = inMemory.length > 0
+  // Else it was settled, or another process has just opened it.
+  const asked = isHere ? inMemory : await engine.options.store.interactionsOf(sessionId, toolCallId)
+  const pending = asked.filter((one) => ofCall(one) && one.status === 'pending')
+  const late = pending.filter((one) => expired(one, engine.options.clock.now()))
   for (const { interactionId } of late) await engine.run(sessionId, { type: 'expire', interactionId })
   if (late.length > 0) return pendingOfCall(engine, target)
-  const [item, another] = inMemory.pending
+  const [item, another] = pending
   if (item && another) {
     throw new AskbackError(
       'ambiguous',
       `Several ${kind}s of this tool call are pending. Answer one by its interaction id.`,
       {
-        details: { interactionIds: inMemory.pending.map(({ interactionId }) => interactionId) },
+        details: { interactionIds: pending.map(({ interactionId }) => interactionId) },
       },
     )
   }
   if (item) return item
-  const settled =
-    inMemory.settled ?? (await engine.options.store.interactionsOf(sessionId, toolCallId)).findLast(ofCall)
+  const settled = asked.findLast(ofCall)
   if (settled) throw alreadySettled(settled)
   throw new AskbackError('not_found', `The tool call ${toolCallId} has no ${kind} in this session.`)
 }

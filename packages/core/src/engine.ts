@@ -65,7 +65,7 @@ export class Engine {
     this.#settled = told.settled
     this.#heard = told.heard
     this.#logs = new SessionLogs(options.store, options.keepSessions)
-    this.#deadlines = new Deadlines(options.clock)
+    this.#deadlines = new Deadlines(options.clock, (deadline) => this.#expire(deadline))
   }
 
   async run(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
@@ -84,9 +84,11 @@ export class Engine {
     for (;;) {
       const log = await this.log(sessionId)
       if (log.stale) continue
-      exists(log.state)
-      const value = project(log.state)
-      if (await log.durable()) return value
+      const there = isThere(log.state)
+      const value = there ? project(log.state) : null
+      if (!(await log.durable())) continue
+      if (there) return value as T
+      if (!(await this.#isBehind(log))) throw missing(log.state)
     }
   }
 
@@ -100,18 +102,7 @@ export class Engine {
   }
 
   setDeadline(sessionId: string, interactionId: string, at: number): void {
-    if (this.#closed) return
-    this.#deadlines.set(interactionId, at, () => {
-      this.run(sessionId, { type: 'expire', interactionId }).then(
-        // Still pending: the clock was set back on the way here.
-        ({ interaction }) => interaction?.status === 'pending' && this.#arm(interaction),
-        (error: unknown) => {
-          if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
-          this.options.onError(error)
-          this.setDeadline(sessionId, interactionId, this.options.clock.now() + RETRY_MS)
-        },
-      )
-    })
+    if (!this.#closed) this.#deadlines.set({ sessionId, interactionId, at })
   }
 
   on(listener: Listener): () => void {
@@ -192,13 +183,14 @@ export class Engine {
     extra: Looked & { now: number },
     claims: Waiter[],
   ): Decision {
-    if (command.type !== 'start') exists(state)
+    if (command.type !== 'start' && !isThere(state)) throw missing(state)
     const claimant = (interactionId: string) => {
       const waiter = this.waiters.claim(interactionId)
       if (waiter) claims.push(waiter)
       return waiter?.to ?? null
     }
-    return decide(state, command, { ...this.options, ...extra, claimant })
+    const { newId, kind, maxPending } = this.options
+    return decide(state, command, { newId, kind, maxPending, claimant, ...extra })
   }
 
   async #unchanged(
@@ -297,6 +289,18 @@ export class Engine {
     })
   }
 
+  #expire({ sessionId, interactionId }: { sessionId: string; interactionId: string }): void {
+    this.run(sessionId, { type: 'expire', interactionId }).then(
+      // Still pending: the clock was set back on the way here.
+      ({ interaction }) => interaction?.status === 'pending' && this.#arm(interaction),
+      (error: unknown) => {
+        if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
+        this.options.onError(error)
+        this.setDeadline(sessionId, interactionId, this.options.clock.now() + RETRY_MS)
+      },
+    )
+  }
+
   #arm(asked: Pick<Interaction, 'sessionId' | 'interactionId' | 'expiresAt' | 'onTimeout'>): void {
     const { sessionId, interactionId, expiresAt, onTimeout } = asked
     if (expiresAt !== undefined && onTimeout !== 'keep') this.setDeadline(sessionId, interactionId, expiresAt)
@@ -335,9 +339,12 @@ function release(claims: Waiter[]): void {
   for (const waiter of claims) waiter.released()
 }
 
-function exists(state: SessionState): void {
-  if (state.seq > 0 && !state.ended) return
-  throw new AskbackError('not_found', `There is no session ${state.sessionId}.`)
+function isThere(state: SessionState): boolean {
+  return state.seq > 0 && !state.ended
+}
+
+function missing({ sessionId }: SessionState): AskbackError {
+  return new AskbackError('not_found', `There is no session ${sessionId}.`)
 }
 
 function closedError(): AskbackError {
