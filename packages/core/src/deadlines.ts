@@ -1,38 +1,40 @@
 import type { Clock } from './clock.js'
 
 interface Deadline {
-  id: string
+  sessionId: string
+  interactionId: string
   at: number
-  due: () => void
 }
 
 /** All timeouts in one heap, with one alarm for the earliest. */
 export class Deadlines {
   readonly #clock: Clock
+  readonly #due: (deadline: Deadline) => void
   readonly #heap: Deadline[] = []
   readonly #places = new Map<string, number>()
   #alarm: { at: number; disarm: () => void } | null = null
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, due: (deadline: Deadline) => void) {
     this.#clock = clock
+    this.#due = due
   }
 
-  set(id: string, at: number, due: () => void): void {
-    this.delete(id)
-    this.#heap.push({ id, at, due })
+  set(deadline: Deadline): void {
+    this.delete(deadline.interactionId)
+    this.#heap.push(deadline)
     this.#rise(this.#heap.length - 1)
     this.#arm()
   }
 
-  delete(id: string): void {
-    const place = this.#places.get(id)
+  delete(interactionId: string): void {
+    const place = this.#places.get(interactionId)
     if (place === undefined) return
-    this.#places.delete(id)
+    this.#places.delete(interactionId)
     const last = this.#heap.pop()!
     if (place < this.#heap.length) {
       this.#put(place, last)
       this.#rise(place)
-      this.#sink(this.#places.get(last.id)!)
+      this.#sink(this.#places.get(last.interactionId)!)
     }
     this.#arm()
   }
@@ -60,10 +62,10 @@ export class Deadlines {
     const due: Deadline[] = []
     for (let next = this.#heap[0]; next && next.at <= now; next = this.#heap[0]) {
       due.push(next)
-      this.delete(next.id)
+      this.delete(next.interactionId)
     }
     this.#arm()
-    for (const deadline of due) deadline.due()
+    for (const deadline of due) this.#due(deadline)
   }
 
   #rise(place: number): void {
@@ -92,6 +94,6 @@ export class Deadlines {
 
   #put(place: number, item: Deadline): void {
     this.#heap[place] = item
-    this.#places.set(item.id, place)
+    this.#places.set(item.interactionId, place)
   }
 }
