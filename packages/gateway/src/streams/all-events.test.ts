@@ -1,7 +1,7 @@
 import { memoryStore } from '@askback/core'
 import { describe, expect, it } from 'vitest'
-import { getJson, openSse } from './testing/sse-client.js'
-import { asked, say, sessionWith, streamServer } from './testing/stream-server.js'
+import { getJson, openSse } from './sse-client.test.helper.js'
+import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
 
 describe('the events of all sessions', () => {
   it.each([

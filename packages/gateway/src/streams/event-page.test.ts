@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventPage } from './event-page.js'
-import { getJson } from './testing/sse-client.js'
-import { sessionWith, streamServer } from './testing/stream-server.js'
+import { getJson } from './sse-client.test.helper.js'
+import { sessionWith, streamServer } from './stream-server.test.helper.js'
 
 describe('a page of events', () => {
   it.each([

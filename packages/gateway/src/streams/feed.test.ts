@@ -7,7 +7,7 @@ import type { Encoding } from './encoding.js'
 import { Feed } from './feed.js'
 import { findPlace } from './find-place.js'
 import { PageCache } from './page-cache.js'
-import { FakeSocket } from './testing/fake-socket.js'
+import { FakeSocket } from './fake-socket.test.helper.js'
 
 const bySeq: Encoding = {
   event: (event) => Buffer.from(`${event.seq} `),

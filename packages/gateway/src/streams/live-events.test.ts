@@ -1,8 +1,8 @@
 import type { AgentContext } from '@askback/core'
 import { describe, expect, it } from 'vitest'
-import { openSse } from './testing/sse-client.js'
-import { streamServer, type StreamServer } from './testing/stream-server.js'
-import { wsClient } from './testing/ws-client.js'
+import { openSse } from './sse-client.test.helper.js'
+import { streamServer, type StreamServer } from './stream-server.test.helper.js'
+import { wsClient } from './ws-client.test.helper.js'
 
 describe('a block that is being made', () => {
   it('is told piece by piece, without a place in the log, and then as one event', async () => {

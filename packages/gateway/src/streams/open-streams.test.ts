@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { getJson, openSse } from './testing/sse-client.js'
-import { sessionWith, streamServer, type StreamServer } from './testing/stream-server.js'
-import { wsClient } from './testing/ws-client.js'
+import { getJson, openSse } from './sse-client.test.helper.js'
+import { sessionWith, streamServer, type StreamServer } from './stream-server.test.helper.js'
+import { wsClient } from './ws-client.test.helper.js'
 
 describe('an open stream', () => {
   it('shows every 15 seconds that the gateway lives, with one timer for all', async () => {

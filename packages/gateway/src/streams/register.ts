@@ -1,6 +1,7 @@
 import { systemClock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { sendAnswer } from '../http/answers.js'
 import { AllEvents } from './all-events.js'
 import { eventPage } from './event-page.js'
 import { Feeds } from './feeds.js'
@@ -44,7 +45,10 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
       const caller = await authorize(request.raw)
       if (!(await caller.mayRead(params.id)))
         throw new AskbackError('forbidden', 'This credential may not read that session.')
-      if (wantsJson(request)) return eventPage(store, params.id, query)
+      if (wantsJson(request)) {
+        sendAnswer(reply, { status: 200, body: await eventPage(store, params.id, query) })
+        return reply
+      }
       mayOpen(reply)
       return streamSession(
         request,
@@ -62,7 +66,11 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
     const socket = openSse(reply)
     if (!socket) return
     const closed = (stream: SseStream) => all.remove(stream)
-    await all.add(new SseStream(socket, { credential, cursor: 0, streams, random, closed }))
+    const stream = new SseStream(socket, { credential, cursor: 0, streams, random, closed })
+    await all.add(stream).catch((error: unknown) => {
+      onError(error)
+      stream.cut()
+    })
   })
 
   app.get(WS_PATH, { exposeHeadRoute: false }, () => {

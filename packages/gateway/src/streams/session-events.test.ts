@@ -1,8 +1,8 @@
 import type { SessionEvent } from '@askback/protocol'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { getJson, openSse, type SseMessage } from './testing/sse-client.js'
-import { asked, say, sessionWith, streamServer } from './testing/stream-server.js'
+import { getJson, openSse, type SseMessage } from './sse-client.test.helper.js'
+import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
 
 describe('the events of a session over SSE', () => {
   it('come from the beginning, and then as they happen, each with its seq, type and JSON', async () => {

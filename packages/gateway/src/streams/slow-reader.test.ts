@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openSse, parseSse } from './testing/sse-client.js'
-import { sessionWith, streamServer, type StreamServer } from './testing/stream-server.js'
+import { openSse, parseSse } from './sse-client.test.helper.js'
+import { sessionWith, streamServer, type StreamServer } from './stream-server.test.helper.js'
 
 const LARGE = 'x'.repeat(100_000)
 

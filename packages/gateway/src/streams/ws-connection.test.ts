@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { asked, say, sessionWith, streamServer } from './testing/stream-server.js'
-import { wsClient } from './testing/ws-client.js'
+import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
+import { wsClient } from './ws-client.test.helper.js'
 
 const yes = { answers: [{ selected: ['Yes'] }] }
 

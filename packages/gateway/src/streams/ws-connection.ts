@@ -75,6 +75,8 @@ export class WsConnection implements OpenStream {
       ? { ref: null, error: new AskbackError('invalid_request', 'A frame must be text.') }
       : parseOp((data as Buffer).toString())
     if ('error' in op) return this.#refuse(op.ref, op.error)
+    if (this.#draining)
+      return this.#refuse(op.ref, new AskbackError('unavailable', 'The gateway is going away.'))
     if (++this.#underway === MOST_AT_ONCE) this.#ws.pause()
     this.#run(op)
       .catch((error: unknown) => this.#refuse(op.ref, error))

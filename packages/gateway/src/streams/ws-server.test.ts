@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { getJson } from './testing/sse-client.js'
-import { sessionWith, streamServer } from './testing/stream-server.js'
-import { wsClient } from './testing/ws-client.js'
+import { getJson } from './sse-client.test.helper.js'
+import { sessionWith, streamServer } from './stream-server.test.helper.js'
+import { wsClient } from './ws-client.test.helper.js'
 
 describe('frames that are malformed', () => {
   it.each([

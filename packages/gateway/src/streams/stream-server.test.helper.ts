@@ -4,10 +4,10 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { fail } from '../../register-routes.js'
-import type { Caller, StreamConfig } from '../options.js'
-import { registerStreams, type Streams } from '../register.js'
-import { ManualClock } from './manual-clock.js'
+import { fail } from '../register-routes.js'
+import type { Caller, StreamConfig } from './options.js'
+import { registerStreams, type Streams } from './register.js'
+import { ManualClock } from './manual-clock.test.helper.js'
 
 export interface StreamServer {
   app: FastifyInstance
