@@ -44,7 +44,7 @@ export function createLayout(): (state: SessionState, live?: readonly LiveBlock[
 }
 
 /** L13: an agent that waits for a person does not type, whatever its turn says. */
-function isTyping({ activeTurnId, pending, ended }: SessionState): boolean {
+export function isTyping({ activeTurnId, pending, ended }: SessionState): boolean {
   return activeTurnId !== null && pending.size === 0 && !ended
 }
 

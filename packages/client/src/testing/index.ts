@@ -1,4 +1,10 @@
 export { draw } from './draw.js'
+export { fakeClock, type FakeClock } from './fake-clock.js'
+export {
+  scriptedTransport,
+  type ScriptedTransport,
+  type ScriptedTransportOptions,
+} from './scripted-transport.js'
 export {
   asked,
   askedQuestion,

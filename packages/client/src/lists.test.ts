@@ -1,0 +1,173 @@
+import { AskbackError } from '@askback/protocol'
+import { describe, expect, it, vi } from 'vitest'
+import { createClient } from './client.js'
+import { fakeClock } from './testing/fake-clock.js'
+import { turn } from './testing/layout-cases.js'
+import { scriptedTransport } from './testing/scripted-transport.js'
+import { asked, askedQuestion, settled } from './testing/session-events.js'
+
+function setup() {
+  const clock = fakeClock()
+  const transport = scriptedTransport()
+  const client = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush() })
+  return { clock, transport, client, ...client }
+}
+
+const ids = ({ getSnapshot }: ReturnType<typeof setup>['inbox']) =>
+  getSnapshot().items?.map(({ interactionId }) => interactionId)
+
+describe('the inbox', () => {
+  it('holds what is pending in every session, and follows', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'))
+    transport.play('s2', ...askedQuestion('i2'))
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+    transport.play('s1', ...asked('i3'))
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2', 'i3']))
+    transport.play('s2', {
+      type: 'interaction_progress',
+      interactionId: 'i2',
+      answers: [{ selected: ['A'] }],
+    })
+    await vi.waitFor(() => expect(inbox.getSnapshot().items?.[1]?.progress).toEqual([{ selected: ['A'] }]))
+    transport.play('s1', ...settled('i1'))
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
+    const before = inbox.getSnapshot()
+    transport.play('s1', turn('t1'))
+    await Promise.resolve()
+    expect(inbox.getSnapshot()).toBe(before)
+  })
+
+  it('[lesson 16] shows no ghost of what was settled while the page was on its way', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'), ...asked('i2'))
+    const { inbox: fetch } = transport
+    transport.inbox = async (query) => {
+      const page = await fetch(query)
+      transport.play('s1', ...settled('i1'), ...asked('i3'))
+      return page
+    }
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
+  })
+
+  it('looks again after it was offline, when nothing is told', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'))
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    transport.online(false)
+    await vi.waitFor(() => expect(inbox.getSnapshot().connection).toBe('offline'))
+    expect(ids(inbox)).toEqual(['i1'])
+    const { changes: _, ...deaf } = transport
+    deaf.play('s1', ...asked('i2'))
+    transport.online(true)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+  })
+
+  it('answers in place', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'))
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    const [item] = inbox.getSnapshot().items!
+    expect(await inbox.respond(item!, { decision: 'approve' })).toMatchObject({ ok: true })
+    await vi.waitFor(() => expect(ids(inbox)).toEqual([]))
+  })
+
+  it('tries again when a page does not come, and tells when it never will', async () => {
+    const { inbox, transport, clock } = setup()
+    transport.failNext('inbox', new AskbackError('unavailable', 'not now'))
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => {
+      clock.advance(1000)
+      expect(ids(inbox)).toEqual([])
+    })
+    transport.failNext('inbox', new AskbackError('forbidden', 'no'))
+    inbox.refresh()
+    await vi.waitFor(() => expect(inbox.getSnapshot().error).toMatchObject({ code: 'forbidden' }))
+  })
+
+  it('goes on page by page', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'), ...asked('i2'))
+    const { inbox: all } = transport
+    transport.inbox = async (query) => {
+      const { interactions } = await all(query)
+      return query?.after === undefined
+        ? { interactions: interactions.slice(0, 1), next: 'more' }
+        : { interactions: interactions.slice(1), next: null }
+    }
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(inbox.getSnapshot()).toMatchObject({ more: true }))
+    transport.play('s1', ...asked('i3'))
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    await inbox.loadMore()
+    expect(ids(inbox)).toEqual(['i1', 'i2', 'i3'])
+    expect(inbox.getSnapshot().more).toBe(false)
+    await inbox.loadMore()
+    expect(ids(inbox)).toEqual(['i1', 'i2', 'i3'])
+  })
+})
+
+describe('the session list', () => {
+  it('follows status and mode, new sessions and those that end', async () => {
+    const { sessions, transport } = setup()
+    transport.play('s1')
+    sessions.subscribe(() => undefined)
+    const list = () => sessions.getSnapshot().items?.map(({ id, status }) => `${id} ${status}`)
+    await vi.waitFor(() => expect(list()).toEqual(['s1 idle']))
+    transport.play('s1', { type: 'session_status', status: 'running', permissionMode: 'plan' })
+    await vi.waitFor(() => expect(list()).toEqual(['s1 running']))
+    expect(sessions.getSnapshot().items?.[0]?.permissionMode).toBe('plan')
+    await transport.create()
+    await vi.waitFor(() => expect(list()).toEqual(['s2 idle', expect.stringMatching(/^s1/)]))
+    await transport.remove('s1')
+    await vi.waitFor(() => expect(list()).toEqual(['s2 idle']))
+  })
+
+  it('asks the gateway for a session that it only hears of', async () => {
+    const { sessions, transport } = setup()
+    sessions.subscribe(() => undefined)
+    await vi.waitFor(() => expect(sessions.getSnapshot().items).toEqual([]))
+    const before = transport.calls.length
+    transport.play('s1', { type: 'session_status', status: 'running', permissionMode: 'default' })
+    await vi.waitFor(() => expect(sessions.getSnapshot().items).toHaveLength(1))
+    expect(transport.calls.slice(before).length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('the one stream over all sessions', () => {
+  it('is shared, opened for the first who needs it and closed after the last', async () => {
+    const { inbox, sessions, transport, clock } = setup()
+    const streams: AbortSignal[] = []
+    const { changes } = transport
+    transport.changes = (signal) => {
+      streams.push(signal!)
+      return changes(signal)
+    }
+    const leave = [inbox.subscribe(() => undefined), sessions.subscribe(() => undefined)]
+    await vi.waitFor(() => expect(sessions.getSnapshot().connection).toBe('live'))
+    leave.forEach((stop) => stop())
+    expect(streams.map(({ aborted }) => aborted)).toEqual([false])
+    clock.advance(10_000)
+    expect(streams.map(({ aborted }) => aborted)).toEqual([true])
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(inbox.getSnapshot().connection).toBe('live'))
+    expect(streams).toHaveLength(2)
+  })
+
+  it('an end of the login is told, and a new one begins it anew', async () => {
+    const { inbox, client, transport } = setup()
+    const { changes } = transport
+    transport.changes = () => {
+      transport.changes = changes
+      throw new AskbackError('unauthorized', 'Log in.')
+    }
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(inbox.getSnapshot().connection).toBe('unauthorized'))
+    client.reconnect()
+    await vi.waitFor(() => expect(inbox.getSnapshot()).toMatchObject({ connection: 'live', error: null }))
+  })
+})
