@@ -26,7 +26,7 @@ export async function answerToolCall(
   input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
 ): Promise<Interaction> {
   const { sessionId, by, via = 'direct', idempotencyKey, ...body } = input
-  const key = sessionKey(sessionId, idempotencyKey, body)
+  const key = sessionKey(sessionId, 'answer', idempotencyKey, body)
   // Before looking for it: what a repeated answer has settled is no longer pending.
   const recorded = key && (await recall(engine.options, key))
   if (recorded) return recorded.interaction!

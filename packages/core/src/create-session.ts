@@ -14,7 +14,7 @@ export async function createSession(
   }: { id?: string; source?: string; idempotencyKey?: string; most: number },
 ): Promise<{ session: Session; created: boolean }> {
   const { store, newId } = engine.options
-  const key = idempotencyKey === undefined ? undefined : keyOf(`key/${idempotencyKey}`, body)
+  const key = idempotencyKey === undefined ? undefined : keyOf(`key/create/${idempotencyKey}`, body)
   const seen = key && (await store.kv.get(key.key))
   if (!seen && (await store.countSessions()) >= most) {
     throw new AskbackError(

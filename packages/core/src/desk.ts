@@ -1,12 +1,15 @@
 import {
   AskbackError,
+  cancelInput,
   copyJson,
   createSessionBody,
-  messageBody,
-  openBody,
+  messageInput,
+  openInput,
+  origin,
+  page,
   permissionMode,
   reported,
-  respondBody,
+  respondInput,
   toolCallBody,
   sessionOf,
   stateToJson,
@@ -32,7 +35,7 @@ import { formKind } from './form.js'
 import { Housekeeping } from './housekeeping.js'
 import { keyOf, recall, recordOf, sessionKey } from './idempotency.js'
 import { newId as randomId } from './ids.js'
-import { parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
+import { kindsByName, parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
 import { DEFAULT_TIMEOUT_MS, prepareRequest } from './prepare-request.js'
 import { planReviewKind } from './plan-review.js'
 import { questionKind } from './question.js'
@@ -75,7 +78,7 @@ export class Desk {
     const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
     this.#clock = clock
-    this.#kinds = new Map([...BUILT_IN, ...(options.kinds ?? [])].map((kind) => [kind.kind, kind]))
+    this.#kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
     this.#engine = new Engine(
       {
         store,
@@ -111,7 +114,8 @@ export class Desk {
   async createSession(
     input: CreateSessionBody & { id?: string; source?: string; idempotencyKey?: string } = {},
   ): Promise<{ session: Session; created: boolean }> {
-    const { id, source, idempotencyKey } = input
+    const { id, source } = input
+    const { idempotencyKey } = parse(origin, input, 'the origin')
     return createSession(this.#engine, parse(createSessionBody, input, 'the session'), {
       ...optional({ id, source, idempotencyKey }),
       most: this.#options.limits?.sessions ?? MAX_SESSIONS,
@@ -129,29 +133,27 @@ export class Desk {
   }
 
   async open(input: OpenInput): Promise<Opened> {
-    const { sessionId, idempotencyKey } = input
-    const body = parse(openBody, input, 'the request')
+    const body = parse(openInput, input, 'the request')
+    const { sessionId, idempotencyKey, attach = false } = body
     const { limits, timeouts } = this.#options
     const prepared = prepareRequest(body, {
       kind: (name) => this.#kinds.get(name),
       maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
       defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
-      role: input.role,
+      role: body.role,
     })
-    const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = input
+    const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = body
     const command: OpenCommand = {
       type: 'open',
       prepared,
-      anchoring: anchoringOf(input),
-      attach: body.attach ?? false,
+      anchoring: anchoringOf(body),
+      attach,
       ...optional({ turnId, responseId, agentId, edit, openedBy, agentThread, claimAs }),
     }
-    const { kind, toolName, request, digest, timeoutMs, onTimeout } = prepared
-    const { toolCallId = null, attach } = body
-    const key = sessionKey(sessionId, idempotencyKey, {
-      kind: kind.kind,
-      ...{ toolName, toolCallId, attach, request, digest, timeoutMs, onTimeout },
-    })
+    // What was sent, not what became of it: another default deadline makes it no other request.
+    const { kind, toolName, toolCallId, request, timeoutMs, onTimeout } = body
+    const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
+    const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
     const ran = await (command.anchoring.by === 'rendezvous'
       ? openAtRendezvous(this.#engine, sessionId, command, key)
       : this.#engine.run(sessionId, command, key))
@@ -169,14 +171,10 @@ export class Desk {
   async respond(
     input: Origin & { sessionId?: string; interactionId: string; answer: unknown; digest?: string },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
-    const { interactionId, by, via = 'direct', idempotencyKey } = input
-    const { answer, digest } = parse(
-      respondBody,
-      { ...input, answer: copyJson(input.answer, 'answer') },
-      'the answer',
-    )
-    const sessionId = input.sessionId ?? (await this.#sessionOf(interactionId))
-    const key = sessionKey(sessionId, idempotencyKey, { interactionId, answer, digest })
+    const given = parse(respondInput, { ...input, answer: copyJson(input.answer, 'answer') }, 'the answer')
+    const { interactionId, answer, digest, by, via = 'direct', idempotencyKey } = given
+    const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
+    const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
     const command = { type: 'respond', interactionId, answer, via, ...optional({ digest, by }) } as const
     const ran = await this.#engine.run(sessionId, command, key)
     return { interaction: this.#view(ran.interaction!), events: ran.events }
@@ -186,7 +184,8 @@ export class Desk {
   async answerToolCall(
     input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
   ): Promise<Interaction> {
-    return this.#view(await answerToolCall(this.#engine, input))
+    const given = { ...input, ...optional(parse(origin, input, 'the origin')) }
+    return this.#view(await answerToolCall(this.#engine, given))
   }
 
   /** A question answered in part, on a surface that asks one at a time. */
@@ -204,9 +203,10 @@ export class Desk {
   async cancel(
     input: Origin & { sessionId?: string; interactionId: string; message?: string },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
-    const { interactionId, by, via, message, idempotencyKey } = input
-    const sessionId = input.sessionId ?? (await this.#sessionOf(interactionId))
-    const key = sessionKey(sessionId, idempotencyKey, { interactionId })
+    const given = parse(cancelInput, input, 'the cancel')
+    const { interactionId, by, via, message, idempotencyKey } = given
+    const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
+    const key = sessionKey(sessionId, 'cancel', idempotencyKey, { interactionId })
     const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
     const ran = await this.#engine.run(sessionId, command, key)
     return { interaction: this.#view(ran.interaction!), events: ran.events }
@@ -250,10 +250,11 @@ export class Desk {
     events: SessionEvent[]
     repeated: boolean
   }> {
-    const { sessionId, by, via = 'direct', idempotencyKey } = input
-    const { text, route = 'auto', interactionId, questionIndex } = parse(messageBody, input, 'the message')
+    const given = parse(messageInput, input, 'the message')
+    const { sessionId, idempotencyKey, text, by, via = 'direct', route = 'auto' } = given
+    const { interactionId, questionIndex } = given
     const named = optional({ interactionId, questionIndex })
-    const key = sessionKey(sessionId, idempotencyKey, { text, route, ...named })
+    const key = sessionKey(sessionId, 'message', idempotencyKey, { text, route, ...named })
     const ran = await this.#engine.run(sessionId, { type: 'message', text, by, via, route, ...named }, key)
     return {
       routed: ran.routed ?? 'agent',
@@ -269,9 +270,10 @@ export class Desk {
     events: Reported[]
     idempotencyKey?: string
   }): Promise<SessionEvent[]> {
-    const { sessionId, idempotencyKey } = input
+    const { sessionId } = input
+    const { idempotencyKey } = parse(origin, input, 'the origin')
     const events = parse(reported, copyJson(input.events, 'events'), 'the report')
-    const key = sessionKey(sessionId, idempotencyKey, { events })
+    const key = sessionKey(sessionId, 'report', idempotencyKey, { events })
     return (await this.#engine.run(sessionId, { type: 'report', events }, key)).events
   }
 
@@ -279,33 +281,34 @@ export class Desk {
   async reportToolCall(
     input: ToolCallBody & Origin & { sessionId: string; source?: ToolCall['source'] },
   ): Promise<{ toolCall: ToolCall; created: boolean }> {
-    const { sessionId, source, idempotencyKey } = input
+    const { sessionId, source } = input
+    const { idempotencyKey } = parse(origin, input, 'the origin')
     const call = parse(toolCallBody, { ...input, input: copyJson(input.input, 'input') }, 'the tool call')
-    const key = sessionKey(sessionId, idempotencyKey, call)
+    const key = sessionKey(sessionId, 'tool-call', idempotencyKey, call)
     return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key)
   }
 
-  async interrupt(sessionId: string, origin: Origin = {}): Promise<Done> {
-    return this.#control(sessionId, { type: 'interrupt', ...who(origin) }, origin)
+  async interrupt(sessionId: string, by: Origin = {}): Promise<Done> {
+    return this.#control(sessionId, { type: 'interrupt', ...who(by) }, by)
   }
 
-  async clear(sessionId: string, origin: Origin = {}): Promise<Done> {
-    return this.#control(sessionId, { type: 'clear', ...who(origin) }, origin)
+  async clear(sessionId: string, by: Origin = {}): Promise<Done> {
+    return this.#control(sessionId, { type: 'clear', ...who(by) }, by)
   }
 
-  async setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin = {}): Promise<Done> {
+  async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<Done> {
     parse(permissionMode, mode, 'the permission mode')
-    return this.#control(sessionId, { type: 'set_mode', mode }, origin, { mode })
+    return this.#control(sessionId, { type: 'set_mode', mode }, by, { mode })
   }
 
   /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
-  async deleteSession(sessionId: string, origin: Origin = {}): Promise<void> {
-    const { idempotencyKey } = origin
+  async deleteSession(sessionId: string, by: Origin = {}): Promise<void> {
+    const { idempotencyKey } = parse(origin, by, 'the origin')
     // Not a key of the session's own: that would go with it.
     const key =
-      idempotencyKey === undefined ? undefined : keyOf(`key/${sessionId}/${idempotencyKey}`, { sessionId })
+      idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
     try {
-      await this.#engine.run(sessionId, { type: 'end', ...who(origin) }, key)
+      await this.#engine.run(sessionId, { type: 'end', ...who(by) }, key)
     } finally {
       // Also if that failed: it may have been written, or somebody else's deletion was left half done.
       await this.#housekeeping.erase(sessionId)
@@ -338,18 +341,18 @@ export class Desk {
   async pending(
     filter: { sessionId?: string; after?: string; limit?: number } = {},
   ): Promise<{ interactions: Interaction[]; next: string | null }> {
-    const { limit = 100, ...rest } = filter
+    const { limit = 100, ...rest } = optional(parse(page, filter, 'the query'))
     const { items, next } = await this.#options.store.pending({ ...rest, limit })
     return { interactions: items.map((item) => this.#view(item)), next }
   }
 
-  sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
-    const { limit = 100, ...rest } = query
+  async sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
+    const { limit = 100, ...rest } = optional(parse(page, query, 'the query'))
     return this.#options.store.sessions({ ...rest, limit })
   }
 
-  audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
-    const { limit = 1000, ...rest } = query
+  async audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
+    const { limit = 1000, ...rest } = optional(parse(page, query, 'the query'))
     return this.#options.store.audit({ ...rest, limit })
   }
 
@@ -396,13 +399,9 @@ export class Desk {
     this.#engine.close()
   }
 
-  async #control(
-    sessionId: string,
-    command: ControlCommand,
-    { idempotencyKey }: Origin,
-    body: object = {},
-  ): Promise<Done> {
-    const key = sessionKey(sessionId, idempotencyKey, body)
+  async #control(sessionId: string, command: ControlCommand, by: Origin, body: object = {}): Promise<Done> {
+    const { idempotencyKey } = parse(origin, by, 'the origin')
+    const key = sessionKey(sessionId, command.type, idempotencyKey, body)
     const { repeated = false } = await this.#engine.run(sessionId, command, key)
     return { repeated }
   }
@@ -422,7 +421,12 @@ function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: str
   return parseWith(schema, value, { code: 'invalid_request', what })
 }
 
-function anchoringOf({ toolCallId: named, anchorTo, rendezvous }: OpenInput): Anchoring {
+function anchoringOf(input: {
+  toolCallId?: string | undefined
+  anchorTo?: string | undefined
+  rendezvous?: boolean | undefined
+}): Anchoring {
+  const { toolCallId: named, anchorTo, rendezvous } = input
   const toolCallId = named ?? anchorTo
   if (toolCallId !== undefined) return { by: 'id', toolCallId }
   return rendezvous ? { by: 'rendezvous', waited: false } : { by: 'itself' }

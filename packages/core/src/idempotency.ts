@@ -50,10 +50,11 @@ export function keyOf(key: string, body: unknown): IdempotencyKey {
 /** Lives as long as the session. */
 export function sessionKey(
   sessionId: string,
+  operation: string,
   key: string | undefined,
   body: unknown,
 ): IdempotencyKey | undefined {
-  return key === undefined ? undefined : keyOf(`session/${sessionId}/key/${key}`, body)
+  return key === undefined ? undefined : keyOf(`session/${sessionId}/key/${operation}/${key}`, body)
 }
 
 /** Written with the events that the command leads to. */

@@ -65,6 +65,18 @@ export function defineInteraction<Request, Answer>(
   return definition
 }
 
+/** A kind that is there cannot be replaced: what an approval is must not depend on what else is defined. */
+export function kindsByName(kinds: InteractionKind[]): ReadonlyMap<string, InteractionKind> {
+  const byName = new Map<string, InteractionKind>()
+  for (const kind of kinds) {
+    if (byName.has(kind.kind)) {
+      throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind.kind)} is defined twice.`)
+    }
+    byName.set(kind.kind, defineInteraction(kind))
+  }
+  return byName
+}
+
 /** The schema's output, or one error that says where and why. */
 export function parseWith<Output>(
   schema: StandardSchema<Output>,

@@ -36,7 +36,8 @@ export function prepareRequest(
   if (isLargerThan(options.maxBytes, request)) {
     throw new AskbackError('too_large', `The request is larger than ${options.maxBytes} bytes.`)
   }
-  kind.checkRequest?.(parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' }))
+  const parsed = parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
+  kind.checkRequest?.(parsed)
   const toolName = input.toolName ?? kind.kind
   const subject = kind.kind === 'approval' ? (request as ApprovalRequest).input : request
   const { timeoutMs = options.defaultTimeoutMs } = input

@@ -2,20 +2,22 @@ import { z } from 'zod'
 import { approvalScope, json } from './approval.js'
 import { permissionMode } from './session.js'
 
-const id = z.string().min(1).max(500)
+/** What UTF-8 cannot carry would not survive the log. */
+export const wellFormed = z.string().refine((value) => value.isWellFormed(), 'holds a lone surrogate')
+const id = wellFormed.min(1).max(500)
 
 /** The bodies of the HTTP routes; the library's calls take the same. */
 export const createSessionBody = z.object({
-  agent: z.string().nullable().optional(),
-  cwd: z.string().min(1).optional(),
-  title: z.string().max(500).optional(),
+  agent: wellFormed.nullable().optional(),
+  cwd: wellFormed.min(1).optional(),
+  title: wellFormed.max(500).optional(),
   permissionMode: permissionMode.optional(),
-  model: z.string().optional(),
+  model: wellFormed.optional(),
 })
 
 export const openBody = z.object({
   kind: z.string(),
-  toolName: z.string().min(1).max(500).optional(),
+  toolName: id.optional(),
   toolCallId: id.optional(),
   attach: z.boolean().optional(),
   request: json,
@@ -26,7 +28,7 @@ export const openBody = z.object({
 export const respondBody = z.object({ answer: json, digest: z.string().optional() })
 
 export const messageBody = z.object({
-  text: z.string(),
+  text: wellFormed,
   route: z.enum(['auto', 'agent', 'interaction']).optional(),
   interactionId: id.optional(),
   questionIndex: z.int().min(0).optional(),
@@ -34,7 +36,7 @@ export const messageBody = z.object({
 
 export const toolCallBody = z.object({
   toolCallId: id.optional(),
-  toolName: z.string().min(1).max(500),
+  toolName: id,
   input: json,
   turnId: id.optional(),
   responseId: id.optional(),
@@ -51,7 +53,7 @@ export const approveBody = z.object({
   digest: z.string().optional(),
 })
 
-export const denyBody = z.object({ toolCallId: id, message: z.string().optional() })
+export const denyBody = z.object({ toolCallId: id, message: wellFormed.optional() })
 
 export const permissionModeBody = z.object({ mode: permissionMode })
 

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { via } from './interaction.js'
+import { messageBody, openBody, respondBody, wellFormed } from './requests.js'
+
+const id = wellFormed.min(1).max(500)
+
+/** Who is behind a call of the library, and the key that makes it count once. */
+export const origin = z.object({
+  by: z.object({ id: wellFormed, name: wellFormed.optional() }).optional(),
+  via: via.optional(),
+  idempotencyKey: wellFormed.min(1).max(1000).optional(),
+})
+
+/** The library's calls take the bodies of the HTTP routes, and what those have from their address and headers. */
+export const openInput = openBody.extend({
+  sessionId: id,
+  idempotencyKey: origin.shape.idempotencyKey,
+  anchorTo: id.optional(),
+  agentThread: id.optional(),
+  rendezvous: z.boolean().optional(),
+  turnId: id.optional(),
+  responseId: id.optional(),
+  agentId: id.optional(),
+  edit: z.enum(['inside', 'outside', 'plan_file', 'none']).optional(),
+  openedBy: id.optional(),
+  claimAs: id.optional(),
+  role: z.enum(['agent', 'person']).optional(),
+})
+
+const target = { ...origin.shape, sessionId: id.optional(), interactionId: id }
+
+export const respondInput = respondBody.extend(target)
+export const cancelInput = z.object({ ...target, message: wellFormed.optional() })
+
+export const messageInput = messageBody.extend({
+  ...origin.shape,
+  by: origin.shape.by.unwrap(),
+  sessionId: id,
+})
+
+export const page = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,16}$/, 'is no cursor')
+    .optional(),
+  limit: z.int().min(1).max(1000).optional(),
+  sessionId: id.optional(),
+})
