@@ -5,15 +5,39 @@ import { Waiter } from './waiters.js'
 
 const RETRY_MS = 1000
 
+interface Wait {
+  /** Without it the waiter looks on and claims nothing. */
+  to: string | null
+  signal?: AbortSignal | undefined
+}
+
 /**
  * Resolves when the interaction is settled, with `delivered` as it was before: true if somebody else had claimed it.
- * Aborting only stops waiting. Without `to` it looks on and claims nothing.
+ * Aborting only stops waiting.
  */
-export async function waitFor(
+export function waitFor(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  { to, signal }: { to: string | null; signal?: AbortSignal | undefined },
+  wait: Wait,
 ): Promise<Interaction> {
+  // One promise for all of it: what lies between the store and whoever waits stays in memory as long as the wait.
+  return new Promise((resolve, reject) => {
+    const enlist = (interactionId: string) => {
+      const waiter = new Waiter({ sessionId: target.sessionId, interactionId, to: wait.to }, resolve, reject)
+      engine.waiters.add(waiter)
+      if (wait.signal) waiter.heed(wait.signal, () => engine.waiters.remove(waiter))
+    }
+    settledOr(enlist, engine, target, wait).then((item) => item && resolve(item), reject)
+  })
+}
+
+/** The settlement; or nothing, once the interaction was pending and `enlist` was called in that same moment. */
+async function settledOr(
+  enlist: (interactionId: string) => void,
+  engine: Engine,
+  target: { sessionId: string; interactionId: string },
+  { to, signal }: Wait,
+): Promise<Interaction | null> {
   const { sessionId } = target
   let { interactionId } = target
   for (;;) {
@@ -21,7 +45,10 @@ export async function waitFor(
     const log = await engine.log(sessionId)
     const here = log.state.interactions.get(interactionId)
     if (log.stale) continue
-    if (here?.status === 'pending') return enlist(engine, { sessionId, interactionId }, to, signal)
+    if (here?.status === 'pending') {
+      enlist(interactionId)
+      return null
+    }
     const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
     // A settlement that is under way may still fail.
     if (!(await log.durable())) continue
@@ -89,19 +116,6 @@ export async function recheck(engine: Engine, sessionId?: string): Promise<void>
       else finish(engine, waiter, item)
     }
   }
-}
-
-function enlist(
-  engine: Engine,
-  target: { sessionId: string; interactionId: string },
-  to: string | null,
-  signal: AbortSignal | undefined,
-): Promise<Interaction> {
-  return new Promise((resolve, reject) => {
-    const waiter = new Waiter({ ...target, to }, resolve, reject)
-    engine.waiters.add(waiter)
-    if (signal) waiter.heed(signal, () => engine.waiters.remove(waiter))
-  })
 }
 
 function move(engine: Engine, waiter: Waiter, interactionId: string): void {
