@@ -73,7 +73,8 @@ export class MemoryLog {
   #begin(events: SessionEvent[]): LoggedSession {
     const session: LoggedSession = {
       place: this.nextPlace(),
-      row: { ...sessionInfo(events), status: 'idle', permissionMode: 'default', updatedAt: 0 },
+      // The spread last: adding to one gives every row a hidden class of its own.
+      row: { status: 'idle', permissionMode: 'default', updatedAt: 0, ...sessionInfo(events) },
       events: [],
       toolCalls: new Map(),
       asked: new Map(),
