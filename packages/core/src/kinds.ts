@@ -84,7 +84,9 @@ export function parseWith<Output>(
   options: { code: Extract<ErrorCode, 'invalid_request' | 'invalid_answer'>; what: string },
 ): Output {
   const result = schema['~standard'].validate(value)
-  if (result instanceof Promise) {
+  if ('then' in result) {
+    // Nobody will hear of its end, so that must not count as unhandled.
+    result.then(undefined, () => undefined)
     throw new AskbackError(
       'invalid_request',
       `The schema of ${options.what} is asynchronous; use one that validates at once.`,

@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  copyJson,
   digestOf,
   questionAnswer,
   type Actor,
@@ -91,9 +92,11 @@ export function deliver(state: SessionState, command: CommandOf<'deliver'>, cont
 }
 
 export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): Outcome | Reprompt {
-  const parsed = parseWith(kind.answer, answer, { code: 'invalid_answer', what: 'the answer' })
-  // The request was parsed by this kind when it was opened.
-  return kind.settle ? kind.settle(request, parsed) : { settlement: 'answered', answer: parsed as Json }
+  const given = parseWith(kind.answer, answer, { code: 'invalid_answer', what: 'the answer' })
+  if (!kind.settle) return { settlement: 'answered', answer: copyJson(given, 'the parsed answer') }
+  // The log holds what was sent; the kind sees what its schema makes of that.
+  const asked = parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
+  return kind.settle(asked, given)
 }
 
 export function interactionOf(state: SessionState, interactionId: string, context: Context): Interaction {
