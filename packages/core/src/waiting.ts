@@ -75,7 +75,9 @@ export async function pollFor(
     return await waitFor(engine, target, { to, signal })
   } catch (error) {
     if (!signal.aborted) throw error
-    return standing(engine, target)
+    const item = await standing(engine, target)
+    // It may have been settled just when the time was up.
+    return to === null ? item : claimFor(engine, item, to)
   }
 }
 
