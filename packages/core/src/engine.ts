@@ -120,7 +120,8 @@ export class Engine {
     const log = this.#logs.peek(sessionId)
     if (this.#closed || (log && log.state.seq >= seq)) return false
     const events = log && !log.stale ? await log.catchUp() : []
-    if (log && !log.stale && events.length === 0) return false
+    // Nothing new: either it was known, or the session was made anew and this is the log of the old one.
+    if (log && events.length === 0 && (await log.isCurrent())) return false
     this.setDeadlines(events)
     this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events })
     return true
