@@ -154,9 +154,10 @@ export class Engine {
     const log = known instanceof Promise ? await known : known
     const { idle } = log
     const { seq } = log.state
+    const window = windowOf(log.state)
     const looked = lookUp(log.state, command, this.options)
     const extra = looked instanceof Promise ? await looked : looked
-    if (log.stale) return null
+    if (log.stale || windowOf(log.state) !== window) return null
     // What has left the window comes from the store, which does not hold what was under way or came since.
     const beyondWindow = extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0
     if (beyondWindow && !(idle && log.state.seq === seq)) {
@@ -334,6 +335,11 @@ function settledBy(events: SessionEvent[], state: SessionState, extra: Looked): 
 function interactionIn(state: SessionState, interactionId: string, extra: Looked): Interaction | undefined {
   const { found } = extra
   return state.interactions.get(interactionId) ?? (found?.interactionId === interactionId ? found : undefined)
+}
+
+/** Changes when turns come or leave. */
+function windowOf({ trimmed, turns }: SessionState): string {
+  return trimmed ? `${turns.length} ${turns.at(-1)?.key}` : ''
 }
 
 function release(claims: Waiter[]): void {
