@@ -18,7 +18,6 @@ export async function* directEvents(
   const told = listen(host, sessionId)
   const stop = () => told.end()
   signal.addEventListener('abort', stop)
-  if (signal.aborted) stop()
   try {
     const place = new Place(after)
     const { seq, logId } = await host.snapshot(sessionId)
@@ -54,7 +53,6 @@ export async function* directChanges(
   const stop = host.desk.on(({ events }) => {
     for (const event of events) if (concernsAll(event)) queue.push(event)
   })
-  if (signal.aborted) queue.end()
   signal.addEventListener('abort', () => queue.end())
   yield { type: 'connection', status: 'live' }
   for await (const event of queue) yield { type: 'event', event }

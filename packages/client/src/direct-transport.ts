@@ -159,7 +159,7 @@ export class DirectTransport implements Transport {
   ): AsyncGenerator<T, undefined> {
     const stream = new AbortController()
     const abort = () => stream.abort()
-    if (given?.aborted) abort()
+    if (given?.aborted) return
     given?.addEventListener('abort', abort)
     this.#streams.add(stream)
     try {

@@ -121,7 +121,7 @@ describe('time', () => {
   it('[lesson 22] counts by the clock of the server', async () => {
     const session = openSession({
       prepare(transport, clock) {
-        const { snapshot } = transport
+        const snapshot = transport.snapshot.bind(transport)
         transport.snapshot = async (id) => ({ ...(await snapshot(id)), now: clock.now() + 3_600_000 })
       },
     })

@@ -72,8 +72,9 @@ export class SocketConnection {
       dog.heard()
       handlers.open()
     })
-    socket.addEventListener('message', ({ data }: { data: unknown }) => {
+    socket.addEventListener('message', (event) => {
       if (isOver) return
+      const data = 'data' in event ? event.data : null
       seen.heard = true
       dog.heard()
       try {

@@ -2,7 +2,7 @@
 export interface WebSocketLike {
   send(data: string): void
   close(): void
-  addEventListener(type: 'open' | 'message' | 'close' | 'error', listener: (event: never) => void): void
+  addEventListener(type: 'open' | 'message' | 'close' | 'error', listener: (event: object) => void): void
 }
 
 /**

@@ -1,5 +1,12 @@
+export {
+  type ConformanceBackend,
+  type ConformanceSubject,
+  type SetUp,
+  type TransportFaults,
+} from './conformance-subject.js'
 export { draw } from './draw.js'
 export { fakeClock, type FakeClock } from './fake-clock.js'
+export { faultyFetch, faultyWebSocket, type WireFaults } from './faulty-wires.js'
 export {
   scriptedTransport,
   type ScriptedTransport,
@@ -16,3 +23,4 @@ export {
   started,
   wrote,
 } from './session-events.js'
+export { transportConformance } from './transport-conformance.js'

@@ -10,7 +10,7 @@ export interface OpenSessionOptions extends ClientOptions {
 /** A client on a scripted transport, with one session that somebody looks at. */
 export function openSession({ prepare, ...options }: OpenSessionOptions = {}) {
   const clock = fakeClock()
-  const transport = scriptedTransport({ now: clock.now })
+  const transport = scriptedTransport({ now: () => clock.now() })
   transport.play('s1')
   prepare?.(transport, clock)
   const client = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush(), ...options })

@@ -16,15 +16,15 @@ export interface ScriptedTransport extends Transport {
   /** What was called, with what. */
   readonly calls: { method: string; args: unknown[] }[]
   /** Goes on with a session's log, and makes the session if there is none. Readers get it at once. */
-  play(sessionId: string, ...events: NewEvent[]): SessionEvent[]
+  readonly play: (sessionId: string, ...events: NewEvent[]) => SessionEvent[]
   /** A piece of a block that is being made. */
-  playLive(sessionId: string, event: LiveEvent): void
+  readonly playLive: (sessionId: string, event: LiveEvent) => void
   /** Anything, as a transport might deliver it. */
-  deliver(sessionId: string, item: StreamItem): void
+  readonly deliver: (sessionId: string, item: StreamItem) => void
   /** From now on calls fail as `unavailable`, and streams are offline; `true` ends that. */
-  online(isOnline: boolean): void
+  readonly online: (isOnline: boolean) => void
   /** The next call of this name fails so. */
-  failNext(method: keyof Transport, error: AskbackError): void
+  readonly failNext: (method: keyof Transport, error: AskbackError) => void
 }
 
 export interface ScriptedTransportOptions {
