@@ -107,7 +107,7 @@ export class Housekeeping {
     for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
       await store.kv.put(rule.key, null, rule.version)
     try {
-      await store.erase(sessionId, String(marker.value))
+      await store.erase(sessionId, marker.value as string)
     } finally {
       // It may be gone even if that failed.
       this.#engine.forget(sessionId)
