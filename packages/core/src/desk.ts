@@ -100,7 +100,7 @@ export class Desk {
       repairMs: options.repairMs ?? 5000,
     })
     this.#stopListening = store.onAppend((ring) => {
-      this.#engine.hear(ring).catch(onError)
+      if (!this.#engine.knows(ring)) this.#engine.hear(ring).catch(onError)
     })
     this.ready = this.#housekeeping.start()
     this.ready.catch(onError)

@@ -115,10 +115,15 @@ export class Engine {
     if (await this.catchUp(ring)) await this.#heard(ring.sessionId)
   }
 
+  /** As it does of its own appends. */
+  knows({ sessionId, seq }: { sessionId: string; seq: number }): boolean {
+    return (this.#logs.peek(sessionId)?.state.seq ?? -1) >= seq
+  }
+
   /** Resolves to whether there may be news. */
   async catchUp({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
+    if (this.#closed || this.knows({ sessionId, seq })) return false
     const log = this.#logs.peek(sessionId)
-    if (this.#closed || (log && log.state.seq >= seq)) return false
     const events = log && !log.stale ? await log.catchUp() : []
     // Nothing new: either it was known, or the session was made anew and this is the log of the old one.
     if (log && events.length === 0 && (await log.isCurrent())) return false
@@ -264,7 +269,7 @@ export class Engine {
     this.#settled({ events, settled, claims })
     const { sessionId, seq } = events.at(-1)!
     this.#tell({ sessionId, seq, events })
-    log.saveSnapshotIfDue().catch(this.options.onError)
+    if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
   }
 
   /** A decision that appends nothing is not checked by an append: where others append too, it is by a look at the log. */

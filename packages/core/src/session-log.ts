@@ -11,7 +11,7 @@ import {
 } from '@askback/protocol'
 import type { Append, AppendResult, KvWrite, Store } from './store.js'
 
-/** A cold start reads at most about this many events after its snapshot. */
+/** A cold start reads at most about this many events after its snapshot, or as many as the snapshot holds things. */
 const EVENTS_PER_SNAPSHOT = 500
 const PAGE = 1000
 
@@ -25,7 +25,7 @@ export class SessionLog {
   stale = false
   readonly #store: Store
   #underway = 0
-  #last: Promise<boolean> = Promise.resolve(true)
+  #last: Promise<AppendResult> = Promise.resolve({ ok: true })
   #snapshotSeq: number
   /** Of the event at `state.seq`, where it is known. */
   #lastId: string | null = null
@@ -70,7 +70,7 @@ export class SessionLog {
     foldInto(this.state, events)
     this.#lastId = events.at(-1)!.id
     this.#underway++
-    const appended = this.#send({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
+    this.#last = this.#send({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
       (result) => {
         this.#underway--
         if (result.ok) committed()
@@ -83,11 +83,7 @@ export class SessionLog {
         throw error
       },
     )
-    this.#last = appended.then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    return appended
+    return this.#last
   }
 
   /**
@@ -98,7 +94,7 @@ export class SessionLog {
     if (!this.#store.shared) return this.#store.append(append)
     const send = () => this.#store.append({ ...append, logId: this.state.logId })
     if (this.#underway === 1) return send()
-    return this.#last.then((ok) => (ok ? send() : { ok: false, conflict: 'seq' }))
+    return this.#lastIsThere().then((ok) => (ok ? send() : { ok: false, conflict: 'seq' }))
   }
 
   /** Whether the store holds just this: nothing beyond it, and no other log under the same id. */
@@ -115,15 +111,28 @@ export class SessionLog {
 
   /** Whether everything that `state` holds at this moment becomes durable: what rests on it may be told only then. */
   async durable(): Promise<boolean> {
-    return (this.#underway === 0 || (await this.#last)) && !this.stale
+    return (this.#underway === 0 || (await this.#lastIsThere())) && !this.stale
   }
 
-  async saveSnapshotIfDue(): Promise<void> {
+  /** A snapshot costs as much as it holds, so one that holds much is made less often. */
+  get snapshotIsDue(): boolean {
+    const { seq, interactions, toolCalls } = this.state
+    const interval = Math.max(EVENTS_PER_SNAPSHOT, interactions.size + toolCalls.size)
+    return this.idle && !this.stale && seq - this.#snapshotSeq >= interval
+  }
+
+  async saveSnapshot(): Promise<void> {
     const { seq, sessionId } = this.state
-    if (!this.idle || this.stale || seq - this.#snapshotSeq < EVENTS_PER_SNAPSHOT) return
     this.#snapshotSeq = seq
     const state = stateToJson(this.state) as unknown as Parameters<Store['saveSnapshot']>[1]['state']
     await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state })
+  }
+
+  #lastIsThere(): Promise<boolean> {
+    return this.#last.then(
+      ({ ok }) => ok,
+      () => false,
+    )
   }
 }
 

@@ -42,7 +42,8 @@ async function settledOr(
   let { interactionId } = target
   for (;;) {
     signal?.throwIfAborted()
-    const log = await engine.log(sessionId)
+    const known = engine.log(sessionId)
+    const log = known instanceof Promise ? await known : known
     const here = log.state.interactions.get(interactionId)
     if (log.stale) continue
     if (here?.status === 'pending') {
