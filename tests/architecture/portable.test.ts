@@ -2,7 +2,7 @@ import { builtinModules } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { packageRooms } from './workspace.js'
 
-const portable = ['packages/protocol', 'packages/core']
+const portable = ['packages/protocol', 'packages/core', 'packages/client']
 const nodeGlobals = ['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']
 
 const rooms = packageRooms().filter(({ path }) => portable.includes(path))
