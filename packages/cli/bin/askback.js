@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Stands here before anything is built, so that installing the workspace can already link the command.
-try {
-  await import('../dist/main.js')
-} catch (error) {
-  if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url ?? '').endsWith('/cli/dist/main.js'))
-    throw error
+import { existsSync } from 'node:fs'
+
+// This file is here before anything is built, so that installing the workspace can already link the command.
+const main = new URL('../dist/main.js', import.meta.url)
+if (existsSync(main)) await import(main.href)
+else {
   process.stderr.write('Askback is not built yet. Run `npm run build` first.\n')
   process.exitCode = 1
 }

@@ -9,6 +9,7 @@ import { FailedLogins } from './credentials/failed-logins.js'
 import { Access } from './http/access.js'
 import { parseBodies } from './http/body.js'
 import { Drain } from './http/drain.js'
+import { InFlight } from './http/in-flight.js'
 import { originGuard } from './http/origins.js'
 import { RateLimit } from './http/rate-limit.js'
 import { answerBrokenRequest } from './http/broken-request.js'
@@ -62,6 +63,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
     drain: new Drain(),
   }
+  const inFlight = new InFlight(app.server)
   const stopWatching = metrics.watch(host, store, () => clock.now())
   parseBodies(app, config.limits)
   app.setErrorHandler((error, request, reply) => fail(request, reply, error))
@@ -73,11 +75,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   serveWebApp(app, options.webApp, context)
 
   let draining: Promise<void> | undefined
+  /** Whoever comes while answers are still under way is told so, instead of finding nobody. */
   async function drain(): Promise<void> {
-    context.drain.start()
     const late = setTimeout(() => app.server.closeAllConnections(), config.drainMs)
     try {
-      await Promise.all([streams.drain(), app.close()])
+      context.drain.start()
+      await Promise.all([streams.drain(), inFlight.end()])
+      await app.close()
     } finally {
       clearTimeout(late)
     }

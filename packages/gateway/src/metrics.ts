@@ -1,5 +1,5 @@
 import type { Host, Store } from '@askback/core'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry, type GaugeConfiguration } from 'prom-client'
 
 const SECOND = 1000
 
@@ -45,11 +45,10 @@ export class Metrics {
   }
 
   countStreams(open: () => { sse: number; ws: number }): void {
-    new Gauge({
+    this.#gauge({
       name: 'askback_streams_open',
       help: 'Event streams and sockets that are open.',
       labelNames: ['transport'],
-      registers: [this.registry],
       collect() {
         for (const [transport, count] of Object.entries(open())) this.set({ transport }, count)
       },
@@ -58,19 +57,16 @@ export class Metrics {
 
   /** Counts what happens at this host from now on. */
   watch(host: Host, store: Store, now: () => number): () => void {
-    const registers = [this.registry]
-    new Gauge({
+    this.#gauge({
       name: 'askback_pending',
       help: 'Interactions that wait for a person.',
-      registers,
       async collect() {
         this.set(await store.countPending())
       },
     })
-    new Gauge({
+    this.#gauge({
       name: 'askback_oldest_pending_seconds',
       help: 'How long the oldest of them has waited.',
-      registers,
       async collect() {
         const { items } = await store.pending({ limit: 1 })
         const [oldest] = items
@@ -85,6 +81,11 @@ export class Metrics {
         if (by && settlement !== 'cancelled') this.#answered(host, { sessionId, interactionId, kind, at })
       }
     })
+  }
+
+  /** Asked for its value when somebody reads it. */
+  #gauge<Label extends string>(configuration: GaugeConfiguration<Label>): void {
+    this.registry.registerMetric(new Gauge({ ...configuration, registers: [] }))
   }
 
   #answered(

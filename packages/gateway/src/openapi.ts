@@ -69,13 +69,12 @@ function answersOf(answers: Route['answers']): Json {
 }
 
 function describe(described: Described): Json {
-  if ('type' in described && 'description' in described && typeof described.description === 'string') {
-    return {
-      description: described.description,
-      content: { [described.type]: { schema: { type: 'string' } } },
-    }
+  if (described instanceof z.ZodType) {
+    return { description: 'Done', content: jsonContent(schemaOf(described)) }
   }
-  return { description: 'Done', content: jsonContent(schemaOf(described as z.ZodType)) }
+  const { description, type, json } = described
+  const content = { [type]: { schema: { type: 'string' } }, ...(json && jsonContent(schemaOf(json))) }
+  return { description, content }
 }
 
 function errorsOf({ who, method, body, errors = [] }: Route): Json {
@@ -85,7 +84,9 @@ function errorsOf({ who, method, body, errors = [] }: Route): Json {
     ...(method === 'GET' ? [] : [...OF_WRITES, 415]),
     ...errors,
   ])
-  return Object.fromEntries([...statuses].sort().map((status) => [status, errorAnswer(status)]))
+  return Object.fromEntries(
+    [...statuses].sort((a, b) => a - b).map((status) => [status, errorAnswer(status)]),
+  )
 }
 
 function errorAnswer(status: number): Json {

@@ -55,9 +55,19 @@ function guard(route: Route, context: GatewayContext) {
       done(error as Error)
       return
     }
-    if (checked) checked.then(() => done(), done)
+    if (checked) void passOn(checked, done)
     else done()
   }
+}
+
+async function passOn(checked: Promise<void>, done: (error?: Error) => void): Promise<void> {
+  try {
+    await checked
+  } catch (error) {
+    done(error as Error)
+    return
+  }
+  done()
 }
 
 async function run(
@@ -82,8 +92,7 @@ function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): Any
     params: params ? parse(params, request.params, 'the address') : request.params,
     query: query ? parse(query, request.query, 'the query') : undefined,
     body: body ? parseBody(route, body, request) : undefined,
-    // The guard has checked that it is the kind that this route is for.
-    credential: credential as AnyCall['credential'],
+    credential,
     origin,
     request,
     reply,

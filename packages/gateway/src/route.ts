@@ -11,7 +11,7 @@ import type { Answer } from './http/answers.js'
 export type Who = 'anyone' | 'person' | 'agent' | 'outside_agent'
 
 /** What the document says of an answer: its schema, or what else it holds. */
-export type Described = z.ZodType | { description: string; type: string }
+export type Described = z.ZodType | { description: string; type: string; json?: z.ZodType }
 
 export interface RouteSpec<W extends Who, Params, Query, Body> {
   /** Names the operation: in the document, and in the scope of idempotency keys. */

@@ -10,3 +10,4 @@ export {
   toolResult,
 } from './session-script.js'
 export { agentContract, type AgentUnderTest } from './agent-contract.js'
+export { fakeClock, type FakeClock } from './fake-clock.js'

@@ -1,7 +1,9 @@
+import { sessionEvent } from '@askback/protocol'
 import { z } from 'zod'
 import { route, type Route } from '../route.js'
 import { sessionParams } from './schemas.js'
 
+const page = z.object({ events: z.array(sessionEvent), next: z.int().nullable() })
 const whole = z.string().regex(/^\d+$/)
 
 /** Described here; `streams/` serves them. */
@@ -20,7 +22,11 @@ export const streamRoutes: Route[] = [
       log: z.string().optional(),
     }),
     answers: {
-      200: { description: 'Events, and deltas of blocks that are being made', type: 'text/event-stream' },
+      200: {
+        description: 'Events, and deltas of blocks that are being made',
+        type: 'text/event-stream',
+        json: page,
+      },
     },
     errors: [404],
   }),

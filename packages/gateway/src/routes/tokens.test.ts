@@ -1,0 +1,68 @@
+import type { Interaction } from '@askback/protocol'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Api, question, sqlite, startTestGateway, type TestGateway } from '../testing/index.js'
+
+let gateway: TestGateway
+let person: Api
+beforeEach(async () => {
+  gateway = await startTestGateway({ listen: false })
+  person = new Api(gateway)
+})
+afterEach(() => gateway.close())
+
+async function tokenFor(name: string): Promise<string> {
+  const made = await person.post<{ token: string }>('/api/tokens', { person: name })
+  expect(made.status).toBe(201)
+  return made.body.token
+}
+
+it('gives each person a token of their own, so that answers carry their name', async () => {
+  const grace = new Api(gateway, await tokenFor('Grace Hopper'))
+  const item = await grace.open(await grace.session(), question)
+  const path = `/api/sessions/${item.sessionId}/interactions/${item.interactionId}/response`
+  const settled = await grace.post<{ interaction: Interaction }>(path, sqlite)
+  expect(settled.body.interaction.by).toEqual({ id: 'Grace Hopper', name: 'Grace Hopper' })
+})
+
+it('lists people without their tokens, and keeps hashes only', async () => {
+  const token = await tokenFor('grace')
+  const listed = await person.get<{ tokens: { name: string }[] }>('/api/tokens')
+  expect(listed.body.tokens.map(({ name }) => name)).toEqual(['owner', 'grace'])
+  expect(JSON.stringify(listed.body)).not.toContain(token)
+  for (const entry of await gateway.store.kv.list('')) expect(JSON.stringify(entry)).not.toContain(token)
+})
+
+it('survives a restart', async () => {
+  const token = await tokenFor('grace')
+  const again = await startTestGateway({ listen: false, store: gateway.store })
+  expect((await new Api(again, token).get('/api/sessions')).status).toBe(200)
+})
+
+it('revokes all tokens of a person and their logins, and nobody else’s', async () => {
+  const [one, two, other] = [await tokenFor('grace'), await tokenFor('grace'), await tokenFor('bob')]
+  const code = gateway.credentials.loginCode({ id: 'grace' })
+  const { headers } = await new Api(gateway, null).get(`/login?code=${code}`)
+  const unused = gateway.credentials.loginCode({ id: 'grace' })
+  const cookie = String(headers['set-cookie']).split(';', 1)[0]!
+  const revoked: string[] = []
+  gateway.credentials.onRevoked((id) => revoked.push(id))
+  expect((await person.delete('/api/tokens/grace')).status).toBe(200)
+  for (const token of [one, two])
+    expect((await new Api(gateway, token).get('/api/sessions')).status).toBe(401)
+  expect((await new Api(gateway, null, { cookie }).get('/api/sessions')).status).toBe(401)
+  expect((await new Api(gateway, null).get(`/login?code=${unused}`)).status).toBe(401)
+  expect((await new Api(gateway, other).get('/api/sessions')).status).toBe(200)
+  expect(revoked).toEqual(['person:grace', 'cookie:grace'])
+  expect((await person.delete('/api/tokens/grace')).status).toBe(404)
+})
+
+it.each(['', ' ', 'owner', 'a'.repeat(101), 'a/b', 'a\nb', '../x', '<b>'])(
+  'makes no token for %j',
+  async (name) => {
+    expect((await person.post('/api/tokens', { person: name })).status).toBe(400)
+  },
+)
+
+it('does not revoke the first person', async () => {
+  expect((await person.delete('/api/tokens/owner')).status).toBe(400)
+})

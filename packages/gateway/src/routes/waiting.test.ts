@@ -1,0 +1,167 @@
+import type { Interaction, SessionEvent } from '@askback/protocol'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  Api,
+  approval,
+  approve,
+  question,
+  sqlite,
+  startTestGateway,
+  type TestGateway,
+} from '../testing/index.js'
+import { until } from '../testing/until.test.helper.js'
+
+type One = { interaction: Interaction }
+
+let gateway: TestGateway
+let person: Api
+let agent: Api
+
+beforeEach(async () => {
+  gateway = await startTestGateway({ listen: false })
+  person = new Api(gateway)
+  agent = new Api(gateway, gateway.agentToken)
+})
+afterEach(() => gateway.close())
+
+const at = (item: Interaction) => `/api/sessions/${item.sessionId}/interactions/${item.interactionId}`
+
+async function claims(sessionId: string): Promise<string[]> {
+  const events = await gateway.store.read({ sessionId, limit: 1000 })
+  return events.flatMap((event: SessionEvent) => (event.type === 'interaction_delivered' ? [event.to] : []))
+}
+
+describe('waiting', () => {
+  it('holds the answer of a POST until it is settled', async () => {
+    const id = await agent.session()
+    const asked = agent.post<One>(`/api/sessions/${id}/interactions?wait=20`, {
+      ...question,
+      toolCallId: 't',
+    })
+    const item = await firstPending()
+    await person.post(`${at(item)}/response`, sqlite)
+    expect(await asked).toMatchObject({
+      status: 201,
+      body: { interaction: { settlement: 'answered', answer: sqlite.answer } },
+    })
+  })
+
+  it('holds a GET, and answers with what is still pending when its time is over', async () => {
+    const item = await agent.open(await agent.session())
+    const started = Date.now()
+    const read = await agent.get<One>(`${at(item)}?wait=0.05`)
+    expect(read).toMatchObject({ status: 200, body: { interaction: { status: 'pending' } } })
+    expect(Date.now() - started).toBeGreaterThanOrEqual(45)
+  })
+
+  it.each(['61', '-1', 'soon', '1e1', ''])('refuses to wait %j', async (wait) => {
+    const item = await agent.open(await agent.session())
+    expect(await agent.get(`${at(item)}?wait=${wait}`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request' } },
+    })
+  })
+
+  it('[L6] goes on with the interaction that asks again', async () => {
+    const id = await agent.session()
+    const form = {
+      kind: 'form',
+      request: { message: 'Where?', schema: { fields: [{ name: 'port', type: 'number', max: 65_535 }] } },
+    }
+    const item = await agent.open(id, form)
+    const waiting = agent.get<One>(`${at(item)}?wait=20`)
+    const refused = await person.post<{ error: { details: { interaction: Interaction } } }>(
+      `${at(item)}/response`,
+      {
+        answer: { values: { port: 99_999 } },
+      },
+    )
+    const again = refused.body.error.details.interaction
+    expect(await agent.get<One>(`${at(item)}?wait=0.01`)).toMatchObject({
+      body: { interaction: { interactionId: again.interactionId, status: 'pending' } },
+    })
+    expect(await agent.get<One>(at(item))).toMatchObject({
+      body: { interaction: { interactionId: item.interactionId, settlement: 'superseded' } },
+    })
+    await person.post(`${at(again)}/response`, { answer: { values: { port: 80 } } })
+    expect(await waiting).toMatchObject({
+      body: { interaction: { interactionId: again.interactionId, settlement: 'answered' } },
+    })
+  })
+})
+
+describe('[L10] the hand-over', () => {
+  it('is claimed by the read of whoever opened it, once, and told apart from a second one', async () => {
+    const item = await agent.open(await agent.session(), approval)
+    await person.post(`${at(item)}/response`, approve)
+    const first = await agent.get<One>(at(item))
+    const second = await agent.get<One>(at(item))
+    expect(first.body.interaction).toMatchObject({ settlement: 'approved' })
+    expect(first.body.interaction.delivered).toBeUndefined()
+    expect(second.body.interaction.delivered).toBe(true)
+    expect(await claims(item.sessionId)).toEqual(['agents'])
+  })
+
+  it('is not claimed by a person who looks on', async () => {
+    const item = await agent.open(await agent.session(), approval)
+    const watching = person.get<One>(`${at(item)}?wait=20`)
+    await person.post(`${at(item)}/response`, approve)
+    await watching
+    await person.get(at(item))
+    expect(await claims(item.sessionId)).toEqual([])
+    expect((await agent.get<One>(at(item))).body.interaction.delivered).toBeUndefined()
+  })
+
+  it('is claimed by the person who opened it, and by a POST with the same key', async () => {
+    const id = await person.session()
+    const key = { 'idempotency-key': 'k' }
+    const item = await person.open(id, approval, key)
+    await person.post(`${at(item)}/response`, approve)
+    const path = `/api/sessions/${id}/interactions`
+    const again = await person.post<One>(path, { toolCallId: 'call', ...approval }, key)
+    expect(again).toMatchObject({ status: 200, body: { interaction: { settlement: 'approved' } } })
+    expect(again.body.interaction.delivered).toBeUndefined()
+    expect((await person.get<One>(at(item))).body.interaction.delivered).toBe(true)
+    expect(await claims(id)).toEqual(['person:owner'])
+  })
+
+  it('is claimed with the request that a mode or a rule allows at once', async () => {
+    const id = await person.session({ agent: null, permissionMode: 'bypassPermissions' })
+    const allowed = await agent.open(id, approval)
+    expect(allowed).toMatchObject({ settlement: 'approved', via: 'policy' })
+    expect(allowed.delivered).toBeUndefined()
+    expect(await claims(id)).toEqual(['agents'])
+    expect((await agent.get<One>(at(allowed))).body.interaction.delivered).toBe(true)
+  })
+
+  it('[L11] is claimed by whoever attaches', async () => {
+    const id = await agent.session()
+    const item = await agent.open(id, { ...approval, attach: true })
+    await person.post(`${at(item)}/response`, approve)
+    const path = `/api/sessions/${id}/interactions`
+    const attached = await agent.post<One>(path, { toolCallId: 'call', ...approval, attach: true })
+    expect(attached).toMatchObject({
+      status: 200,
+      body: { interaction: { interactionId: item.interactionId } },
+    })
+    expect(attached.body.interaction.delivered).toBeUndefined()
+    expect(await claims(id)).toEqual(['agents'])
+  })
+
+  it('waits for its claim in the append that settles it', async () => {
+    const item = await agent.open(await agent.session(), approval)
+    const waiting = agent.get<One>(`${at(item)}?wait=20`)
+    await until(() => person.get<One>(at(item)))
+    await person.post(`${at(item)}/response`, approve)
+    expect((await waiting).body.interaction.delivered).toBeUndefined()
+    expect(await claims(item.sessionId)).toEqual(['agents'])
+  })
+})
+
+async function firstPending(): Promise<Interaction> {
+  const { interactions } = await until(async () => {
+    const page = await gateway.host.desk.pending()
+    return page.interactions.length > 0 ? page : null
+  })
+  return interactions[0]!
+}

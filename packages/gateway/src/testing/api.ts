@@ -1,0 +1,90 @@
+import type { ErrorBody, Interaction, Session } from '@askback/protocol'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { TestGateway } from './test-gateway.js'
+
+export interface Answered<Body> {
+  status: number
+  body: Body
+  headers: OutgoingHttpHeaders
+}
+
+type Headers = Record<string, string>
+
+/** Calls a gateway without a socket, with one credential. */
+export class Api {
+  readonly #gateway: TestGateway
+  readonly #headers: Headers
+
+  constructor(gateway: TestGateway, token: string | null = gateway.token, headers: Headers = {}) {
+    this.#gateway = gateway
+    this.#headers = { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers }
+  }
+
+  get<Body = ErrorBody>(path: string, headers?: Headers): Promise<Answered<Body>> {
+    return this.send('GET', path, undefined, headers)
+  }
+
+  post<Body = ErrorBody>(path: string, body?: unknown, headers?: Headers): Promise<Answered<Body>> {
+    return this.send('POST', path, body, headers)
+  }
+
+  delete<Body = ErrorBody>(path: string, headers?: Headers): Promise<Answered<Body>> {
+    return this.send('DELETE', path, undefined, headers)
+  }
+
+  async send<Body>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Headers = {},
+  ): Promise<Answered<Body>> {
+    const response = await this.#gateway.gateway.app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        ...this.#headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: JSON.stringify(body) }),
+    })
+    const [type] = String(response.headers['content-type']).split(';', 1)
+    const parsed = type === 'application/json' ? response.json<Body>() : (response.body as Body)
+    return { status: response.statusCode, body: parsed, headers: response.headers }
+  }
+
+  /** A session of outside agents unless told otherwise. */
+  async session(body: object = { agent: null }): Promise<string> {
+    const made = await this.post<{ session: Session }>('/api/sessions', body)
+    if (made.status !== 201) throw new Error(`No session: ${JSON.stringify(made.body)}`)
+    return made.body.session.id
+  }
+
+  async open(sessionId: string, body: object = question, headers: Headers = {}): Promise<Interaction> {
+    const opened = await this.post<{ interaction: Interaction }>(
+      `/api/sessions/${sessionId}/interactions`,
+      { toolCallId: 'call', ...body },
+      headers,
+    )
+    if (opened.status !== 201) throw new Error(`Not opened: ${JSON.stringify(opened.body)}`)
+    return opened.body.interaction
+  }
+}
+
+export const question = {
+  kind: 'question',
+  request: {
+    questions: [
+      {
+        header: 'Database',
+        question: 'Which database?',
+        options: [{ label: 'Postgres' }, { label: 'SQLite' }],
+        multiSelect: false,
+      },
+    ],
+  },
+}
+
+export const sqlite = { answer: { answers: [{ selected: ['SQLite'] }] } }
+export const approval = { kind: 'approval', toolName: 'Bash', request: { input: { command: 'ls' } } }
+export const approve = { answer: { decision: 'approve' } }

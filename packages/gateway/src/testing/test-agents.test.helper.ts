@@ -1,0 +1,24 @@
+import type { AgentAdapter } from '@askback/core'
+
+/** An agent that ends each turn at once. */
+export const quickAgent: AgentAdapter = {
+  id: 'quick',
+  name: 'Quick',
+  check: () => Promise.resolve({ available: true }),
+  start: (context) =>
+    Promise.resolve({
+      send: ({ turnId }) => context.report({ type: 'turn_ended', turnId, reason: 'done' }),
+      interrupt: () => Promise.resolve(),
+      setPermissionMode: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+      ended: new Promise<never>(() => undefined),
+    }),
+}
+
+/** One that is not there. */
+export const missingAgent: AgentAdapter = {
+  id: 'missing',
+  name: 'Missing',
+  check: () => Promise.resolve({ available: false, reason: 'It is not installed.' }),
+  start: () => Promise.reject(new Error('It is not installed.')),
+}
