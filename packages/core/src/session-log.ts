@@ -109,6 +109,11 @@ export class SessionLog {
     return !this.stale && next === undefined
   }
 
+  /** Resolves when no append is under way any more. */
+  async settled(): Promise<void> {
+    await this.#last
+  }
+
   /** Whether everything that `state` holds at this moment becomes durable: what rests on it may be told only then. */
   async durable(): Promise<boolean> {
     return (this.#underway === 0 || (await this.#lastIsThere())) && !this.stale

@@ -37,22 +37,26 @@ export class SessionLogs {
   }
 
   #load(sessionId: string): Promise<SessionLog> {
-    const loading = SessionLog.load(this.#store, sessionId).then(
-      (log) => {
-        // Forgotten while it was read: whoever waits for it must come back.
-        if (this.#loading.get(sessionId) !== loading) log.stale = true
-        else {
-          this.#loading.delete(sessionId)
-          this.#loaded.set(sessionId, log)
-          this.#evict()
-        }
-        return log
-      },
-      (error: unknown) => {
-        if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
-        throw error
-      },
-    )
+    // Appends of the one that has gone stale may still be under way: what they write must be read.
+    const before = this.#loaded.get(sessionId)?.settled() ?? Promise.resolve()
+    const loading = before
+      .then(() => SessionLog.load(this.#store, sessionId))
+      .then(
+        (log) => {
+          // Forgotten while it was read: whoever waits for it must come back.
+          if (this.#loading.get(sessionId) !== loading) log.stale = true
+          else {
+            this.#loading.delete(sessionId)
+            this.#loaded.set(sessionId, log)
+            this.#evict()
+          }
+          return log
+        },
+        (error: unknown) => {
+          if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
+          throw error
+        },
+      )
     this.#loading.set(sessionId, loading)
     return loading
   }
