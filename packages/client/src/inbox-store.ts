@@ -6,15 +6,19 @@ import {
   type SessionEvent,
 } from '@askback/protocol'
 import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
-import type { Outbox, Outcome } from './outbox.js'
+import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { Transport } from './transport.js'
 
-export type InboxView = ListView<Interaction>
+export interface InboxView extends ListView<Interaction> {
+  /** Answers on their way, by interaction. */
+  readonly submissions: ReadonlyMap<string, Submission>
+}
 
 /** Everything that waits for a person, in all sessions, oldest first. */
-export class InboxStore extends ListStore<Interaction> {
+export class InboxStore extends ListStore<Interaction, InboxView> {
   readonly #transport: Transport
   readonly #outbox: Outbox
+  #stopListening: () => void = () => undefined
 
   constructor(options: ListStoreOptions & { transport: Transport; outbox: Outbox }) {
     super(options)
@@ -25,6 +29,23 @@ export class InboxStore extends ListStore<Interaction> {
   /** The same as in the session itself. */
   respond({ sessionId, interactionId, digest }: Interaction, answer: Json): Promise<Outcome> {
     return this.#outbox.submit({ sessionId, interactionId, answer, digest })
+  }
+
+  protected override view(): InboxView {
+    return { ...this.list(), submissions: this.#outbox.all }
+  }
+
+  protected override start(): void {
+    super.start()
+    this.#stopListening = this.#outbox.on(({ events }) => {
+      for (const event of events) this.take(event)
+      this.changed()
+    })
+  }
+
+  protected override stop(): void {
+    this.#stopListening()
+    super.stop()
   }
 
   protected override async fetch(query: { after?: string; limit: number }): Promise<Page<Interaction>> {

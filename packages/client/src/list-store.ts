@@ -28,7 +28,7 @@ const PAGE = 100
 const LARGEST_PAGE = 1000
 
 /** A list over all sessions: fetched whenever the stream of changes opens, and kept up to date by it. */
-export abstract class ListStore<T> extends ExternalStore<ListView<T>> {
+export abstract class ListStore<T, View extends ListView<T> = ListView<T>> extends ExternalStore<View> {
   readonly #options: ListStoreOptions
   #page: Page<T> | null = null
   #connection: ConnectionStatus = 'connecting'
@@ -75,9 +75,15 @@ export abstract class ListStore<T> extends ExternalStore<ListView<T>> {
   /** The list after an event, the same if that changes nothing; `null` if only the gateway knows. */
   protected abstract apply(page: Page<T>, event: SessionEvent): T[] | null
 
-  protected override view(): ListView<T> {
+  protected list(): ListView<T> {
     const { items = null, next = null } = this.#page ?? {}
     return { connection: this.#connection, error: this.#error, items, more: next !== null }
+  }
+
+  /** What happened, told by another way than the stream. */
+  protected take(event: SessionEvent): void {
+    this.#meanwhile?.push(event)
+    this.#take(event)
   }
 
   protected override start(): void {
@@ -88,10 +94,7 @@ export abstract class ListStore<T> extends ExternalStore<ListView<T>> {
         if (status === 'live') this.refresh()
         this.changed()
       },
-      event: (event) => {
-        this.#meanwhile?.push(event)
-        this.#take(event)
-      },
+      event: (event) => this.take(event),
     })
   }
 

@@ -71,8 +71,11 @@ describe('the inbox', () => {
     inbox.subscribe(() => undefined)
     await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
     const [item] = inbox.getSnapshot().items!
-    expect(await inbox.respond(item!, { decision: 'approve' })).toMatchObject({ ok: true })
-    await vi.waitFor(() => expect(ids(inbox)).toEqual([]))
+    const answering = inbox.respond(item!, { decision: 'approve' })
+    expect(inbox.getSnapshot().submissions.get('i1')).toMatchObject({ status: 'sending' })
+    expect(await answering).toMatchObject({ ok: true })
+    expect(ids(inbox)).toEqual([])
+    expect(inbox.getSnapshot().submissions.size).toBe(0)
   })
 
   it('tries again when a page does not come, and tells when it never will', async () => {

@@ -83,3 +83,18 @@ it('the list keeps its identity until something changes', () => {
   blocks.finish(new EventLog().append(wrote('other')))
   expect(blocks.list).toBe(before)
 })
+
+it('a new stream tells what is still being made; the rest is swept away', () => {
+  const blocks = new LiveBlocks()
+  for (const blockId of ['b1', 'b2', 'b3']) blocks.add(delta(0, 'old', blockId), null)
+  const before = blocks.list
+  blocks.renew()
+  blocks.add(delta(0, 'old', 'b1'), null)
+  expect(blocks.list).toBe(before)
+  blocks.add(delta(0, 'new and more', 'b2'), null)
+  blocks.sweep()
+  expect(blocks.list.map(({ id, text }) => `${id} ${text}`)).toEqual(['b1 old', 'b2 new and more'])
+  const swept = blocks.list
+  blocks.sweep()
+  expect(blocks.list).toBe(swept)
+})

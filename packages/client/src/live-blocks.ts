@@ -8,6 +8,8 @@ export type LiveBlock =
 
 interface Growing {
   block: LiveBlock
+  /** The stream that it was last told on. */
+  stream: number
   /** Pieces that came before the one they follow. */
   ahead: { offset: number; text: string }[]
 }
@@ -18,6 +20,7 @@ const NONE: readonly LiveBlock[] = []
 export class LiveBlocks {
   readonly #blocks = new Map<string, Growing>()
   #list: readonly LiveBlock[] = NONE
+  #stream = 0
 
   /** In the order they began; the same array until something changes. */
   get list(): readonly LiveBlock[] {
@@ -30,14 +33,30 @@ export class LiveBlocks {
     let growing = this.#blocks.get(key)
     if (!growing) {
       if (state && isFinished(event, state)) return
-      growing = { block: emptyBlock(event), ahead: [] }
+      growing = { block: emptyBlock(event), ahead: [], stream: this.#stream }
       this.#blocks.set(key, growing)
     }
-    const piece = { offset: event.offset, text: textOf(event) }
     const before = growing.block.text
-    if (piece.offset > before.length) growing.ahead.push(piece)
+    const isRetold = growing.stream !== this.#stream && event.offset === 0
+    const piece = { offset: event.offset, text: textOf(event) }
+    if (isRetold) {
+      growing.stream = this.#stream
+      growing.block = { ...growing.block, text: piece.text }
+    } else if (piece.offset > before.length) growing.ahead.push(piece)
     else growing.block = { ...growing.block, text: joined(growing, piece) }
     if (growing.block.text !== before) this.#changed()
+  }
+
+  /** A new stream tells the blocks so far anew. Until then what was known stays, so that nothing flickers. */
+  renew(): void {
+    this.#stream += 1
+  }
+
+  /** What the new stream has not told again died with its maker. */
+  sweep(): void {
+    const { size } = this.#blocks
+    for (const [key, { stream }] of this.#blocks) if (stream !== this.#stream) this.#blocks.delete(key)
+    if (this.#blocks.size < size) this.#changed()
   }
 
   /** The log has these now, and a turn that ended leaves nothing behind. */

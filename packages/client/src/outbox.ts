@@ -42,6 +42,7 @@ export class Outbox {
   readonly #options: OutboxOptions
   readonly #entries = new Map<string, Entry>()
   readonly #bySession = new Map<string, ReadonlyMap<string, Submission>>()
+  #all = NONE
   readonly #listeners = new Set<Listener>()
   readonly #closing = new AbortController()
 
@@ -66,6 +67,11 @@ export class Outbox {
   dismiss(interactionId: string): void {
     const entry = this.#entries.get(interactionId)
     if (entry?.submission.status === 'failed') this.#remove(entry.submission, [])
+  }
+
+  /** Of all sessions; the same map until something changes. */
+  get all(): ReadonlyMap<string, Submission> {
+    return this.#all
   }
 
   /** The same map until something changes. */
@@ -137,9 +143,10 @@ export class Outbox {
 
   #changed(sessionId: string, events: SessionEvent[] = []): void {
     const all = [...this.#entries.values()]
-    const ours = all.map(({ submission }) => submission).filter((each) => each.sessionId === sessionId)
+    this.#all = new Map(all.map(({ submission }) => [submission.interactionId, submission]))
+    const ours = [...this.#all].filter(([, submission]) => submission.sessionId === sessionId)
     if (ours.length === 0) this.#bySession.delete(sessionId)
-    else this.#bySession.set(sessionId, new Map(ours.map((each) => [each.interactionId, each])))
+    else this.#bySession.set(sessionId, new Map(ours))
     const unsent = all.filter(({ submission }) => submission.status !== 'failed')
     this.#options.storage?.write(
       JSON.stringify(unsent.map(({ submission, key }) => ({ ...inputOf(submission), key }))),

@@ -18,6 +18,8 @@ export interface SessionFeedOptions {
 
 const GAP_MS = 1000
 const OLDER_PAGE = 500
+/** By then a new stream has told what is being made. */
+const RETOLD_MS = 2000
 
 /** Keeps a session's fold up to date: a snapshot, then what follows it, and what got lost on the way. */
 export class SessionFeed {
@@ -30,6 +32,7 @@ export class SessionFeed {
   #serverOffset = 0
   #running: AbortController | null = null
   #disarmGap: (() => void) | null = null
+  #disarmSweep: () => void = () => undefined
 
   constructor(sessionId: string, options: SessionFeedOptions) {
     this.#sessionId = sessionId
@@ -58,6 +61,7 @@ export class SessionFeed {
     this.#running?.abort()
     this.#running = null
     this.#closeGap()
+    this.#disarmSweep()
     this.#connection = 'connecting'
   }
 
@@ -129,12 +133,20 @@ export class SessionFeed {
         break
       case 'connection':
         this.#setConnection(item.status)
-        if (item.status !== 'live') break
-        // What is still being made is told anew; what died with the gateway is not.
-        if (this.fold.forgetLive()) changed()
-        connected()
+        if (item.status === 'live') this.#renewLive()
+        if (item.status === 'live') connected()
         break
     }
+  }
+
+  #renewLive(): void {
+    const { clock, changed } = this.#options
+    this.fold.live.renew()
+    this.#disarmSweep()
+    this.#disarmSweep = clock.alarm(clock.now() + RETOLD_MS, () => {
+      this.fold.live.sweep()
+      changed()
+    })
   }
 
   /** What is missing is mostly on its way; if it does not come, it is fetched. */

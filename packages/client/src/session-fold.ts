@@ -57,12 +57,6 @@ export class SessionFold {
     return this.live.list !== before
   }
 
-  forgetLive(): boolean {
-    const before = this.live.list
-    this.live.clear()
-    return this.live.list !== before
-  }
-
   /** Where the next older page has to end. */
   lookBack(): number {
     const start = (this.#state?.seq ?? 0) + 1

@@ -13,6 +13,10 @@ export class SessionListStore extends ListStore<Session> {
     this.#transport = options.transport
   }
 
+  protected override view(): SessionListView {
+    return this.list()
+  }
+
   protected override async fetch(query: { after?: string; limit: number }): Promise<Page<Session>> {
     const { sessions: items, next } = await this.#transport.sessions(query)
     return { items, next }

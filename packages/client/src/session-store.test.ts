@@ -70,7 +70,10 @@ describe('what it shows', () => {
     session.transport.playLive('s1', { ...piece, blockId: 'b2' })
     await vi.waitFor(() => expect(draw(session.view().layout!)).toContain('streaming'))
     session.transport.deliver('s1', { type: 'connection', status: 'live' })
-    await vi.waitFor(() => expect(draw(session.view().layout!)).not.toContain('streaming'))
+    session.transport.playLive('s1', { ...piece, blockId: 'b3' })
+    await vi.waitFor(() => expect(draw(session.view().layout!).match(/streaming/g)).toHaveLength(2))
+    session.clock.advance(2000)
+    expect(draw(session.view().layout!).match(/streaming/g)).toHaveLength(1)
   })
 })
 

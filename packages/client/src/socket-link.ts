@@ -78,7 +78,10 @@ export class SocketLink {
       if (subscriptions.size === 0 || (!opened && !(await this.#isWelcome()))) break
       await pauses.before(failures)
     } while (!this.#isClosed && subscriptions.size > 0)
-    if (!this.#isClosed) this.#state = 'idle'
+    if (this.#isClosed) return
+    this.#state = 'idle'
+    // Somebody may have come while the others were told.
+    if (subscriptions.size > 0) this.#start()
   }
 
   /** Resolves when the connection is over. */

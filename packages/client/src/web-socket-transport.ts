@@ -30,7 +30,7 @@ export class WebSocketTransport extends HttpTransport {
     this.#link = new SocketLink({
       url: socketUrl(baseUrl),
       headers: token === undefined ? undefined : requestHeaders({ token, surface }),
-      WebSocket: options.WebSocket ?? globalWebSocket(),
+      WebSocket: options.WebSocket ?? globalWebSocket(token),
       pauses: this.pauses,
       stallMs,
       subscriptions: this.#subscriptions,
@@ -83,10 +83,18 @@ function socketUrl(baseUrl: string): string {
   return url.href
 }
 
-function globalWebSocket(): WebSocketConstructor {
-  if (typeof WebSocket === 'function') return WebSocket as unknown as WebSocketConstructor
-  throw new AskbackError(
-    'invalid_request',
-    'There is no WebSocket here: pass one, such as that of the ws package.',
-  )
+function globalWebSocket(token: string | undefined): WebSocketConstructor {
+  if (typeof WebSocket !== 'function') {
+    throw new AskbackError(
+      'invalid_request',
+      'There is no WebSocket here: pass one, such as that of the ws package.',
+    )
+  }
+  if (token !== undefined && 'document' in globalThis) {
+    throw new AskbackError(
+      'invalid_request',
+      'A page cannot send a token with a WebSocket: log in for a cookie, or use the HttpTransport.',
+    )
+  }
+  return WebSocket as unknown as WebSocketConstructor
 }
