@@ -1,21 +1,25 @@
 // Prints every real part the tests run against, with its version; a missing one fails with one sentence.
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from './workspace.mjs'
 
 /**
  * `find` gives the part's version, or undefined where it is missing. A part with `apt` is installed from that Debian
- * package when it is missing and this runs as root.
+ * package when it is missing and this runs as root; one with `npm` by `npm ci` in that folder.
  *
- * @typedef {{ name: string; find: () => string | undefined; apt?: string; help: string }} Part
+ * @typedef {{ name: string; find: () => string | undefined; apt?: string; npm?: string; help: string }} Part
  */
+
+const SDK = '@anthropic-ai/claude-agent-sdk'
 
 /** @type {Part[]} */
 const parts = [
   { name: 'node', find: () => process.versions.node, help: 'install Node.js 20.19 or newer' },
   { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
   { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
+  { name: 'claude', find: claudeVersion, npm: 'tests/agents', help: 'run `npm ci` in tests/agents' },
 ]
 
 for (const part of parts) {
@@ -41,8 +45,39 @@ function sqliteVersion() {
   }
 }
 
+/** The lock that was installed must be the lock that is there, or the tests would run against another version. */
+function claudeVersion() {
+  const folder = join(root, 'tests/agents')
+  const wanted = lockedVersion(join(folder, 'package-lock.json'), SDK)
+  const found = lockedVersion(join(folder, 'node_modules/.package-lock.json'), SDK)
+  if (wanted === undefined || wanted !== found) return undefined
+  const programs = `${SDK}-${process.platform}-${process.arch}`
+  const program = join(folder, 'node_modules', programs, 'claude')
+  const told = output(program, ['--version'])
+  return told === undefined ? undefined : `SDK ${found}, ${told}`
+}
+
+/**
+ * @param {string} path
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+function lockedVersion(path, name) {
+  try {
+    /** @type {{ packages: Record<string, { version: string } | undefined> }} */
+    const lock = JSON.parse(readFileSync(path, 'utf8'))
+    return lock.packages[`node_modules/${name}`]?.version
+  } catch {
+    return undefined
+  }
+}
+
 /** @param {Part} part */
 function installed(part) {
+  if (part.npm !== undefined) {
+    spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: join(root, part.npm), stdio: 'inherit' })
+    return part.find()
+  }
   if (part.apt === undefined || process.getuid?.() !== 0) return undefined
   const options = ['--quiet', '--yes', '--no-install-recommends']
   output('apt-get', ['update', '--quiet'])

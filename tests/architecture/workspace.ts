@@ -35,8 +35,12 @@ export function packageRooms(): Room[] {
   return ['packages', 'apps'].flatMap(foldersIn).map((path) => readRoom(path, readManifest(path)))
 }
 
+/** A folder of tests with a manifest of its own is a room of its own, with what the root has besides. */
 export function rootRooms(): Room[] {
-  return ['tests', 'bench', 'scripts'].filter(exists).map((path) => readRoom(path, rootManifest))
+  const own = foldersIn('tests').map((path) => readRoom(path, readManifest(path)))
+  const shared = ['tests', 'bench', 'scripts'].filter(exists).map((path) => readRoom(path, rootManifest))
+  const isOwn = ({ path }: SourceFile) => own.some((room) => path.startsWith(`${room.path}/`))
+  return [...own, ...shared.map((room) => ({ ...room, files: room.files.filter((file) => !isOwn(file)) }))]
 }
 
 /** The package a specifier names, or undefined for a relative path or a built-in. */
