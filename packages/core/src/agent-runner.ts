@@ -1,5 +1,5 @@
 import { AskbackError, type PermissionMode, type SessionStateJson } from '@askback/protocol'
-import type { AgentAdapter, AgentContext, AgentProcess, Availability } from './agent.js'
+import type { AgentAdapter, AgentContext, AgentProcess, Availability, Ending } from './agent.js'
 import type { Reported } from './command.js'
 import type { Desk } from './desk.js'
 import type { LiveFeed } from './live-feed.js'
@@ -14,12 +14,17 @@ export interface AgentRunnerOptions {
   onError: (error: unknown) => void
 }
 
+/** In one turn: an agent that falls over what it was told would be started again for ever. */
+const MOST_LOSSES = 3
+
 /** Starts, feeds and ends the agents of this process' sessions, and takes up what a restart cut. */
 export class AgentRunner {
   readonly #options: AgentRunnerOptions
   readonly #running = new Map<string, Promise<AgentProcess>>()
   /** Sessions whose agent was lost with something pending: the answer starts it again. */
   readonly #cut = new Set<string>()
+  /** How often the agent of a turn that is open was lost. */
+  readonly #losses = new Map<string, number>()
   readonly #stopListening: () => void
   #stopped = false
 
@@ -27,6 +32,7 @@ export class AgentRunner {
     this.#options = options
     this.#stopListening = options.desk.on(({ sessionId, events }) => {
       options.live.finished(sessionId, events)
+      for (const event of events) if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
       if (!this.#cut.has(sessionId) || !events.some((event) => event.type === 'interaction_response')) return
       this.#resume(sessionId).catch((error: unknown) => options.onError(error))
     })
@@ -57,9 +63,8 @@ export class AgentRunner {
   }
 
   async send(sessionId: string, message: { text: string; turnId: string }): Promise<void> {
-    this.#cut.delete(sessionId)
     try {
-      const agent = await this.#process(sessionId, null)
+      const agent = await this.#process(sessionId, await this.#takeCut(sessionId))
       await agent.send(message)
     } catch (error) {
       await this.#failed(sessionId, message.turnId, error)
@@ -112,30 +117,55 @@ export class AgentRunner {
   }
 
   async #recoverOne(sessionId: string): Promise<void> {
-    const { state } = await this.#options.desk.snapshot(sessionId)
     await this.#report(sessionId, {
       type: 'error',
       code: AGENT_LOST,
       message: 'The agent was stopped by a restart of the gateway.',
       fatal: false,
     })
-    if (unanswered(state)) {
-      this.#cut.add(sessionId)
-      await this.#resume(sessionId)
-    } else if (state.pending.length > 0) this.#cut.add(sessionId)
-    else await this.#endTurn(sessionId)
+    await this.#waitOrEnd(sessionId)
+  }
+
+  /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
+  async #gone(sessionId: string, ending: Exclude<Ending, { how: 'stopped' }>): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    const turnId = state.activeTurnId
+    if (this.#stopped || turnId === null) return
+    if (ending.how === 'lost') {
+      const { message } = ending
+      const losses = (this.#losses.get(turnId) ?? 0) + 1
+      if (losses > MOST_LOSSES) return this.#failed(sessionId, turnId, new Error(message))
+      this.#losses.set(turnId, losses)
+      await this.#report(sessionId, { type: 'error', code: AGENT_LOST, message, fatal: false })
+    }
+    await this.#waitOrEnd(sessionId)
+  }
+
+  async #waitOrEnd(sessionId: string): Promise<void> {
+    // From here on an answer takes the turn up; one that came before is found in the state.
+    this.#cut.add(sessionId)
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    if (unanswered(state)) return this.#resume(sessionId)
+    if (state.pending.length > 0) return
+    this.#cut.delete(sessionId)
+    await this.#endTurn(sessionId)
   }
 
   async #resume(sessionId: string): Promise<void> {
-    if (!this.#cut.delete(sessionId)) return
-    const { state } = await this.#options.desk.snapshot(sessionId)
-    const turnId = state.activeTurnId
-    if (turnId === null) return
+    const cut = await this.#takeCut(sessionId)
+    if (!cut) return
     try {
-      await this.#process(sessionId, { turnId, state })
+      await this.#process(sessionId, cut)
     } catch (error) {
-      await this.#failed(sessionId, turnId, error)
+      await this.#failed(sessionId, cut.turnId, error)
     }
+  }
+
+  /** What the agent of a cut turn has to take up; once. */
+  async #takeCut(sessionId: string): Promise<AgentContext['resume']> {
+    if (!this.#cut.delete(sessionId)) return null
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
   }
 
   #process(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
@@ -149,9 +179,11 @@ export class AgentRunner {
     }
     starting
       .then(async (agent) => {
-        await agent.ended
+        const ending = await agent.ended
+        const isCurrent = this.#running.get(sessionId) === starting
         forget()
         await this.#report(sessionId, ...this.#options.live.unfinished(sessionId))
+        if (isCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
       })
       .catch((error: unknown) => {
         forget()

@@ -46,6 +46,12 @@ export interface AgentProcess {
   setPermissionMode(mode: PermissionMode): Promise<void>
   /** Ends the process and leaves the session as it is: what is pending stays pending. */
   stop(): Promise<void>
-  /** Resolves when the process is gone, for whatever reason. */
-  readonly ended: Promise<void>
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<Ending>
 }
+
+/**
+ * Why a process is gone. `stopped`: it was told to. `parked`: it ended by itself while it waits for a person, and goes
+ * on with the answer. `lost`: it went down; the message says how.
+ */
+export type Ending = { how: 'stopped' } | { how: 'parked' } | { how: 'lost'; message: string }

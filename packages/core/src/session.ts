@@ -81,6 +81,16 @@ export class SessionHandle {
     return this.#request(kind.kind, request, options)
   }
 
+  /** How an interaction that was opened before ended; claims that (L10). Aborting only stops waiting. */
+  wait(interactionId: string, signal?: AbortSignal): Promise<Settlement> {
+    return this.#desk.wait(interactionId, signal, { sessionId: this.id })
+  }
+
+  /** Like `wait` for someone who only looks on: claims nothing. */
+  watch(interactionId: string, signal?: AbortSignal): Promise<Interaction> {
+    return this.#desk.watch(this.id, interactionId, signal)
+  }
+
   /** Tells the log what the agent does. */
   async report(...events: Reported[]): Promise<void> {
     await this.#existing(() => this.#desk.report({ sessionId: this.id, events }))

@@ -4,6 +4,7 @@ import {
   type AgentContext,
   type AgentProcess,
   type Clock,
+  type Ending,
 } from '@askback/core'
 import { stepsFor, type Script, type Step } from './script.js'
 import { tour } from './tour.js'
@@ -37,11 +38,11 @@ export function demoAgent({ script = tour, clock = systemClock, pace = 30 }: Dem
 }
 
 class DemoProcess implements AgentProcess {
-  readonly ended: Promise<void>
+  readonly ended: Promise<Ending>
   readonly #context: AgentContext
   readonly #options: Required<DemoOptions>
   #turn: { stop: AbortController; over: Promise<void> } | null = null
-  #end: () => void = () => {}
+  #end: (ending: Ending) => void = () => {}
 
   constructor(context: AgentContext, options: Required<DemoOptions>) {
     this.#context = context
@@ -72,7 +73,7 @@ class DemoProcess implements AgentProcess {
     const turn = this.#turn
     turn?.stop.abort(new Stopped())
     await turn?.over
-    this.#end()
+    this.#end({ how: 'stopped' })
   }
 
   #resume({ turnId, state }: NonNullable<AgentContext['resume']>): void {

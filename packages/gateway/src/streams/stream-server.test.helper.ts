@@ -94,7 +94,7 @@ function puppet(contexts: Map<string, AgentContext>) {
         interrupt: async () => undefined,
         setPermissionMode: async () => undefined,
         stop: async () => undefined,
-        ended: new Promise<void>(() => undefined),
+        ended: new Promise<never>(() => undefined),
       }
     },
   }
