@@ -34,7 +34,18 @@ export const sessionEvent = z.discriminatedUnion('type', [
   }),
   event('user_message', { text: z.string(), by: actor }),
   event('turn_started', { turnId: id }),
-  event('turn_ended', { turnId: id, reason: z.enum(['done', 'error', 'interrupted']) }),
+  event('turn_ended', {
+    turnId: id,
+    reason: z.enum(['done', 'error', 'interrupted']),
+    /** What the turn took, where the agent tells. */
+    usage: z
+      .object({
+        costUsd: z.number().optional(),
+        inputTokens: z.number().optional(),
+        outputTokens: z.number().optional(),
+      })
+      .optional(),
+  }),
   event('text', { blockId: id, text: z.string(), partial: z.boolean().optional() }),
   event('thinking', { blockId: id, text: z.string(), partial: z.boolean().optional() }),
   event('tool_call', {

@@ -65,7 +65,8 @@ function apply(draft: Draft, event: SessionEvent): void {
       break
     case 'turn_ended': {
       const index = state.turns.findLastIndex((turn) => turn.turnId === event.turnId)
-      if (index >= 0) Object.assign(draft.turn(index), { endedAt: event.at, reason: event.reason })
+      const { at: endedAt, reason, usage } = event
+      if (index >= 0) Object.assign(draft.turn(index), { endedAt, reason, ...(usage && { usage }) })
       if (state.activeTurnId === event.turnId) state.activeTurnId = null
       break
     }

@@ -41,6 +41,7 @@ export interface Turn {
   startedAt: number
   endedAt?: number
   reason?: EventOf<'turn_ended'>['reason']
+  usage?: NonNullable<EventOf<'turn_ended'>['usage']>
   items: Item[]
 }
 
