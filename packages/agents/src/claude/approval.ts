@@ -1,0 +1,54 @@
+import type { AskOptions, SessionHandle } from '@askback/core'
+import { copyJson, type ApprovalRequest, type Json } from '@askback/protocol'
+import type { Asking } from './asking.js'
+import { editTarget } from './edit-target.js'
+import type { Grants } from './grants.js'
+import type { Call } from './hooks.js'
+import { IN_DOUBT, refusalOf, type Refused } from './refusal.js'
+import type { PermissionResult } from './sdk.js'
+
+interface Place {
+  cwd: string | null
+  plans: string | null
+  /** Approvals that a restart kept from their calls. */
+  grants: Grants | null
+}
+
+/** Whether a tool may run. The permission table of the desk decides, and whoever it asks. */
+export async function approve(
+  session: SessionHandle,
+  call: Call,
+  ask: Asking,
+  { cwd, plans, grants }: Place,
+): Promise<PermissionResult> {
+  const { toolName, title, description, decisionReason, blockedPath } = call
+  const asked = copyJson(call.input, 'input')
+  const granted = grants?.take(toolName, asked) ?? null
+  const input = granted ? (granted.request as ApprovalRequest).input : asked
+  const settled = await session.approve({
+    toolName,
+    input,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(decisionReason !== undefined && { reason: decisionReason }),
+    ...(blockedPath !== undefined && { blockedPath }),
+    ...(!granted && grants?.differs(toolName, input)),
+    edit: await editTarget(toolName, call.input, { cwd, plans }),
+    ...place(ask.options, granted),
+  })
+  await ask.settled(settled)
+  if (settled.settlement !== 'approved')
+    return { behavior: 'deny', message: refusalOf(settled as Refused, 'this call') }
+  if (settled.inDoubt) return { behavior: 'deny', message: IN_DOUBT }
+  return { behavior: 'allow', updatedInput: recordOf(settled.input) }
+}
+
+/** An approval that was given before a restart stands at the call that was cut: attaching to it claims it, once. */
+function place(options: AskOptions, granted: { toolCallId: string } | null): AskOptions {
+  return granted ? { ...options, toolCallId: granted.toolCallId } : options
+}
+
+function recordOf(input: Json): Record<string, Json> {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
+  throw new Error('The input of a tool must be an object.')
+}

@@ -1,0 +1,123 @@
+import { systemClock, type AskOptions, type Clock, type SessionHandle } from '@askback/core'
+import { AskbackError, copyJson } from '@askback/protocol'
+import { approve } from './approval.js'
+import { asking, type Asking } from './asking.js'
+import { elicit } from './elicitation.js'
+import type { Grants } from './grants.js'
+import { PlanMissing, reviewPlan } from './plan-review.js'
+import { answeredInput, questionRequest } from './question.js'
+import { refusalOf, type Refused } from './refusal.js'
+import type { CanUseTool, OnElicitation, PermissionResult, ToolUse } from './sdk.js'
+
+export interface ClaudeHooks {
+  canUseTool: CanUseTool
+  onElicitation: OnElicitation
+}
+
+export interface ClaudeHooksOptions {
+  /** The agent's folder: edits inside it are what the mode `acceptEdits` allows. */
+  cwd?: string | null
+  /** Where the agent keeps its plan files: `~/.claude/plans` unless its configuration lies elsewhere. */
+  plansFolder?: string | null
+  timeoutMs?: number | null
+  /** Stops waiting; what is pending stays so. */
+  signal?: AbortSignal
+  clock?: Clock
+}
+
+/** What only an adapter that runs the agent itself can do. */
+export interface AdapterPorts {
+  /** Resolves when the tool call stands in the log. */
+  announce(call: Call): Promise<void>
+  /** Goes on in a fresh context with this plan. */
+  startAfresh(plan: string, call: Call): Promise<PermissionResult>
+  planMissing(error: PlanMissing): Promise<void>
+  grants: Grants
+}
+
+export interface Call extends ToolUse {
+  toolName: string
+  input: Record<string, unknown>
+}
+
+/** The callbacks for a `query()` of one's own: whatever the agent asks goes to the session's person. */
+export function createClaudeHooks(
+  session: SessionHandle,
+  options: ClaudeHooksOptions = {},
+  ports?: AdapterPorts,
+): ClaudeHooks {
+  const { cwd = null, plansFolder = null, timeoutMs, clock = systemClock } = options
+  /** The last call to each MCP server: what that server asks belongs to it. */
+  const lastCalls = new Map<string, Call>()
+  const announce = (call: Call) => (ports ? ports.announce(call) : report(session, call))
+
+  async function decide(call: Call): Promise<PermissionResult> {
+    const server = /^mcp__(.+?)__/.exec(call.toolName)?.[1]
+    if (server !== undefined) lastCalls.set(server, call)
+    await announce(call)
+    const ask = asking(askOptions(call, signalOf(call.signal)), clock)
+    switch (call.toolName) {
+      case 'AskUserQuestion':
+        return question(session, call, ask)
+      case 'ExitPlanMode':
+        return reviewPlan(session, call.input, ask, ports && ((plan) => ports.startAfresh(plan, call)))
+      default:
+        return approve(session, call, ask, { cwd, plans: plansFolder, grants: ports?.grants ?? null })
+    }
+  }
+
+  function askOptions(call: Call | undefined, signal: AbortSignal): AskOptions & { signal: AbortSignal } {
+    return {
+      signal,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(call && { toolCallId: call.toolUseID, toolName: call.toolName, attach: true }),
+      ...(call?.agentID !== undefined && { agentId: call.agentID }),
+    }
+  }
+
+  function signalOf(signal: AbortSignal): AbortSignal {
+    return options.signal ? AbortSignal.any([signal, options.signal]) : signal
+  }
+
+  return {
+    async canUseTool(toolName, input, use) {
+      try {
+        return await decide({ toolName, input, ...use })
+      } catch (error) {
+        if (error instanceof PlanMissing) await ports?.planMissing(error)
+        return { behavior: 'deny', message: failure(error, signalOf(use.signal)) }
+      }
+    },
+    async onElicitation(request, { signal }) {
+      const call = lastCalls.get(request.serverName)
+      // A call may ask more than once: each time is a request of its own.
+      const own = { ...askOptions(call, signalOf(signal)), attach: false }
+      try {
+        return await elicit(session, request, own)
+      } catch (error) {
+        // A form that may not be asked, such as one for a secret, is declined; the server can offer a page instead.
+        if (error instanceof AskbackError && error.code === 'invalid_request') return { action: 'decline' }
+        return { action: 'cancel' }
+      }
+    },
+  }
+}
+
+async function question(session: SessionHandle, call: Call, ask: Asking): Promise<PermissionResult> {
+  const settled = await session.ask({ ...questionRequest(call.input), ...ask.options })
+  await ask.settled(settled)
+  if (settled.settlement === 'answered')
+    return { behavior: 'allow', updatedInput: answeredInput(call.input, settled.answer) }
+  return { behavior: 'deny', message: refusalOf(settled as Refused, 'the question') }
+}
+
+async function report(session: SessionHandle, { toolUseID, toolName, input }: Call): Promise<void> {
+  const call = { toolCallId: toolUseID, toolName, input: copyJson(input, 'input') }
+  await session.report({ type: 'tool_call', ...call, source: 'agent' })
+}
+
+function failure(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'The session was stopped before anybody answered.'
+  const why = error instanceof Error ? error.message : String(error)
+  return `The user could not be asked: ${why}`
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemClock, type AgentAdapter, type Clock } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+import { agentEnvironment, type Environment } from './environment.js'
+import { findProgram, loadSdk } from './installation.js'
+import { ClaudeProcess } from './process.js'
+import type { ClaudeSdk, McpServer, QueryOptions } from './sdk.js'
+
+export { createClaudeHooks, type ClaudeHooks, type ClaudeHooksOptions } from './hooks.js'
+export type * from './sdk.js'
+
+export interface ClaudeAgentOptions {
+  /**
+   * What the agent's process finds in its environment: at least PATH and HOME, and how it reaches its model. What is
+   * meant for Askback itself, and URLs of databases, are taken out.
+   */
+  env: Environment
+  /** An installed Claude Code to use instead of the one that the SDK brings. */
+  executable?: string
+  /** Loads the SDK; the installed `@anthropic-ai/claude-agent-sdk` by default. */
+  sdk?: () => Promise<ClaudeSdk>
+  /**
+   * Which of Claude's own settings count. None by default: rules that allow things live there, too, and what they allow
+   * is neither asked nor logged.
+   */
+  settingSources?: NonNullable<QueryOptions['settingSources']>
+  mcpServers?: Record<string, McpServer>
+  /** How long a request waits for a person; the desk's default without it. */
+  timeoutMs?: number | null
+  clock?: Clock
+  newId?: () => string
+}
+
+/** Claude, by its own Agent SDK. Whatever it asks goes through the session's desk. */
+export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
+  const { env, executable, sdk = loadSdk, clock = systemClock, newId = randomUUID } = options
+  /** Sessions of the agent that it has lost. */
+  const lost = new Set<string>()
+  return {
+    id: 'claude',
+    name: 'Claude',
+    async check() {
+      try {
+        await sdk()
+        await findProgram(executable)
+        return { available: true }
+      } catch (error) {
+        return { available: false, reason: error instanceof Error ? error.message : String(error) }
+      }
+    },
+    async start(context) {
+      const { cwd, model, agentSessionId } = context
+      const loaded = await sdk()
+      await findProgram(executable)
+      if (cwd !== null) await checkFolder(cwd)
+      const environment = agentEnvironment(env, context.env)
+      const query: QueryOptions = {
+        env: environment,
+        settingSources: options.settingSources ?? [],
+        ...(cwd !== null && { cwd }),
+        ...(model !== null && { model }),
+        ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+        ...(options.mcpServers && { mcpServers: options.mcpServers }),
+      }
+      const known = agentSessionId !== null && lost.has(agentSessionId) ? null : agentSessionId
+      return new ClaudeProcess(
+        { ...context, agentSessionId: known },
+        {
+          sdk: loaded,
+          query,
+          plansFolder: plansFolder(environment),
+          clock,
+          newId,
+          forgotten: (id) => lost.add(id),
+          ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+        },
+      )
+    },
+  }
+}
+
+async function checkFolder(cwd: string): Promise<void> {
+  const found = await stat(cwd).catch(() => null)
+  if (!found?.isDirectory())
+    throw new AskbackError(
+      'invalid_request',
+      `The folder ${cwd} does not exist, so Claude cannot work in it.`,
+    )
+}
+
+function plansFolder({ CLAUDE_CONFIG_DIR: config, HOME: home }: Record<string, string>): string | null {
+  if (config !== undefined) return join(config, 'plans')
+  return home === undefined ? null : join(home, '.claude', 'plans')
+}

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { planEffect, type SessionHandle } from '@askback/core'
+import { AskbackError, type PlanReviewRequest } from '@askback/protocol'
+import type { Asking } from './asking.js'
+import { refusalOf } from './refusal.js'
+import type { PermissionResult, SetMode } from './sdk.js'
+
+/** Out of plan mode: the session's own mode has changed with the decision, and the desk goes by that. */
+const leavePlanMode: SetMode = { type: 'setMode', mode: 'default', destination: 'session' }
+
+/** A plan that nobody wrote down cannot be reviewed. */
+export class PlanMissing extends AskbackError {
+  constructor(path: string | undefined) {
+    const where = path === undefined ? '' : ` (${path})`
+    super('invalid_request', `There is no plan to review: the plan file${where} is missing or empty.`)
+  }
+}
+
+export async function reviewPlan(
+  session: SessionHandle,
+  input: Record<string, unknown>,
+  asking: Asking,
+  startAfresh: ((plan: string) => Promise<PermissionResult>) | undefined,
+): Promise<PermissionResult> {
+  const request = await planOf(input)
+  const settled = await session.reviewPlan({ ...request, ...asking.options })
+  await asking.settled(settled)
+  if (settled.settlement === 'denied')
+    return { behavior: 'deny', message: `The user wants the plan changed: ${settled.message ?? ''}` }
+  if (settled.settlement !== 'approved')
+    return { behavior: 'deny', message: refusalOf(asRefused(settled), 'the plan') }
+  const { decision, updatedPlan } = settled.answer
+  const plan = updatedPlan ?? request.plan
+  if (planEffect(decision)?.freshContext && startAfresh) return startAfresh(plan)
+  return {
+    behavior: 'allow',
+    updatedInput: { ...input, plan },
+    updatedPermissions: [leavePlanMode],
+  }
+}
+
+/** The agent's own program reads the plan from its file and adds it to the call. */
+export async function planOf(input: Record<string, unknown>): Promise<PlanReviewRequest> {
+  const path = typeof input['planFilePath'] === 'string' ? input['planFilePath'] : undefined
+  const given = typeof input['plan'] === 'string' ? input['plan'] : ''
+  const plan =
+    given.trim() === '' && path !== undefined ? await readFile(path, 'utf8').catch(() => '') : given
+  if (plan.trim() === '') throw new PlanMissing(path)
+  return { plan, ...(path !== undefined && { planFilePath: path }) }
+}
+
+/** The first message of a fresh context. */
+export function planPrompt(plan: string): string {
+  return `The user has approved this plan. Carry it out.\n\n${plan}`
+}
+
+function asRefused<T extends { settlement: string }>(settled: T): Exclude<T, { settlement: 'answered' }> {
+  return settled as Exclude<T, { settlement: 'answered' }>
+}

@@ -1,0 +1,101 @@
+import type { Delta, Reported } from '@askback/core'
+import { copyJson, type Json } from '@askback/protocol'
+import type { AssistantMessage, StreamMessage, ToolResultBlock, UserMessage } from './sdk.js'
+
+/** Turns the agent's messages into events: each finished block is one, and its pieces are deltas of the same id. */
+export class MessageReader {
+  /** The response that streams in the main conversation, and its open block. */
+  #streaming: { id: string; index: number } | null = null
+  readonly #blocks = new Map<string, number>()
+  readonly #tools = new Map<string, { toolCallId: string; toolName: string }>()
+
+  delta({ event, parent_tool_use_id }: StreamMessage): Delta | null {
+    // Blocks of subagents come whole.
+    if (parent_tool_use_id !== null) return null
+    if (event.type === 'message_start') this.#streaming = { id: event.message.id, index: 0 }
+    const streaming = this.#streaming
+    if (!streaming) return null
+    if (event.type === 'content_block_start') {
+      streaming.index = event.index
+      const { type, id, name } = event.content_block
+      if (type === 'tool_use' && id !== undefined && name !== undefined)
+        this.#tools.set(blockId(streaming.id, event.index), { toolCallId: id, toolName: name })
+    }
+    if (event.type !== 'content_block_delta') return null
+    const block = blockId(streaming.id, event.index)
+    const { delta } = event
+    switch (delta.type) {
+      case 'text_delta':
+        return { type: 'text_delta', blockId: block, text: delta.text }
+      case 'thinking_delta':
+        return { type: 'thinking_delta', blockId: block, text: delta.thinking }
+      case 'input_json_delta': {
+        const tool = this.#tools.get(block)
+        return tool ? { type: 'tool_call_delta', ...tool, partialInput: delta.partial_json } : null
+      }
+      default:
+        return null
+    }
+  }
+
+  blocks({ message, parent_tool_use_id }: AssistantMessage): Reported[] {
+    const responseId = message.id
+    return message.content.flatMap((block): Reported[] => {
+      const id = blockId(responseId, this.#indexOf(responseId))
+      switch (block.type) {
+        case 'text':
+          return block.text === '' ? [] : [{ type: 'text', blockId: id, text: block.text, responseId }]
+        case 'thinking':
+          return block.thinking === ''
+            ? []
+            : [{ type: 'thinking', blockId: id, text: block.thinking, responseId }]
+        case 'tool_use': {
+          const parent = parent_tool_use_id === null ? {} : { parentToolCallId: parent_tool_use_id }
+          const { id: toolCallId, name: toolName } = block
+          const input = copyJson(block.input ?? {}, 'input')
+          return [{ type: 'tool_call', toolCallId, toolName, input, source: 'agent', responseId, ...parent }]
+        }
+        default:
+          return []
+      }
+    })
+  }
+
+  results({ message }: UserMessage): Reported[] {
+    if (typeof message.content === 'string') return []
+    return message.content.filter(isResult).map((block) => ({
+      type: 'tool_result',
+      toolCallId: block.tool_use_id,
+      output: outputOf(block.content),
+      isError: block.is_error ?? false,
+    }))
+  }
+
+  /** The block that streams while its finished form arrives; where nothing streams, they are counted. */
+  #indexOf(responseId: string): number {
+    if (this.#streaming?.id === responseId) return this.#streaming.index
+    const index = this.#blocks.get(responseId) ?? 0
+    this.#blocks.set(responseId, index + 1)
+    return index
+  }
+}
+
+function blockId(responseId: string, index: number): string {
+  return `${responseId}.${index}`
+}
+
+function isResult(block: { type: string }): block is ToolResultBlock {
+  return block.type === 'tool_result'
+}
+
+/** Text as text; anything richer as it is. */
+function outputOf(content: unknown): Json {
+  if (content === undefined || content === null) return ''
+  if (!Array.isArray(content)) return copyJson(content, 'output')
+  const texts = content.map((part: unknown) => (isText(part) ? part.text : null))
+  return texts.includes(null) ? copyJson(content, 'output') : texts.join('\n')
+}
+
+function isText(part: unknown): part is { type: 'text'; text: string } {
+  return typeof part === 'object' && part !== null && 'type' in part && part.type === 'text'
+}

@@ -1,0 +1,31 @@
+import type { Settlement } from '@askback/core'
+
+/** Settled without a yes. */
+export type Refused = Extract<
+  Settlement<unknown>,
+  { settlement: 'denied' | 'cancelled' | 'timed_out' | 'superseded' }
+>
+
+/** What the model is told: which of the four it was, and that it must not take it for an answer. */
+export function refusalOf(settled: Refused, what: string): string {
+  switch (settled.settlement) {
+    case 'denied':
+      return settled.message === undefined
+        ? `The user denied ${what}. Do not try the same again; ask what to do instead, or go on without it.`
+        : `The user denied ${what}, and says: ${settled.message}`
+    case 'cancelled':
+      return `${capital(what)} was cancelled before anybody answered. That is not an answer: do not assume one.`
+    case 'timed_out':
+      return `Nobody answered in time, so ${what} counts as denied. That is not an answer: do not assume one.`
+    case 'superseded':
+      return `${capital(what)} was replaced by a later request.`
+  }
+}
+
+export const IN_DOUBT =
+  'This call was approved and handed over just before a restart, so it may have run already, in full or in part. ' +
+  'It is not run again. Check what it did before you go on.'
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import type { PermissionMode } from '@askback/protocol'
+import { ClaudeChild } from './child.js'
+import type { ClaudeHooks } from './hooks.js'
+import { InputQueue } from './input-queue.js'
+import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode } from './sdk.js'
+
+/**
+ * Plan mode is a way to work, so the agent must know of it. All other modes only say who decides, and that is for the
+ * desk: in its own `acceptEdits` or `bypassPermissions` the agent would neither ask nor leave a trace, and as root it
+ * would refuse to start.
+ */
+export function sdkMode(mode: PermissionMode): SdkMode {
+  return mode === 'plan' ? 'plan' : 'default'
+}
+
+/** One process of the agent's program, with one conversation. */
+export class ClaudeRun {
+  readonly query: ClaudeQuery
+  readonly #input = new InputQueue()
+  readonly #waiting = new Set<string>()
+  #child: ClaudeChild | null = null
+  #mode: SdkMode
+
+  constructor(sdk: ClaudeSdk, options: QueryOptions & { permissionMode: SdkMode }, hooks: ClaudeHooks) {
+    this.#mode = options.permissionMode
+    this.query = sdk.query({
+      prompt: this.#input,
+      options: {
+        ...options,
+        ...hooks,
+        includePartialMessages: true,
+        settings: { useAutoModeDuringPlan: false },
+        // A person chooses the mode, and the agent says what it has taken up of what it was sent.
+        disallowedTools: ['EnterPlanMode'],
+        extraArgs: { 'replay-user-messages': null },
+        spawnClaudeCodeProcess: (request) => {
+          this.#child = new ClaudeChild(request)
+          return this.#child.process
+        },
+      },
+    })
+  }
+
+  send(text: string): void {
+    const uuid = randomUUID()
+    this.#waiting.add(uuid)
+    this.#input.push({
+      type: 'user',
+      message: { role: 'user', content: text },
+      parent_tool_use_id: null,
+      uuid,
+    })
+  }
+
+  /** The agent has taken up this message. */
+  taken(uuid: string): void {
+    this.#waiting.delete(uuid)
+  }
+
+  /** Whether it has been sent something that it has not taken up. */
+  get hasMail(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  get complaint(): string {
+    return this.#child?.complaint ?? ''
+  }
+
+  async interrupt(): Promise<void> {
+    this.#waiting.clear()
+    await this.query.interrupt()
+  }
+
+  async setMode(mode: SdkMode): Promise<void> {
+    if (mode === this.#mode) return
+    this.#mode = mode
+    await this.query.setPermissionMode(mode)
+  }
+
+  async gone(): Promise<void> {
+    await this.#child?.gone
+  }
+
+  async kill(): Promise<void> {
+    this.#input.close()
+    await this.#child?.kill()
+  }
+}

@@ -1,0 +1,193 @@
+import type { ChildProcessByStdio } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+
+/** The part of `@anthropic-ai/claude-agent-sdk` that is used here, so that the package need not be installed to build. */
+export interface ClaudeSdk {
+  query(input: { prompt: AsyncIterable<UserInput>; options?: QueryOptions }): ClaudeQuery
+}
+
+export interface ClaudeQuery extends AsyncIterable<SdkMessage> {
+  interrupt(): Promise<unknown>
+  setPermissionMode(mode: SdkMode): Promise<void>
+}
+
+/** The modes it is run in: all others decide for the person. */
+export type SdkMode = 'default' | 'plan'
+
+export interface UserInput {
+  type: 'user'
+  message: { role: 'user'; content: string }
+  parent_tool_use_id: null
+  uuid?: Uuid
+}
+
+export type Uuid = `${string}-${string}-${string}-${string}-${string}`
+
+export interface QueryOptions {
+  cwd?: string
+  model?: string
+  resume?: string
+  permissionMode?: SdkMode
+  includePartialMessages?: boolean
+  pathToClaudeCodeExecutable?: string
+  env?: { [name: string]: string | undefined }
+  settingSources?: ('user' | 'project' | 'local')[]
+  settings?: { useAutoModeDuringPlan?: boolean }
+  disallowedTools?: string[]
+  extraArgs?: Record<string, string | null>
+  mcpServers?: Record<string, McpServer>
+  canUseTool?: CanUseTool
+  onElicitation?: OnElicitation
+  hooks?: { PreToolUse?: { matcher?: string; hooks: PreToolUseHook[]; timeout?: number }[] }
+  spawnClaudeCodeProcess?: (options: SpawnRequest) => SpawnedClaude
+}
+
+/** A server that the agent starts as a command. */
+export interface McpServer {
+  type?: 'stdio'
+  command: string
+  args?: string[]
+  env?: Record<string, string>
+}
+
+export type CanUseTool = (
+  toolName: string,
+  input: Record<string, unknown>,
+  options: ToolUse,
+) => Promise<PermissionResult>
+
+export interface ToolUse {
+  signal: AbortSignal
+  toolUseID: string
+  agentID?: string
+  title?: string
+  description?: string
+  decisionReason?: string
+  blockedPath?: string
+}
+
+export type PermissionResult =
+  | { behavior: 'allow'; updatedInput?: Record<string, unknown>; updatedPermissions?: SetMode[] }
+  | { behavior: 'deny'; message: string }
+
+/** The one permission update that is ever passed on: rules are kept by Askback alone. */
+export interface SetMode {
+  type: 'setMode'
+  mode: SdkMode
+  destination: 'session'
+}
+
+export type OnElicitation = (
+  request: Elicitation,
+  options: { signal: AbortSignal },
+) => Promise<ElicitationResult>
+
+export interface Elicitation {
+  serverName: string
+  message: string
+  mode?: 'form' | 'url'
+  url?: string
+  elicitationId?: string
+  requestedSchema?: Record<string, unknown>
+}
+
+export interface ElicitationResult {
+  action: 'accept' | 'decline' | 'cancel'
+  content?: Record<string, string | number | boolean | string[]>
+  [key: string]: unknown
+}
+
+export type PreToolUseHook = (
+  input: { hook_event_name: string },
+  toolUseId: string | undefined,
+  options: { signal: AbortSignal },
+) => Promise<PreToolUseOutput>
+
+export interface PreToolUseOutput {
+  hookSpecificOutput?: { hookEventName: 'PreToolUse'; permissionDecision?: 'defer' }
+}
+
+export interface SpawnRequest {
+  command: string
+  args: string[]
+  cwd?: string
+  env: { [name: string]: string | undefined }
+}
+
+/** What a process of Node's `child_process` is, with both pipes. */
+export type SpawnedClaude = ChildProcessByStdio<Writable, Readable, Readable>
+
+/** What the iterator yields: the messages below, and others. */
+export type SdkMessage = { type: string }
+
+export type KnownMessage = InitMessage | AssistantMessage | UserMessage | StreamMessage | ResultMessage
+
+export interface InitMessage {
+  type: 'system'
+  subtype: string
+  session_id?: string
+}
+
+export interface AssistantMessage {
+  type: 'assistant'
+  /** One finished block at a time. */
+  message: { id: string; content: AssistantBlock[] }
+  parent_tool_use_id: string | null
+  /** Set where the program speaks in the model's name. */
+  error?: string
+}
+
+export type AssistantBlock =
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; thinking: string }
+  | { type: 'tool_use'; id: string; name: string; input: unknown }
+  | { type: 'other' }
+
+export interface UserMessage {
+  type: 'user'
+  message: { content: string | { type: string }[] }
+  /** Of a message that was sent to it, once it has taken it up. */
+  uuid?: string
+  isReplay?: boolean
+}
+
+export interface ToolResultBlock {
+  type: 'tool_result'
+  tool_use_id: string
+  is_error?: boolean | undefined
+  content?: unknown
+}
+
+export interface StreamMessage {
+  type: 'stream_event'
+  event: StreamEvent
+  parent_tool_use_id: string | null
+}
+
+export type StreamEvent =
+  | { type: 'message_start'; message: { id: string } }
+  | {
+      type: 'content_block_start'
+      index: number
+      content_block: { type: string; id?: string; name?: string }
+    }
+  | { type: 'content_block_delta'; index: number; delta: StreamDelta }
+  | { type: 'other' }
+
+export type StreamDelta =
+  | { type: 'text_delta'; text: string }
+  | { type: 'thinking_delta'; thinking: string }
+  | { type: 'input_json_delta'; partial_json: string }
+  | { type: 'other' }
+
+export interface ResultMessage {
+  type: 'result'
+  subtype: string
+  is_error: boolean
+  stop_reason: string | null
+  /** The last text, or what went wrong. */
+  result?: string
+  errors?: string[]
+  total_cost_usd: number
+  usage: { input_tokens: number; output_tokens: number }
+}
