@@ -1,0 +1,122 @@
+import type { ApprovalScope } from '@askback/protocol'
+import { useId } from 'react'
+import { useSessionFacts } from '../interaction/session-facts.js'
+import { SubmitButton } from '../interaction/submit-button.js'
+import { ApprovalRule } from './approval-rule.js'
+import { editableText, type ApprovalControl } from './use-approval.js'
+
+export interface ApprovalActionsProps {
+  control: ApprovalControl
+  isArmed: boolean
+  canApprove: boolean
+  isComplete: boolean
+  isExplaining: boolean
+  setExplaining: (isExplaining: boolean) => void
+}
+
+const approveWords: Record<ApprovalScope, string> = {
+  once: 'Approve once',
+  session: 'Approve for this session',
+  always: 'Approve always',
+}
+
+export function ApprovalActions(props: ApprovalActionsProps) {
+  const { control, isArmed, canApprove, isComplete, isExplaining, setExplaining } = props
+  const { edited, edit, scope, canAnswer, request } = control
+  const isEditing = edited !== null
+  return (
+    <>
+      {!isEditing && <ScopeChoice control={control} />}
+      {isExplaining && (
+        <textarea
+          className="ab-input"
+          rows={2}
+          autoFocus
+          value={control.reason}
+          disabled={!canAnswer}
+          placeholder="Why not? The agent gets to read this."
+          aria-label="Reason for the denial"
+          onChange={(event) => control.setReason(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') setExplaining(false)
+            else if (event.key !== 'Enter' || event.shiftKey || event.repeat) return
+            else if (isArmed && !event.nativeEvent.isComposing) control.deny()
+            event.preventDefault()
+            event.stopPropagation()
+          }}
+        />
+      )}
+      <footer className="ab-card-footer">
+        {!isExplaining && (
+          <SubmitButton control={control} disabled={!canApprove} onPress={control.approve}>
+            {isEditing ? 'Approve as edited' : approveWords[scope]}
+          </SubmitButton>
+        )}
+        <SubmitButton
+          control={control}
+          tone={isExplaining ? 'danger' : 'plain'}
+          disabled={!isArmed}
+          onPress={control.deny}
+        >
+          {isExplaining ? 'Deny with this reason' : 'Deny'}
+        </SubmitButton>
+        <span className="ab-footer-rest">
+          <button
+            type="button"
+            className="ab-button"
+            data-tone="quiet"
+            disabled={!canAnswer}
+            onClick={() => setExplaining(!isExplaining)}
+          >
+            {isExplaining ? 'Back' : 'Deny with a reason…'}
+          </button>
+          {!isExplaining && (
+            <button
+              type="button"
+              className="ab-button"
+              data-tone="quiet"
+              disabled={!canAnswer}
+              onClick={() => edit(isEditing ? null : editableText(request.input))}
+            >
+              {isEditing ? 'Discard the edit' : 'Edit…'}
+            </button>
+          )}
+        </span>
+      </footer>
+      {!isComplete && !isEditing && canAnswer && (
+        <p className="ab-hint" role="status">
+          It can be approved once all of it is shown.
+        </p>
+      )}
+    </>
+  )
+}
+
+const scopeWords: Record<ApprovalScope, string> = { once: 'Once', session: 'This session', always: 'Always' }
+
+function ScopeChoice({ control }: { control: ApprovalControl }) {
+  const { cwd } = useSessionFacts()
+  const name = useId()
+  // A rule for always is about a folder.
+  const scopes: ApprovalScope[] = cwd === null ? ['once', 'session'] : ['once', 'session', 'always']
+  return (
+    <div className="ab-scope">
+      <fieldset className="ab-segments" disabled={!control.canAnswer}>
+        <legend className="ab-only-spoken">For how long</legend>
+        {scopes.map((scope) => (
+          <label key={scope} className="ab-segment">
+            <input
+              type="radio"
+              className="ab-segment-input"
+              name={name}
+              checked={control.scope === scope}
+              onChange={() => control.setScope(scope)}
+            />
+            {scopeWords[scope]}
+          </label>
+        ))}
+      </fieldset>
+      {control.scope !== 'once' && <ApprovalRule control={control} />}
+    </div>
+  )
+}

@@ -1,0 +1,45 @@
+import { useId } from 'react'
+import { hidesSomething } from '../content/hidden-characters.js'
+import { LongText } from '../content/long-text.js'
+import { commandIn } from './command.js'
+import type { ApprovalControl } from './use-approval.js'
+
+/** Changes what will run. Nothing else of the input does. */
+export function ApprovalEditor({ control }: { control: ApprovalControl }) {
+  const { edited, edit, editError, request, canAnswer } = control
+  const errorId = useId()
+  const text = edited ?? ''
+  const what = commandIn(request.input) === null ? 'input, as JSON' : 'command'
+  return (
+    <div className="ab-editor">
+      <textarea
+        className="ab-input ab-editor-text"
+        value={text}
+        rows={Math.min(18, Math.max(3, text.split('\n').length + 1))}
+        spellCheck={false}
+        autoFocus
+        disabled={!canAnswer}
+        aria-label={`The ${what}`}
+        aria-invalid={editError !== null}
+        aria-describedby={editError === null ? undefined : errorId}
+        onChange={(event) => edit(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return
+          event.stopPropagation()
+          edit(null)
+        }}
+      />
+      {editError !== null && (
+        <p id={errorId} className="ab-field-error">
+          {editError}
+        </p>
+      )}
+      {hidesSomething(text, 'code') && (
+        <div className="ab-editor-hidden">
+          <p className="ab-field-error">This text holds characters that can’t be seen in the field above:</p>
+          <LongText text={text} label="The text with hidden characters spelled out" />
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,91 @@
+import type { Json } from '@askback/protocol'
+import { useEffect, useMemo } from 'react'
+import { DiffView } from '../content/diff-view.js'
+import { fileEdits } from '../content/file-edits.js'
+import { JsonTree } from '../content/json-tree.js'
+import { LongText, sizeOf } from '../content/long-text.js'
+import { ShownText } from '../content/shown-text.js'
+import { commandIn, textOf } from './command.js'
+
+export interface ApprovalInputProps {
+  toolName: string
+  input: Json
+  /** Told when all of it is on the page: nothing may be approved before. */
+  onComplete?: ((isComplete: boolean) => void) | undefined
+}
+
+const LARGEST_TREE = 20_000
+
+/** Everything that a call was given: a command, the changes of an edit, or JSON. */
+export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProps) {
+  const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
+  const command = commandIn(input)
+  if (edits) {
+    const path = textOf(input, 'file_path') ?? ''
+    const text = edits.map(({ after }) => after).join('\n')
+    return (
+      <Framed title={<ShownText text={path} as="code" />} size={`new: ${sizeOf(text)}`}>
+        <DiffView edits={edits} onComplete={onComplete} />
+      </Framed>
+    )
+  }
+  if (command !== null) {
+    const { command: _, ...rest } = input as { [key: string]: Json }
+    return (
+      <>
+        <Framed title="Command" size={sizeOf(command)}>
+          <LongText text={command} onComplete={onComplete} label="The whole command" />
+        </Framed>
+        {Object.keys(rest).length > 0 && <JsonInput input={rest} title="With" />}
+      </>
+    )
+  }
+  return <JsonInput input={input} title="Input" onComplete={onComplete} />
+}
+
+function JsonInput({
+  input,
+  title,
+  onComplete,
+}: {
+  input: Json
+  title: string
+  onComplete?: ((isComplete: boolean) => void) | undefined
+}) {
+  const text = useMemo(() => JSON.stringify(input, null, 2), [input])
+  const isSmall = text.length <= LARGEST_TREE
+  useEffect(() => {
+    if (isSmall) onComplete?.(true)
+  }, [onComplete, isSmall])
+  return (
+    <Framed title={title} size={sizeOf(text)}>
+      {isSmall ? (
+        <div className="ab-code-scroll ab-json" tabIndex={0} role="region" aria-label={title}>
+          <JsonTree value={input} />
+        </div>
+      ) : (
+        <LongText text={text} onComplete={onComplete} label={title} />
+      )}
+    </Framed>
+  )
+}
+
+function Framed({
+  title,
+  size,
+  children,
+}: {
+  title: React.ReactNode
+  size: string
+  children: React.ReactNode
+}) {
+  return (
+    <div className="ab-code-block">
+      <div className="ab-code-bar">
+        <span className="ab-code-title">{title}</span>
+        <span>{size}</span>
+      </div>
+      {children}
+    </div>
+  )
+}

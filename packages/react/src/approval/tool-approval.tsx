@@ -1,0 +1,108 @@
+import type { ApprovalRequest } from '@askback/protocol'
+import { ShieldQuestion } from 'lucide-react'
+import { useState, type KeyboardEvent } from 'react'
+import { ShownText } from '../content/shown-text.js'
+import { InteractionCard } from '../interaction/interaction-card.js'
+import { isCommandKey } from '../interaction/keys.js'
+import type { InteractionProps } from '../interaction/renderers.js'
+import { UnknownInteraction } from '../interaction/unknown-interaction.js'
+import { useArmed } from '../interaction/use-armed.js'
+import { ApprovalActions } from './approval-actions.js'
+import { ApprovalEditor } from './approval-editor.js'
+import { ApprovalInput } from './approval-input.js'
+import { ApprovalOutcome, ApprovalSummary } from './approval-summary.js'
+import { describeCall } from './describe-call.js'
+import { useApproval } from './use-approval.js'
+
+/** Whether a call may run, with everything that will run on the card. */
+export function ToolApproval({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const control = useApproval(interaction, open)
+  const isArmed = useArmed()
+  const [isComplete, setComplete] = useState(false)
+  const [isExplaining, setExplaining] = useState(false)
+  if (!control) return <UnknownInteraction interaction={interaction} open={open} />
+  const { request, edited } = control
+  const { words, object } = describeCall(interaction.toolName, request.input)
+  // What is edited is all in the editor.
+  const canApprove = isArmed && (isComplete || edited !== null) && control.editError === null
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    if (!isCommandKey(event) || !isArmed || !control.canAnswer) return
+    const key = event.key.toLowerCase()
+    if (key === 'a' && !event.shiftKey && canApprove) control.approve()
+    else if (key === 'd' && event.shiftKey) setExplaining(true)
+    else if (key === 'd') control.deny()
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <InteractionCard
+      control={control}
+      open={open}
+      icon={<ShieldQuestion />}
+      title="Approval needed"
+      outcome={control.phase === 'settled' && <ApprovalOutcome interaction={control.interaction} />}
+      summary={<ApprovalSummary interaction={control.interaction} />}
+      onKeyDown={onKeyDown}
+    >
+      <p className="ab-approval-words">
+        {words} {object !== null && <ApprovalObject object={object} />}
+        <span className="ab-tool-tag">
+          <ShownText text={interaction.toolName} as="code" />
+        </span>
+      </p>
+      <Reasons request={request} />
+      {edited === null ? (
+        <ApprovalInput toolName={interaction.toolName} input={request.input} onComplete={setComplete} />
+      ) : (
+        <ApprovalEditor control={control} />
+      )}
+      <ApprovalActions
+        control={control}
+        isArmed={isArmed}
+        canApprove={canApprove}
+        isComplete={isComplete}
+        isExplaining={isExplaining}
+        setExplaining={setExplaining}
+      />
+    </InteractionCard>
+  )
+}
+
+/** A long one stands whole in the box below; here it would be cut. */
+function ApprovalObject({ object }: { object: string }) {
+  const isShort = object.length <= 200 && !object.includes('\n')
+  if (!isShort) return 'the following'
+  return (
+    <code className="ab-inline-code">
+      <ShownText text={object} as="code" />
+    </code>
+  )
+}
+
+/** Why it is asked. All of it is the agent's word, and looks like it. */
+function Reasons({ request: { title, description, reason, blockedPath } }: { request: ApprovalRequest }) {
+  const said = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
+  return (
+    <>
+      {said.size > 0 && (
+        <blockquote className="ab-quote" aria-label="The agent says">
+          {[...said].map((text) => (
+            <p key={text}>
+              <ShownText text={text ?? ''} />
+            </p>
+          ))}
+        </blockquote>
+      )}
+      {blockedPath !== undefined && (
+        <p className="ab-card-text">
+          Outside of what it may touch:{' '}
+          <code className="ab-inline-code">
+            <ShownText text={blockedPath} as="code" />
+          </code>
+        </p>
+      )}
+    </>
+  )
+}

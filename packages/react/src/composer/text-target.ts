@@ -1,0 +1,75 @@
+import {
+  fieldsOf,
+  formRequest,
+  pendingOf,
+  planReviewRequest,
+  questionRequest,
+  type Interaction,
+  type SessionState,
+} from '@askback/protocol'
+import { describeCall } from '../approval/describe-call.js'
+import { repliesIn } from '../question/use-question.js'
+
+export interface TextTarget {
+  interaction: Interaction
+  /** What it is about, for "Replying to: …". Words of the agent. */
+  about: string
+  /** What the text does there. */
+  effect: string
+  questionIndex?: number
+}
+
+const kindOrder = ['approval', 'plan_review', 'question', 'form']
+
+/** What takes a text that names no interaction: by kind, then the oldest of that kind. */
+export function textTarget(state: SessionState): TextTarget | null {
+  const pending = pendingOf(state)
+  for (const kind of kindOrder) {
+    for (const interaction of pending) {
+      const target = interaction.kind === kind ? targetOf(interaction) : null
+      if (target) return target
+    }
+  }
+  return null
+}
+
+function targetOf(interaction: Interaction): TextTarget | null {
+  switch (interaction.kind) {
+    case 'approval': {
+      const { words, object } = describeCall(interaction.toolName, inputIn(interaction))
+      const about = object === null ? words : `${words} ${object}`
+      return { interaction, about, effect: 'Your text denies this, and is given as the reason.' }
+    }
+    case 'plan_review':
+      return planReviewRequest.safeParse(interaction.request).success
+        ? { interaction, about: 'the plan', effect: 'Your text asks for another plan.' }
+        : null
+    case 'question':
+      return questionTarget(interaction)
+    case 'form':
+      return formTarget(interaction)
+    default:
+      return null
+  }
+}
+
+function questionTarget(interaction: Interaction): TextTarget | null {
+  const parsed = questionRequest.safeParse(interaction.request)
+  if (!parsed.success) return null
+  const { questions } = parsed.data
+  const questionIndex = Math.min(repliesIn(interaction.progress).length, questions.length - 1)
+  const about = questions[questionIndex]!.question
+  return { interaction, about, effect: 'Your text is the answer.', questionIndex }
+}
+
+function formTarget(interaction: Interaction): TextTarget | null {
+  const parsed = formRequest.safeParse(interaction.request)
+  const [field, another] = parsed.success ? fieldsOf(parsed.data.schema) : []
+  if (!field || another || (field.type !== 'text' && field.type !== 'textarea')) return null
+  return { interaction, about: field.label ?? field.name, effect: 'Your text fills in the form.' }
+}
+
+function inputIn({ request }: Interaction) {
+  const isObject = typeof request === 'object' && request !== null && !Array.isArray(request)
+  return isObject ? (request['input'] ?? null) : null
+}

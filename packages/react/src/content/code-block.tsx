@@ -1,0 +1,72 @@
+import { Check, Copy } from 'lucide-react'
+import { memo, useEffect, useState } from 'react'
+import { highlight, type HighlightedLine } from './highlight.js'
+import { LongText } from './long-text.js'
+import { ShownText } from './shown-text.js'
+import { useCopy } from './use-copy.js'
+
+export interface CodeBlockProps {
+  code: string
+  language?: string | undefined
+}
+
+/** Colours help to read, and are not worth waiting for in what is long, or still being written. */
+const LONGEST = 20_000
+const SETTLE_MS = 150
+
+export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockProps) {
+  const lines = useHighlighted(code, language)
+  const { hasCopied, copy } = useCopy(code)
+  return (
+    <div className="ab-code-block">
+      <div className="ab-code-bar">
+        <span>{language ? <ShownText text={language} as="code" /> : 'text'}</span>
+        <button type="button" className="ab-icon-button" onClick={copy} aria-label="Copy the code">
+          {hasCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+        </button>
+      </div>
+      {lines === null ? <LongText text={code} label="Code" /> : <Highlighted lines={lines} />}
+    </div>
+  )
+})
+
+function Highlighted({ lines }: { lines: HighlightedLine[] }) {
+  return (
+    <div className="ab-code-scroll" tabIndex={0} role="region" aria-label="Code">
+      <pre className="ab-chunk">
+        {lines.map((line, at) => (
+          <span key={at}>
+            {line.map((token, index) => (
+              <span key={index} className="ab-token" style={token.htmlStyle}>
+                <ShownText text={token.content} as="code" />
+              </span>
+            ))}
+            {at < lines.length - 1 && '\n'}
+          </span>
+        ))}
+      </pre>
+    </div>
+  )
+}
+
+function useHighlighted(code: string, language: string | undefined): HighlightedLine[] | null {
+  const [done, setDone] = useState<{ code: string; lines: HighlightedLine[] | null } | null>(null)
+
+  useEffect(() => {
+    if (language === undefined || code.length > LONGEST) return
+    let isOld = false
+    const timer = setTimeout(() => {
+      // Without colours it is as readable; a grammar that fails is no reason to say so.
+      highlight(code, language).then(
+        (lines) => !isOld && setDone({ code, lines }),
+        () => undefined,
+      )
+    }, SETTLE_MS)
+    return () => {
+      isOld = true
+      clearTimeout(timer)
+    }
+  }, [code, language])
+
+  return done?.code === code ? done.lines : null
+}

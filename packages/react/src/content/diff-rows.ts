@@ -1,0 +1,37 @@
+export interface DiffRow {
+  type: 'same' | 'added' | 'removed'
+  /** Counted from 1 inside the piece that is replaced, as only that is known. */
+  before: number | null
+  after: number | null
+  text: string
+}
+
+/** A comparison that takes longer than this is not worth it: then everything goes, and everything comes. */
+const PATIENCE_MS = 300
+
+export async function diffRows(before: string, after: string): Promise<DiffRow[]> {
+  const { diffLines } = await import('diff')
+  const parts = diffLines(before, after, { timeout: PATIENCE_MS }) ?? [
+    { value: before, removed: true, added: false },
+    { value: after, removed: false, added: true },
+  ]
+  const rows: DiffRow[] = []
+  let left = 0
+  let right = 0
+  for (const { value, added, removed } of parts) {
+    for (const text of linesOf(value)) {
+      if (added) rows.push({ type: 'added', before: null, after: ++right, text })
+      else if (removed) rows.push({ type: 'removed', before: ++left, after: null, text })
+      else rows.push({ type: 'same', before: ++left, after: ++right, text })
+    }
+  }
+  return rows
+}
+
+/** The last line break ends the last line; it does not begin another. */
+function linesOf(text: string): string[] {
+  if (text === '') return []
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}

@@ -1,0 +1,73 @@
+import type { Json } from '@askback/protocol'
+import { ChevronRight } from 'lucide-react'
+import { useState } from 'react'
+import { count } from './amounts.js'
+import { ShownText } from './shown-text.js'
+
+export interface JsonTreeProps {
+  value: Json
+  name?: string | undefined
+}
+
+/** JSON as a tree, all of it open; who draws much of it should take `LongText` instead. */
+export function JsonTree({ value, name }: JsonTreeProps) {
+  if (typeof value !== 'object' || value === null) {
+    return (
+      <div className="ab-json-row">
+        <Name name={name} />
+        <Scalar value={value} />
+      </div>
+    )
+  }
+  return <Branch value={value} name={name} />
+}
+
+function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name: string | undefined }) {
+  const [isOpen, setOpen] = useState(true)
+  const entries = Object.entries(value)
+  const amount = Array.isArray(value)
+    ? count(entries.length, 'entry', 'entries')
+    : count(entries.length, 'field')
+  return (
+    <div className="ab-json-branch">
+      {name !== undefined && (
+        <button
+          type="button"
+          className="ab-json-toggle"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <ChevronRight aria-hidden />
+          <ShownText text={name} as="code" />
+          <span className="ab-quiet">{amount}</span>
+        </button>
+      )}
+      {isOpen && (
+        <div className={name === undefined ? undefined : 'ab-json-children'}>
+          {entries.length === 0 && <span className="ab-quiet">{Array.isArray(value) ? '[ ]' : '{ }'}</span>}
+          {entries.map(([key, item]) => (
+            <JsonTree key={key} name={key} value={item} />
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Name({ name }: { name: string | undefined }) {
+  if (name === undefined) return null
+  return (
+    <span className="ab-json-name">
+      <ShownText text={name} as="code" />
+    </span>
+  )
+}
+
+function Scalar({ value }: { value: string | number | boolean | null }) {
+  const type = value === null ? 'null' : typeof value
+  return (
+    <span className="ab-json-value" data-type={type}>
+      {typeof value === 'string' ? <ShownText text={value} as="code" /> : String(value)}
+    </span>
+  )
+}

@@ -1,0 +1,71 @@
+import { memo, useDeferredValue, useMemo } from 'react'
+import ReactMarkdown, { type Components } from 'react-markdown'
+import remarkGfm from 'remark-gfm'
+import { CodeBlock } from './code-block.js'
+import { ErrorBoundary } from './error-boundary.js'
+import { hrefOf, OuterLink } from './outer-link.js'
+import { LongText } from './long-text.js'
+import { markdownBlocks } from './markdown-blocks.js'
+import { showHiddenCharacters } from './show-hidden-characters.js'
+
+export interface MarkdownProps {
+  text: string
+  isStreaming?: boolean
+}
+
+/** Longer blocks are shown as they are: they are data, and to parse them would hold up the page. */
+const LONGEST_BLOCK = 20_000
+
+/** Markdown from an agent: no HTML, no images from elsewhere, links only where they can do no harm. */
+export const Markdown = memo(function Markdown({ text, isStreaming = false }: MarkdownProps) {
+  const late = useDeferredValue(text)
+  const shown = isStreaming ? late : text
+  const blocks = useMemo(() => markdownBlocks(shown), [shown])
+  return (
+    <div className="ab-markdown" data-streaming={isStreaming || undefined}>
+      {blocks.map((block, index) => (
+        <MarkdownBlock key={index} source={block} />
+      ))}
+    </div>
+  )
+})
+
+const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }) {
+  if (source.length > LONGEST_BLOCK) return <LongText text={source} />
+  return (
+    <ErrorBoundary fallback={<LongText text={source} />}>
+      <ReactMarkdown
+        remarkPlugins={remarkPlugins}
+        rehypePlugins={rehypePlugins}
+        components={components}
+        urlTransform={(url) => hrefOf(url) ?? ''}
+      >
+        {source}
+      </ReactMarkdown>
+    </ErrorBoundary>
+  )
+})
+
+const remarkPlugins = [remarkGfm]
+const rehypePlugins = [showHiddenCharacters]
+
+const components: Components = {
+  a: ({ href, children }) => <OuterLink href={href}>{children}</OuterLink>,
+  // An image would be fetched, and tell its host that somebody looks.
+  img: ({ src, alt }) => (
+    <OuterLink href={typeof src === 'string' ? src : undefined}>{`Image: ${alt || 'untitled'}`}</OuterLink>
+  ),
+  pre: ({ node, children }) => {
+    const code = node?.children[0]
+    if (code?.type !== 'element') return <pre>{children}</pre>
+    const text = code.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
+    const classes = code.properties['className']
+    const language = Array.isArray(classes) ? String(classes[0]).replace('language-', '') : undefined
+    return <CodeBlock code={text.replace(/\n$/, '')} language={language} />
+  },
+  table: ({ children }) => (
+    <div className="ab-table-scroll" tabIndex={0} role="region" aria-label="Table">
+      <table>{children}</table>
+    </div>
+  ),
+}

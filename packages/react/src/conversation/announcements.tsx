@@ -1,0 +1,46 @@
+import type { Interaction, SessionState } from '@askback/protocol'
+import { useEffect, useRef, useState } from 'react'
+import { outcomeText } from '../interaction/outcome.js'
+
+/** Tells who cannot see it what has come, and what became of it. */
+export function Announcements({ state }: { state: SessionState }) {
+  const [words, setWords] = useState('')
+  // What was there from the beginning is on the page; only news are told.
+  const before = useRef(state)
+
+  useEffect(() => {
+    const news = newsBetween(before.current, state)
+    before.current = state
+    if (news.length > 0) setWords(news.join(' '))
+  }, [state])
+
+  return (
+    <div className="ab-only-spoken" role="status" aria-live="polite">
+      {words}
+    </div>
+  )
+}
+
+const asks: Record<string, string | undefined> = {
+  question: 'The agent asks a question.',
+  approval: 'The agent asks for approval.',
+  plan_review: 'The agent has a plan to review.',
+  form: 'The agent asks to fill in a form.',
+}
+
+function newsBetween(before: SessionState, now: SessionState): string[] {
+  const news: string[] = []
+  for (const id of now.pending) {
+    if (!before.pending.has(id)) news.push(askText(now.interactions.get(id)))
+  }
+  for (const id of before.pending) {
+    const item = now.interactions.get(id)
+    if (item?.status === 'settled' && item.settlement !== 'superseded') news.push(`${outcomeText(item)}.`)
+  }
+  if (before.activeTurnId !== null && now.activeTurnId === null) news.push('The agent has finished.')
+  return news
+}
+
+function askText(interaction: Interaction | undefined): string {
+  return asks[interaction?.kind ?? ''] ?? 'The agent asks for something.'
+}

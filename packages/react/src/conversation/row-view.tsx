@@ -1,0 +1,45 @@
+import { memo } from 'react'
+import { ShownText } from '../content/shown-text.js'
+import { BlockView } from './block-view.js'
+import type { Row } from './rows.js'
+
+export const RowView = memo(function RowView({ row }: { row: Row }) {
+  switch (row.type) {
+    case 'block':
+      return (
+        <div className="ab-row" data-type={row.block.type}>
+          <BlockView block={row.block} />
+        </div>
+      )
+    case 'turn_end':
+      return (
+        <p className="ab-row ab-divider">
+          {row.reason === 'interrupted' ? 'Interrupted' : 'The turn ended with an error'}
+        </p>
+      )
+    case 'container':
+      return <ContainerView container={row.container} />
+  }
+})
+
+function ContainerView({ container }: { container: Extract<Row, { type: 'container' }>['container'] }) {
+  switch (container.type) {
+    case 'user_message':
+      return (
+        <div className="ab-row ab-message">
+          <span className="ab-only-spoken">{container.by.name ?? container.by.id} wrote: </span>
+          <div className="ab-message-text">
+            <ShownText text={container.text} />
+          </div>
+        </div>
+      )
+    case 'error':
+      return (
+        <p className="ab-row ab-notice" data-tone="bad">
+          <ShownText text={container.message} />
+        </p>
+      )
+    case 'context_cleared':
+      return <p className="ab-row ab-divider">The agent starts afresh from here</p>
+  }
+}

@@ -1,0 +1,73 @@
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
+import type { Row } from './rows.js'
+
+const STEP = 60
+/** Who comes back to the end after a long look at the past needs none of it any more. */
+const KEEP = 4 * STEP
+
+export interface Tail {
+  shown: Row[]
+  /** Earlier ones that still wait for an answer: they never leave the page. */
+  waitingBefore: Row[]
+  hasMore: boolean
+  sentinel: RefObject<HTMLDivElement | null>
+}
+
+interface TailOptions {
+  scroller: RefObject<HTMLElement | null>
+  isAtEnd: boolean
+  loadOlder: (() => void) | null
+}
+
+/**
+ * Draws the end of a conversation, and what came before it when somebody scrolls there. Rows outside of the view are
+ * skipped by the browser (`content-visibility`), so that the page has real heights, and can be searched and selected.
+ */
+export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptions): Tail {
+  const [first, setFirst] = useState<string | null>(null)
+  const sentinel = useRef<HTMLDivElement>(null)
+  const anchored = first === null ? -1 : rows.findIndex(({ key }) => key === first)
+  const start = anchored >= 0 ? anchored : Math.max(0, rows.length - STEP)
+  const hasMore = start > 0
+  const shown = rows.slice(start)
+  useKeepPlace(scroller, shown[0]?.key)
+
+  const latest = useRef({ rows, start, loadOlder })
+  latest.current = { rows, start, loadOlder }
+
+  useEffect(() => {
+    const element = sentinel.current
+    if (!element || !scroller.current) return
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+        const { rows: all, start: from, loadOlder: load } = latest.current
+        if (from > 0) setFirst(all[Math.max(0, from - STEP)]?.key ?? null)
+        else load?.()
+      },
+      { root: scroller.current, rootMargin: '600px 0px 0px' },
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+    // Anew after each step: a sentinel that stays in view says nothing.
+  }, [scroller, start, rows.length === 0, loadOlder === null])
+
+  useEffect(() => {
+    if (isAtEnd && rows.length - start > KEEP) setFirst(null)
+  }, [isAtEnd, rows.length, start])
+
+  return { shown, waitingBefore: rows.slice(0, start).filter((row) => row.isWaiting), hasMore, sentinel }
+}
+
+/** What is added above must not push down what somebody reads; not every browser sees to that itself. */
+function useKeepPlace(scroller: RefObject<HTMLElement | null>, firstKey: string | undefined): void {
+  const before = useRef({ firstKey, fromEnd: 0 })
+  const element = scroller.current
+  const fromEnd = element ? element.scrollHeight - element.scrollTop : 0
+  useLayoutEffect(() => {
+    const current = scroller.current
+    const moved = before.current.firstKey !== firstKey && before.current.firstKey !== undefined
+    if (current && moved && current.scrollTop > 0) current.scrollTop = current.scrollHeight - fromEnd
+    before.current = { firstKey, fromEnd }
+  })
+}

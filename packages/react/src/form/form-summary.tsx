@@ -1,0 +1,60 @@
+import {
+  fieldsOf,
+  formAnswer,
+  type FormField,
+  type FormRequest,
+  type Interaction,
+  type Json,
+} from '@askback/protocol'
+import { ShownText } from '../content/shown-text.js'
+import { valueOf } from './form-values.js'
+import { optionLabel } from './option-label.js'
+
+const LONGEST = 200
+
+/** The values that were sent; without any, what the form was about. */
+export function FormSummary({ interaction, request }: { interaction: Interaction; request: FormRequest }) {
+  const answer = formAnswer.safeParse(interaction.answer).data
+  if (!answer) {
+    return (
+      <p className="ab-summary ab-quiet">
+        <ShownText text={shorten(request.message)} />
+      </p>
+    )
+  }
+  const filled = fieldsOf(request.schema).flatMap((field) => {
+    const value = valueOf(answer.values, field.name)
+    return value === undefined ? [] : [{ field, text: textOf(field, value) }]
+  })
+  return (
+    <dl className="ab-summary ab-summary-values">
+      {filled.map(({ field, text }) => (
+        <div key={field.name} className="ab-summary-line">
+          <dt className="ab-quiet">
+            <ShownText text={field.label ?? field.name} />
+          </dt>
+          <dd>
+            <ShownText text={text} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function textOf(field: FormField, value: Json): string {
+  if (value === true) return 'Yes'
+  if (value === false) return 'No'
+  const list = Array.isArray(value) ? value : [value]
+  return shorten(list.map((each) => labelOf(field, each)).join(' · '))
+}
+
+function labelOf({ options }: FormField, value: Json): string {
+  const option = options?.find((each) => each.value === value)
+  if (option) return optionLabel(option)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function shorten(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}

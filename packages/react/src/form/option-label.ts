@@ -1,0 +1,9 @@
+import type { FormField } from '@askback/protocol'
+import { piecesOf } from '../content/hidden-characters.js'
+
+/** As one string with hidden characters spelled out: the options of a native list can hold nothing else. */
+export function optionLabel({ value, label }: NonNullable<FormField['options']>[number]): string {
+  return piecesOf(label ?? String(value), 'prose')
+    .map((piece) => ('shown' in piece ? piece.shown : `⟨${piece.name}⟩`))
+    .join('')
+}

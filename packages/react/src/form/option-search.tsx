@@ -1,0 +1,108 @@
+import type { FormField, Json } from '@askback/protocol'
+import { X } from 'lucide-react'
+import { useDeferredValue, useMemo, useState } from 'react'
+import { count } from '../content/amounts.js'
+import type { FormInputProps } from './form-input.js'
+import { optionLabel } from './option-label.js'
+
+type Option = NonNullable<FormField['options']>[number]
+
+const SHOWN = 50
+
+/** A list too long to scroll: one types, and sees the first that fit. What is chosen stays on top. */
+export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
+  const { id, field, value, isDisabled, describedBy, onChange, isMultiple } = props
+  const [query, setQuery] = useState('')
+  const wanted = useDeferredValue(query)
+  const options = useMemo(
+    () => (field.options ?? []).map((option) => ({ option, label: optionLabel(option) })),
+    [field.options],
+  )
+  const matches = useMemo(() => {
+    const words = wanted.toLowerCase().trim()
+    return words === '' ? options : options.filter(({ label }) => label.toLowerCase().includes(words))
+  }, [options, wanted])
+  const chosen = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+  const rest = matches.length - SHOWN
+
+  const toggle = ({ value: picked }: Option) => {
+    if (!isMultiple) return onChange(picked)
+    const others = chosen.filter((each) => each !== picked)
+    onChange(others.length < chosen.length ? others : [...chosen, picked])
+  }
+
+  return (
+    <div className="ab-option-search" aria-describedby={describedBy}>
+      <Chosen
+        options={options.filter(({ option }) => chosen.includes(option.value))}
+        isDisabled={isDisabled}
+        onRemove={({ value: gone }) =>
+          onChange(isMultiple ? chosen.filter((each: Json) => each !== gone) : null)
+        }
+      />
+      <input
+        id={id}
+        className="ab-input"
+        type="search"
+        value={query}
+        disabled={isDisabled}
+        placeholder={`Search ${count(options.length, 'option')}`}
+        aria-label="Search the options"
+        onChange={(event) => setQuery(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return
+          // Enter chooses the only match; it does not send the form.
+          event.preventDefault()
+          if (matches.length === 1) toggle(matches[0]!.option)
+        }}
+      />
+      <div className="ab-option-matches">
+        {matches.slice(0, SHOWN).map(({ option, label }, index) => (
+          <label key={index} className="ab-check">
+            <input
+              className="ab-option-input"
+              type={isMultiple ? 'checkbox' : 'radio'}
+              name={`${id}-match`}
+              disabled={isDisabled}
+              checked={chosen.includes(option.value)}
+              onChange={() => toggle(option)}
+            />
+            <span>{label}</span>
+          </label>
+        ))}
+        <p className="ab-hint" role="status">
+          {matches.length === 0 && 'Nothing fits.'}
+          {rest > 0 && `${count(rest, 'more fits', 'more fit')}: type to narrow it down.`}
+        </p>
+      </div>
+    </div>
+  )
+}
+
+interface ChosenProps {
+  options: { option: Option; label: string }[]
+  isDisabled: boolean
+  onRemove: (option: Option) => void
+}
+
+function Chosen({ options, isDisabled, onRemove }: ChosenProps) {
+  if (options.length === 0) return null
+  return (
+    <ul className="ab-chosen">
+      {options.map(({ option, label }, index) => (
+        <li key={index} className="ab-choice">
+          {label}
+          <button
+            type="button"
+            className="ab-icon-button"
+            disabled={isDisabled}
+            aria-label={`Remove ${label}`}
+            onClick={() => onRemove(option)}
+          >
+            <X aria-hidden />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}

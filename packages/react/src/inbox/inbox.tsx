@@ -1,0 +1,106 @@
+import type { Interaction, Session } from '@askback/protocol'
+import { ArrowUpRight } from 'lucide-react'
+import { useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { count } from '../content/amounts.js'
+import { ShownText } from '../content/shown-text.js'
+import { InteractionView } from '../interaction/interaction-view.js'
+import { isCommandKey } from '../interaction/keys.js'
+import { SessionFactsContext } from '../interaction/session-facts.js'
+import { useInbox, useSessions } from '../use-session.js'
+
+export interface InboxProps {
+  /** Goes to where it was asked. */
+  onOpenSession?: (sessionId: string, interactionId: string) => void
+  /** What stands where nothing waits. */
+  empty?: ReactNode
+}
+
+/** Everything that waits for a person in all sessions, oldest first, to be answered in place. */
+export function Inbox({ onOpenSession, empty }: InboxProps) {
+  const { view, store } = useInbox()
+  const { view: sessions } = useSessions()
+  const list = useRef<HTMLUListElement>(null)
+  const byId = useMemo(
+    () => new Map(sessions.items?.map((session) => [session.id, session])),
+    [sessions.items],
+  )
+  if (view.items === null) return <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const step = { j: 1, k: -1 }[event.key]
+    if (step === undefined || !isCommandKey(event)) return
+    event.preventDefault()
+    focusCard(list.current, step)
+  }
+
+  return (
+    <div className="ab-inbox" onKeyDown={onKeyDown}>
+      <p className="ab-only-spoken" role="status">
+        {view.items.length === 0
+          ? 'Nothing waits'
+          : count(view.items.length, 'request waits', 'requests wait')}
+      </p>
+      {view.items.length === 0 && <div className="ab-empty">{empty ?? 'Nothing waits for you.'}</div>}
+      <ul className="ab-inbox-list" ref={list}>
+        {view.items.map((interaction) => (
+          <InboxItem
+            key={interaction.interactionId}
+            interaction={interaction}
+            session={byId.get(interaction.sessionId)}
+            onOpenSession={onOpenSession}
+          />
+        ))}
+      </ul>
+      {view.more && (
+        <button
+          type="button"
+          className="ab-button"
+          onClick={() => void store.loadMore().catch(() => undefined)}
+        >
+          Show more
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface InboxItemProps {
+  onOpenSession: InboxProps['onOpenSession'] | undefined
+  interaction: Interaction
+  session: Session | undefined
+}
+
+function InboxItem({ interaction, session, onOpenSession }: InboxItemProps) {
+  const { sessionId, interactionId } = interaction
+  const { agent = null, cwd = null, title = null } = session ?? {}
+  const facts = useMemo(() => ({ agent, cwd, title, serverNow: () => Date.now() }), [agent, cwd, title])
+  return (
+    <li className="ab-inbox-item">
+      <button
+        type="button"
+        className="ab-inbox-session"
+        disabled={!onOpenSession}
+        onClick={() => onOpenSession?.(sessionId, interactionId)}
+      >
+        <ShownText text={title ?? 'Untitled session'} />
+        {agent !== null && (
+          <span className="ab-quiet">
+            <ShownText text={agent} />
+          </span>
+        )}
+        {onOpenSession && <ArrowUpRight aria-hidden />}
+      </button>
+      <SessionFactsContext value={facts}>
+        <InteractionView interaction={interaction} />
+      </SessionFactsContext>
+    </li>
+  )
+}
+
+/** To the card itself: what it decides needs a key of its own. */
+function focusCard(list: HTMLElement | null, step: number): void {
+  const cards = [...(list?.querySelectorAll<HTMLElement>('.ab-card') ?? [])]
+  const at = cards.findIndex((card) => card.contains(document.activeElement))
+  const next = at < 0 ? (step > 0 ? 0 : cards.length - 1) : at + step
+  cards[next]?.focus()
+}

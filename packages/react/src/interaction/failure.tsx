@@ -1,0 +1,26 @@
+import { CloudOff, TriangleAlert } from 'lucide-react'
+import type { InteractionControl } from './use-interaction.js'
+
+/** What kept an answer from being sent. Everything that was chosen and typed is still there. */
+export function Failure({ control: { phase, error, retry, canAnswer } }: { control: InteractionControl }) {
+  if (phase === 'queued') {
+    return (
+      <p className="ab-notice" role="status">
+        <CloudOff aria-hidden />
+        The gateway cannot be reached. Your answer is kept, and sent when it is back.
+      </p>
+    )
+  }
+  if (phase !== 'failed') return null
+  return (
+    <p className="ab-notice" data-tone="bad" role="alert">
+      <TriangleAlert aria-hidden />
+      <span>Your answer was not taken. {error?.message}</span>
+      {canAnswer && (
+        <button type="button" className="ab-button" data-size="small" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,96 @@
+import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { ShownText } from '../content/shown-text.js'
+import { Countdown } from './countdown.js'
+import { Failure } from './failure.js'
+import { Outcome, toneOf } from './outcome.js'
+import { useCollapse } from './use-collapse.js'
+import type { InteractionControl } from './use-interaction.js'
+
+export interface InteractionCardProps {
+  control: InteractionControl
+  open: boolean
+  icon: ReactNode
+  /** Ours, never the agent's. */
+  title: string
+  /** The controls, while there is something to answer. */
+  children: ReactNode
+  /** What became of it, in a line or two. */
+  summary?: ReactNode
+  /** Takes the place of "Answered" and the like. */
+  outcome?: ReactNode
+  onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
+}
+
+/** The frame of every interaction: who asks, until when, and what became of it. */
+export function InteractionCard(props: InteractionCardProps) {
+  const { control, open, icon, title, children, summary, outcome, onKeyDown } = props
+  const { interaction, phase, isOwn } = control
+  const card = useRef<HTMLElement>(null)
+  const titleId = useId()
+  const isDone = phase === 'settled' || !open
+  useCollapse(card, isDone)
+  useKeepFocus(card, isDone)
+
+  const tone = phase === 'settled' ? toneOf(interaction) : open ? 'pending' : 'gone'
+  return (
+    <section
+      ref={card}
+      className="ab-card"
+      data-tone={tone}
+      data-phase={isDone ? 'settled' : phase}
+      data-kind={interaction.kind}
+      data-interaction={interaction.interactionId}
+      tabIndex={-1}
+      aria-labelledby={titleId}
+      aria-busy={phase === 'submitting'}
+      onKeyDown={isDone ? undefined : onKeyDown}
+    >
+      {isDone ? (
+        <>
+          <span id={titleId} className="ab-only-spoken">
+            {title}
+          </span>
+          <Outcome interaction={interaction} isOwn={isOwn} word={outcome} />
+          {summary}
+        </>
+      ) : (
+        <>
+          <header className="ab-card-header">
+            <span className="ab-card-icon" aria-hidden>
+              {icon}
+            </span>
+            <h3 id={titleId} className="ab-card-title">
+              {title}
+            </h3>
+            {interaction.agentId !== undefined && (
+              <span className="ab-card-asker">
+                asked by subagent <ShownText text={interaction.agentId} as="code" />
+              </span>
+            )}
+            <Countdown interaction={interaction} />
+          </header>
+          {children}
+          <Failure control={control} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** Who pressed a button that is gone stays where it was. */
+function useKeepFocus(card: React.RefObject<HTMLElement | null>, isDone: boolean): void {
+  const hadFocus = useRef(false)
+  useEffect(() => {
+    const element = card.current
+    if (!element) return
+    const note = () => {
+      hadFocus.current = element.contains(document.activeElement)
+    }
+    element.addEventListener('focusin', note)
+    return () => element.removeEventListener('focusin', note)
+  }, [card])
+  useEffect(() => {
+    const isLost = document.activeElement === document.body
+    if (isDone && hadFocus.current && isLost) card.current?.focus({ preventScroll: true })
+  }, [card, isDone])
+}

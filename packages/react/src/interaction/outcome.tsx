@@ -1,0 +1,75 @@
+import type { Interaction, SettlementKind, Via } from '@askback/protocol'
+import { Ban, Check, CircleSlash, Hourglass, RefreshCw, X } from 'lucide-react'
+import type { ComponentType, ReactNode } from 'react'
+import { ShownText } from '../content/shown-text.js'
+
+export type Tone = 'pending' | 'good' | 'bad' | 'gone'
+
+const looks: Record<
+  SettlementKind,
+  { tone: Tone; word: string; icon: ComponentType<{ 'aria-hidden': true }> }
+> = {
+  answered: { tone: 'good', word: 'Answered', icon: Check },
+  approved: { tone: 'good', word: 'Approved', icon: Check },
+  denied: { tone: 'bad', word: 'Denied', icon: X },
+  timed_out: { tone: 'gone', word: 'Timed out: nobody answered in time', icon: Hourglass },
+  cancelled: { tone: 'gone', word: 'Cancelled: the agent no longer waits for this', icon: CircleSlash },
+  superseded: { tone: 'gone', word: 'Replaced by a newer request', icon: RefreshCw },
+}
+
+const closed = { tone: 'gone', word: 'Closed: the call has ended', icon: Ban } as const
+
+const surfaces: Record<Via, string> = {
+  web: 'in the browser',
+  http: 'over HTTP',
+  cli: 'on the command line',
+  terminal: 'in the terminal',
+  telegram: 'on Telegram',
+  mcp: 'over MCP',
+  direct: 'in the app',
+  policy: 'by a rule or the permission mode',
+}
+
+export function toneOf({ status, settlement }: Interaction): Tone {
+  return status === 'pending' ? 'pending' : settlement ? looks[settlement].tone : 'gone'
+}
+
+/** How it ended, and who ended it where, unless that was here. */
+export function Outcome({
+  interaction,
+  isOwn,
+  word,
+}: {
+  interaction: Interaction
+  isOwn: boolean
+  word?: ReactNode
+}) {
+  const { settlement, by, via } = interaction
+  const look = settlement ? looks[settlement] : closed
+  const Icon = look.icon
+  return (
+    <p className="ab-outcome" data-tone={look.tone}>
+      <span className="ab-outcome-icon">
+        <Icon aria-hidden />
+      </span>
+      <span className="ab-outcome-word">{word ?? look.word}</span>
+      {!isOwn && (by || via) && (
+        <span className="ab-quiet">
+          {by && (
+            <>
+              by <ShownText text={by.name ?? by.id} />
+            </>
+          )}
+          {by && via && ' '}
+          {via && surfaces[via]}
+        </span>
+      )}
+    </p>
+  )
+}
+
+/** The same in one sentence, to be spoken. */
+export function outcomeText({ settlement, by, via }: Interaction): string {
+  const word = (settlement ? looks[settlement] : closed).word
+  return [word, by && `by ${by.name ?? by.id}`, via && surfaces[via]].filter(Boolean).join(' ')
+}

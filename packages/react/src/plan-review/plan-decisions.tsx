@@ -1,0 +1,83 @@
+import { SubmitButton } from '../interaction/submit-button.js'
+import type { PlanReviewControl } from './use-plan-review.js'
+
+/** Three ways to go on, and one to go back. */
+export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl; isArmed: boolean }) {
+  const { request, edited, edit, canAnswer, isAdjusting, setAdjusting, decide } = control
+  if (isAdjusting) return <Adjust control={control} isArmed={isArmed} />
+  return (
+    <>
+      <footer className="ab-card-footer">
+        <SubmitButton control={control} disabled={!isArmed} onPress={() => decide('edit')}>
+          Proceed
+        </SubmitButton>
+        <SubmitButton control={control} tone="plain" disabled={!isArmed} onPress={() => decide('clean_edit')}>
+          Proceed with a fresh context
+        </SubmitButton>
+        <SubmitButton control={control} tone="plain" disabled={!isArmed} onPress={() => decide('default')}>
+          Proceed in default mode
+        </SubmitButton>
+        <span className="ab-footer-rest">
+          <button
+            type="button"
+            className="ab-button"
+            data-tone="quiet"
+            disabled={!canAnswer}
+            onClick={() => setAdjusting(true)}
+          >
+            Adjust…
+          </button>
+          <button
+            type="button"
+            className="ab-button"
+            data-tone="quiet"
+            disabled={!canAnswer}
+            onClick={() => edit(edited === null ? request.plan : null)}
+          >
+            {edited === null ? 'Edit the plan' : 'Discard the edit'}
+          </button>
+        </span>
+      </footer>
+      <p className="ab-hint">
+        “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
+      </p>
+    </>
+  )
+}
+
+function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boolean }) {
+  const { feedback, setFeedback, canAnswer, setAdjusting, decide } = control
+  return (
+    <>
+      <textarea
+        className="ab-input"
+        rows={3}
+        autoFocus
+        value={feedback}
+        disabled={!canAnswer}
+        placeholder="What should be different?"
+        aria-label="Feedback on the plan"
+        onChange={(event) => setFeedback(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setAdjusting(false)
+          else if (event.key !== 'Enter' || event.repeat || !(event.ctrlKey || event.metaKey)) return
+          else if (isArmed) decide('adjust')
+          event.preventDefault()
+          event.stopPropagation()
+        }}
+      />
+      <footer className="ab-card-footer">
+        <SubmitButton
+          control={control}
+          disabled={!isArmed || feedback.trim() === ''}
+          onPress={() => decide('adjust')}
+        >
+          Send feedback
+        </SubmitButton>
+        <button type="button" className="ab-button" data-tone="quiet" onClick={() => setAdjusting(false)}>
+          Back
+        </button>
+      </footer>
+    </>
+  )
+}

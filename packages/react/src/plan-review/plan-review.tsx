@@ -1,0 +1,101 @@
+import { planReviewAnswer, type Interaction, type PlanDecision } from '@askback/protocol'
+import { ListChecks } from 'lucide-react'
+import { useState } from 'react'
+import { Markdown } from '../content/markdown.js'
+import { ShownText } from '../content/shown-text.js'
+import { InteractionCard } from '../interaction/interaction-card.js'
+import type { InteractionProps } from '../interaction/renderers.js'
+import { UnknownInteraction } from '../interaction/unknown-interaction.js'
+import { useArmed } from '../interaction/use-armed.js'
+import { PlanDecisions } from './plan-decisions.js'
+import { usePlanReview } from './use-plan-review.js'
+
+/** A plan to read, change and decide on. */
+export function PlanReview({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const control = usePlanReview(interaction, open)
+  const isArmed = useArmed()
+  if (!control) return <UnknownInteraction interaction={interaction} open={open} />
+  const { request, edited, edit, canAnswer } = control
+
+  return (
+    <InteractionCard
+      control={control}
+      open={open}
+      icon={<ListChecks />}
+      title="A plan to review"
+      outcome={control.phase === 'settled' && <PlanOutcome interaction={control.interaction} />}
+      summary={<PlanSummary interaction={control.interaction} plan={request.plan} />}
+    >
+      {request.planFilePath !== undefined && (
+        <p className="ab-quiet">
+          <ShownText text={request.planFilePath} as="code" />
+        </p>
+      )}
+      {edited === null ? (
+        <div className="ab-plan" tabIndex={0} role="region" aria-label="The plan">
+          <Markdown text={request.plan} />
+        </div>
+      ) : (
+        <textarea
+          className="ab-input ab-editor-text"
+          value={edited}
+          rows={Math.min(24, Math.max(8, edited.split('\n').length + 1))}
+          autoFocus
+          disabled={!canAnswer}
+          aria-label="The plan, as Markdown"
+          onChange={(event) => edit(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape') return
+            event.stopPropagation()
+            edit(null)
+          }}
+        />
+      )}
+      <PlanDecisions control={control} isArmed={isArmed} />
+    </InteractionCard>
+  )
+}
+
+const outcomes: Record<PlanDecision, string> = {
+  clean_edit: 'Proceeds with a fresh context',
+  edit: 'Proceeds',
+  default: 'Proceeds in default mode',
+  adjust: 'Sent back with feedback',
+}
+
+function PlanOutcome({ interaction }: { interaction: Interaction }) {
+  const { decision, updatedPlan } = planReviewAnswer.safeParse(interaction.answer).data ?? {}
+  if (decision === undefined) return undefined
+  return `${outcomes[decision]}${updatedPlan === undefined ? '' : ', as edited'}`
+}
+
+function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const { feedback, updatedPlan } = planReviewAnswer.safeParse(interaction.answer).data ?? {}
+  const said = feedback ?? interaction.message
+  return (
+    <div className="ab-summary">
+      {said !== undefined && said !== '' && (
+        <p className="ab-summary-text">
+          <span className="ab-quiet">Feedback: </span>
+          <ShownText text={said} />
+        </p>
+      )}
+      <button
+        type="button"
+        className="ab-button"
+        data-tone="quiet"
+        data-size="small"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? 'Hide the plan' : 'Show the plan'}
+      </button>
+      {isOpen && (
+        <div className="ab-plan">
+          <Markdown text={updatedPlan ?? plan} />
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,114 @@
+import type { Question } from '@askback/protocol'
+import { useId, useState } from 'react'
+import { LongText } from '../content/long-text.js'
+import { ShownText } from '../content/shown-text.js'
+import type { QuestionControl } from './use-question.js'
+
+type Option = Question['options'][number]
+
+/** The options of one question, and beside them the preview of the one that is looked at. */
+export function QuestionOptions({ control, step }: { control: QuestionControl; step: number }) {
+  const { options, multiSelect = false, question } = control.questions[step]!
+  const { selected, isOther, otherText } = control.replies[step]!
+  const name = useId()
+  const [lookedAt, setLookedAt] = useState<string | null>(null)
+  const hasPreviews = options.some(({ preview }) => preview !== undefined)
+  const preview = options.find(({ label }) => label === (lookedAt ?? selected.at(-1)))?.preview
+  const isDisabled = !control.canAnswer
+
+  return (
+    <div className="ab-options" data-previews={hasPreviews || undefined}>
+      <fieldset className="ab-option-list" disabled={isDisabled}>
+        <legend className="ab-only-spoken">{question}</legend>
+        {options.map((option, index) => (
+          <OptionRow
+            key={option.label}
+            option={option}
+            number={index + 1}
+            name={name}
+            type={multiSelect ? 'checkbox' : 'radio'}
+            isChosen={selected.includes(option.label)}
+            onPick={() => control.pick(step, option.label)}
+            onLook={(isLooking) => setLookedAt(isLooking ? option.label : null)}
+          />
+        ))}
+        <div className="ab-option" data-chosen={isOther || undefined}>
+          {options.length > 0 && (
+            <label className="ab-option-label">
+              <input
+                className="ab-option-input"
+                type={multiSelect ? 'checkbox' : 'radio'}
+                name={name}
+                checked={isOther}
+                onChange={() => control.pickOther(step)}
+              />
+              <span className="ab-option-text">Other</span>
+              <kbd className="ab-key">{options.length + 1}</kbd>
+            </label>
+          )}
+          {(isOther || otherText !== '') && (
+            <textarea
+              className="ab-input"
+              rows={Math.min(6, otherText.split('\n').length)}
+              value={otherText}
+              placeholder={options.length > 0 ? 'Your own answer' : 'Your answer'}
+              aria-label={options.length > 0 ? 'Other: your own answer' : 'Your answer'}
+              // Who chose "Other" wants to type; a card that has just come does not take the focus.
+              autoFocus={isOther && otherText === '' && options.length > 0}
+              onChange={(event) => control.typeOther(step, event.target.value)}
+            />
+          )}
+        </div>
+      </fieldset>
+      {hasPreviews && (
+        <div className="ab-option-preview" aria-live="polite">
+          {preview === undefined ? (
+            <p className="ab-quiet">Choose an option to see it here.</p>
+          ) : (
+            <LongText text={preview} label="Preview of the option" />
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface OptionRowProps {
+  option: Option
+  number: number
+  name: string
+  type: 'radio' | 'checkbox'
+  isChosen: boolean
+  onPick: () => void
+  onLook: (isLooking: boolean) => void
+}
+
+function OptionRow({ option, number, name, type, isChosen, onPick, onLook }: OptionRowProps) {
+  return (
+    <label
+      className="ab-option ab-option-label"
+      data-chosen={isChosen || undefined}
+      onMouseEnter={() => onLook(true)}
+      onMouseLeave={() => onLook(false)}
+    >
+      <input
+        className="ab-option-input"
+        type={type}
+        name={name}
+        checked={isChosen}
+        onChange={onPick}
+        onFocus={() => onLook(true)}
+        onBlur={() => onLook(false)}
+      />
+      <span className="ab-option-text">
+        <ShownText text={option.label} />
+        {option.description !== undefined && option.description !== '' && (
+          <span className="ab-option-description">
+            <ShownText text={option.description} />
+          </span>
+        )}
+      </span>
+      {number <= 9 && <kbd className="ab-key">{number}</kbd>}
+    </label>
+  )
+}

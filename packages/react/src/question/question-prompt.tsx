@@ -1,0 +1,120 @@
+import { MessageCircleQuestion } from 'lucide-react'
+import type { KeyboardEvent } from 'react'
+import { ShownText } from '../content/shown-text.js'
+import { InteractionCard } from '../interaction/interaction-card.js'
+import { digitOf, isCommandKey, isSubmitKey } from '../interaction/keys.js'
+import type { InteractionProps } from '../interaction/renderers.js'
+import { SubmitButton } from '../interaction/submit-button.js'
+import { UnknownInteraction } from '../interaction/unknown-interaction.js'
+import { useArmed } from '../interaction/use-armed.js'
+import { QuestionOptions } from './question-options.js'
+import { QuestionSummary } from './question-summary.js'
+import { useQuestion, type QuestionControl } from './use-question.js'
+
+/** One to four questions on one card, a step each. */
+export function QuestionPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const control = useQuestion(interaction, open)
+  const isArmed = useArmed()
+  if (!control) return <UnknownInteraction interaction={interaction} open={open} />
+  const { questions, step, goTo, isComplete, canAnswer } = control
+  const question = questions[step]!
+  const isLast = step === questions.length - 1
+  const title = questions.length === 1 ? 'The agent asks' : `The agent asks ${questions.length} questions`
+
+  const goOn = () => {
+    if (!isArmed) return
+    if (isComplete && (isLast || canSkip(control))) control.submit()
+    else if (control.isAnswered(step)) goTo(nextOpen(control))
+  }
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    if (isSubmitKey(event)) {
+      event.preventDefault()
+      return goOn()
+    }
+    if (!isCommandKey(event) || !canAnswer) return
+    const digit = digitOf(event)
+    const option = digit === null ? undefined : question.options[digit]
+    if (option) control.pick(step, option.label)
+    else if (digit !== null && digit === question.options.length) control.pickOther(step)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <InteractionCard
+      control={control}
+      open={open}
+      icon={<MessageCircleQuestion />}
+      title={title}
+      summary={<QuestionSummary interaction={control.interaction} questions={questions} />}
+      onKeyDown={onKeyDown}
+    >
+      {questions.length > 1 && <Steps control={control} />}
+      <div className="ab-question">
+        {question.header !== undefined && question.header !== '' && (
+          <span className="ab-chip" title={question.header}>
+            <ShownText text={question.header} />
+          </span>
+        )}
+        <p className="ab-question-text">
+          <ShownText text={question.question} />
+        </p>
+      </div>
+      <QuestionOptions key={step} control={control} step={step} />
+      <footer className="ab-card-footer">
+        {!isLast && (
+          <button
+            type="button"
+            className="ab-button"
+            disabled={!control.isAnswered(step) || !canAnswer}
+            onClick={() => goTo(step + 1)}
+          >
+            Next
+          </button>
+        )}
+        {(isLast || isComplete) && (
+          <SubmitButton control={control} disabled={!isComplete || !isArmed} onPress={control.submit}>
+            Submit
+          </SubmitButton>
+        )}
+        <span className="ab-hint">
+          {question.multiSelect ? 'Choose any number' : question.options.length > 0 ? 'Choose one' : ''}
+        </span>
+      </footer>
+    </InteractionCard>
+  )
+}
+
+function Steps({ control: { questions, step, goTo, isAnswered } }: { control: QuestionControl }) {
+  return (
+    <ol className="ab-steps">
+      {questions.map(({ header, question }, index) => (
+        <li key={index}>
+          <button
+            type="button"
+            className="ab-step"
+            aria-current={index === step ? 'step' : undefined}
+            data-answered={isAnswered(index) || undefined}
+            onClick={() => goTo(index)}
+          >
+            <span className="ab-step-number">{index + 1}</span>
+            <span className="ab-step-name">
+              <ShownText text={header || question} />
+            </span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** Who came back to an earlier step and changed it need not walk through the rest again. */
+function canSkip({ questions, isAnswered }: QuestionControl): boolean {
+  return questions.every((_, index) => isAnswered(index))
+}
+
+function nextOpen({ questions, step, isAnswered }: QuestionControl): number {
+  const open = questions.findIndex((_, index) => index > step && !isAnswered(index))
+  return open < 0 ? Math.min(step + 1, questions.length - 1) : open
+}

@@ -1,0 +1,53 @@
+import type { Interaction, Question } from '@askback/protocol'
+import { ShownText } from '../content/shown-text.js'
+import { repliesIn } from './use-question.js'
+
+/** What was chosen, question by question; without an answer, what was asked. */
+export function QuestionSummary({
+  interaction,
+  questions,
+}: {
+  interaction: Interaction
+  questions: Question[]
+}) {
+  const replies = repliesIn(interaction.answer)
+  return (
+    <ul className="ab-summary">
+      {questions.map(({ header, question }, index) => {
+        const reply = replies[index]
+        return (
+          <li key={index} className="ab-summary-line">
+            {header !== undefined && header !== '' && (
+              <span className="ab-chip" title={header}>
+                <ShownText text={header} />
+              </span>
+            )}
+            <span className="ab-summary-text">
+              {reply ? (
+                <>
+                  <span className="ab-quiet">Selected: </span>
+                  <Choices
+                    choices={[...reply.selected, ...(reply.other === undefined ? [] : [reply.other])]}
+                  />
+                </>
+              ) : (
+                <span className="ab-quiet">
+                  <ShownText text={question} />
+                </span>
+              )}
+            </span>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** Each on its own, as a label may hold a comma. */
+function Choices({ choices }: { choices: string[] }) {
+  return choices.map((choice, index) => (
+    <span key={index} className="ab-choice">
+      <ShownText text={choice} />
+    </span>
+  ))
+}

@@ -1,0 +1,46 @@
+import type { ToolBlock } from '@askback/client'
+import type { Json } from '@askback/protocol'
+import { ApprovalInput } from '../approval/approval-input.js'
+import { LongText, sizeOf } from '../content/long-text.js'
+
+/** What a call was given, and what came of it. */
+export function ToolCallDetail({ call }: { call: ToolBlock }) {
+  const { toolName, input, partialInput, result, liveOutput } = call
+  const output = result ? outputText(result.output) : liveOutput
+  return (
+    <>
+      {partialInput === undefined ? (
+        <ApprovalInput toolName={toolName} input={input} />
+      ) : (
+        <div className="ab-code-block">
+          <div className="ab-code-bar">Input so far</div>
+          <LongText text={partialInput} label="Input so far" />
+        </div>
+      )}
+      {output !== undefined && (
+        <div className="ab-code-block" data-tone={result?.isError ? 'bad' : undefined}>
+          <div className="ab-code-bar">
+            <span>{result ? (result.isError ? 'Error' : 'Output') : 'Output so far'}</span>
+            <span>
+              {sizeOf(output)}
+              {result?.truncated !== undefined && ', cut from a longer one'}
+            </span>
+          </div>
+          <LongText text={output} label="Output" />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Many tools answer in a list of texts. */
+function outputText(output: Json): string {
+  if (typeof output === 'string') return output
+  const parts = Array.isArray(output) ? output.map(partText) : [null]
+  return parts.every((part) => part !== null) ? parts.join('\n') : JSON.stringify(output, null, 2)
+}
+
+function partText(part: Json): string | null {
+  const isText = typeof part === 'object' && part !== null && !Array.isArray(part) && part['type'] === 'text'
+  return isText && typeof part['text'] === 'string' ? part['text'] : null
+}

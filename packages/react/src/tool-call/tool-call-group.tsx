@@ -1,0 +1,53 @@
+import type { ToolBlock } from '@askback/client'
+import { ChevronRight, Layers } from 'lucide-react'
+import { memo, useState } from 'react'
+import { count } from '../content/amounts.js'
+import { ToolCallBlock } from './tool-call-block.js'
+import { ToolStatusLabel } from './tool-status.js'
+
+export interface ToolCallGroupProps {
+  calls: ToolBlock[]
+}
+
+/** Fewer than this are as quiet without a fold. */
+const FOLDS_FROM = 3
+
+/** Calls that followed each other and that nobody was asked about, in one line. */
+export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGroupProps) {
+  const [isOpen, setOpen] = useState(false)
+  if (calls.length < FOLDS_FROM) return calls.map((call) => <ToolCallBlock key={call.key} call={call} />)
+
+  const failed = calls.filter(({ status }) => status === 'failed').length
+  const last = calls.at(-1)!
+  const isBusy = last.status === 'running' || last.status === 'streaming'
+  return (
+    <div className="ab-tool-group">
+      <button type="button" className="ab-tool-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span className="ab-tool-icon" aria-hidden>
+          <Layers />
+        </span>
+        <span className="ab-tool-words">{count(calls.length, 'tool call')}</span>
+        <span className="ab-tool-object">{toolNames(calls)}</span>
+        {failed > 0 && <span className="ab-tool-failed">{failed} failed</span>}
+        <ToolStatusLabel status={isBusy ? last.status : 'done'} />
+        <ChevronRight className="ab-tool-chevron" aria-hidden />
+      </button>
+      {isOpen && (
+        <div className="ab-tool-children">
+          {calls.map((call) => (
+            <ToolCallBlock key={call.key} call={call} />
+          ))}
+        </div>
+      )}
+      {/* What happens right now is worth a line even in a folded group. */}
+      {!isOpen && isBusy && <ToolCallBlock call={last} />}
+    </div>
+  )
+})
+
+function toolNames(calls: ToolBlock[]): string {
+  const amounts = new Map<string, number>()
+  for (const { toolName } of calls) amounts.set(toolName, (amounts.get(toolName) ?? 0) + 1)
+  const names = [...amounts].map(([name, amount]) => (amount === 1 ? name : `${name} ×${amount}`))
+  return names.length > 4 ? `${names.slice(0, 4).join(', ')} …` : names.join(', ')
+}

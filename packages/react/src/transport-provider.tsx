@@ -1,0 +1,41 @@
+import { createClient, type Client, type ClientOptions, type Transport } from '@askback/client'
+import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
+import { kept } from './kept.js'
+
+export interface TransportProviderProps {
+  transport: Transport
+  /** Read once for each transport. */
+  options?: ClientOptions
+  children?: ReactNode
+}
+
+const ClientContext = createContext<Client | null>(null)
+
+/** Gives everything below it one client, so that all see the same sessions, and answers on their way survive a reload. */
+export function TransportProvider({ transport, options, children }: TransportProviderProps) {
+  // Only the transport says which client this is: options are mostly written in place, and new each time.
+  const client = useMemo(() => createClient(transport, { storage: outboxStorage, ...options }), [transport])
+
+  useEffect(() => {
+    const reconnect = () => client.reconnect()
+    window.addEventListener('online', reconnect)
+    return () => window.removeEventListener('online', reconnect)
+  }, [client])
+
+  return <ClientContext value={client}>{children}</ClientContext>
+}
+
+export function useClient(): Client {
+  const client = use(ClientContext)
+  if (!client) throw new Error('There is no TransportProvider above this component.')
+  return client
+}
+
+export function useTransport(): Transport {
+  return useClient().transport
+}
+
+const outboxStorage = {
+  read: () => kept.read('outbox'),
+  write: (value: string) => kept.write('outbox', value === '[]' ? null : value),
+}
