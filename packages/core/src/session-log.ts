@@ -111,7 +111,7 @@ export class SessionLog {
 
   /** Resolves when no append is under way any more. */
   async settled(): Promise<void> {
-    await this.#last
+    await this.#lastIsThere()
   }
 
   /** Whether everything that `state` holds at this moment becomes durable: what rests on it may be told only then. */
