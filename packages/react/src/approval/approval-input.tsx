@@ -4,8 +4,7 @@ import { DiffView } from '../content/diff-view.js'
 import { fileEdits } from '../content/file-edits.js'
 import { JsonTree } from '../content/json-tree.js'
 import { LongText, sizeOf } from '../content/long-text.js'
-import { ShownText } from '../content/shown-text.js'
-import { commandIn, textOf } from './command.js'
+import { commandIn } from './command.js'
 
 export interface ApprovalInputProps {
   toolName: string
@@ -21,10 +20,9 @@ export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProp
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
   if (edits) {
-    const path = textOf(input, 'file_path') ?? ''
     const text = edits.map(({ after }) => after).join('\n')
     return (
-      <Framed title={<ShownText text={path} as="code" />} size={`new: ${sizeOf(text)}`}>
+      <Framed title="Changes" size={`new text: ${sizeOf(text)}`}>
         <DiffView edits={edits} onComplete={onComplete} />
       </Framed>
     )

@@ -5,7 +5,7 @@ export type Piece = { shown: string } | { hidden: string; name: string }
 export type Strictness = 'prose' | 'code'
 
 // Control characters (line breaks and tabs aside), ANSI sequences as one, and format characters: bidi, zero width, tags.
-const ANSI = '\\u001b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007\\u001b]{0,200}(?:\\u0007|\\u001b\\\\)?)?'
+const ANSI = '\\u001b(?:\\[[0-?]*[ -\\/]*[@-~]|\\][^\\u0007\\u001b]{0,200}(?:\\u0007|\\u001b\\\\)?)?'
 const ALWAYS =
   '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u115f\\u1160\\u2028\\u2029\\u3164\\uffa0\\ufff9-\\ufffb]|[\\p{Cf}--[\\u200d\\u{e0020}-\\u{e007f}]]|[\\u{e0100}-\\u{e01ef}]'
 const JOINER =
@@ -14,7 +14,7 @@ const TAGS = '(?<!\\p{Extended_Pictographic}[\\u{e0020}-\\u{e007f}]*)[\\u{e0020}
 const CODE = '\\r(?!\\n)|\\u200d|[\\u{e0020}-\\u{e007f}\\ufe00-\\ufe0f]|[\\p{Zs}--[\\u0020]]'
 /** A letter of another script inside a Latin word, and any foreign letter in the name of a host. */
 const LOOKALIKE =
-  '(?<=\\p{Script=Latin}[\\p{L}\\p{N}]{0,40})[\\p{L}&&[\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Armenian}\\p{Script=Cherokee}]]|[\\p{L}&&[\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Armenian}\\p{Script=Cherokee}]](?=[\\p{L}\\p{N}]{0,40}\\p{Script=Latin})|(?<=(?://|@)[^\\s/?#\'"]{0,200})[\\p{L}--[a-zA-Z]]'
+  '(?<=\\p{Script=Latin}[\\p{L}\\p{N}]{0,40})[\\p{L}&&[\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Armenian}\\p{Script=Cherokee}]]|[\\p{L}&&[\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Armenian}\\p{Script=Cherokee}]](?=[\\p{L}\\p{N}]{0,40}\\p{Script=Latin})|(?<=(?://|@)[^\\s\\/?#\'"]{0,200})[\\p{L}--[a-zA-Z]]'
 
 const patterns: Record<Strictness, RegExp> = {
   prose: new RegExp(`${ANSI}|${ALWAYS}|${JOINER}|${TAGS}`, 'gv'),
