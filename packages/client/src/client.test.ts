@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { createClient } from './client.js'
-import { openSession } from './testing/open-session.js'
+import { openSession } from './open-session.test.helper.js'
 import { wrote } from './testing/session-events.js'
 
 it('gives everyone who looks at a session the same store', () => {

@@ -1,4 +1,4 @@
-import { by, layoutCases, onCall, r1, turn } from './testing/layout-cases.js'
+import { by, layoutCases, onCall, r1, turn } from './layout-cases.test.helper.js'
 import { asked, askedQuestion, called, ended, settled, wrote } from './testing/session-events.js'
 
 layoutCases({

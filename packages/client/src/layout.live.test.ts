@@ -4,7 +4,7 @@ import type { ToolBlock } from './layout-model.js'
 import { createLayout, layout } from './layout.js'
 import type { LiveBlock } from './live-blocks.js'
 import { draw } from './testing/draw.js'
-import { over, r1, says, turn } from './testing/layout-cases.js'
+import { over, r1, says, turn } from './layout-cases.test.helper.js'
 import {
   asked,
   askedQuestion,

@@ -1,4 +1,4 @@
-import { by, layoutCases, onCall, over, r1, says, turn } from './testing/layout-cases.js'
+import { by, layoutCases, onCall, over, r1, says, turn } from './layout-cases.test.helper.js'
 import { asked, askedQuestion, called, settled } from './testing/session-events.js'
 
 layoutCases({

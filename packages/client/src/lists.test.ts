@@ -2,7 +2,7 @@ import { AskbackError } from '@askback/protocol'
 import { describe, expect, it, vi } from 'vitest'
 import { createClient } from './client.js'
 import { fakeClock } from './testing/fake-clock.js'
-import { turn } from './testing/layout-cases.js'
+import { turn } from './layout-cases.test.helper.js'
 import { scriptedTransport } from './testing/scripted-transport.js'
 import { asked, askedQuestion, settled } from './testing/session-events.js'
 

@@ -1,7 +1,7 @@
 import { emptyState, fold, type LiveEvent } from '@askback/protocol'
 import { expect, it } from 'vitest'
 import { LiveBlocks } from './live-blocks.js'
-import { over, turn } from './testing/layout-cases.js'
+import { over, turn } from './layout-cases.test.helper.js'
 import { called, ended, EventLog, started, wrote } from './testing/session-events.js'
 
 const delta = (offset: number, text: string, blockId = 'b1'): LiveEvent => ({

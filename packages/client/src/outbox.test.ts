@@ -2,7 +2,7 @@ import { AskbackError } from '@askback/protocol'
 import { describe, expect, it, vi } from 'vitest'
 import { createClient } from './client.js'
 import type { OutboxStorage } from './outbox.js'
-import { openSession, type OpenSessionOptions } from './testing/open-session.js'
+import { openSession, type OpenSessionOptions } from './open-session.test.helper.js'
 import { asked, settled } from './testing/session-events.js'
 
 const approve = { decision: 'approve' }

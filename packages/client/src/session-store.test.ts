@@ -1,8 +1,8 @@
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it, vi } from 'vitest'
 import { draw } from './testing/draw.js'
-import { over, r1, turn } from './testing/layout-cases.js'
-import { openSession } from './testing/open-session.js'
+import { over, r1, turn } from './layout-cases.test.helper.js'
+import { openSession } from './open-session.test.helper.js'
 import { asked, called, EventLog, settled, started, wrote } from './testing/session-events.js'
 
 const live = async ({ view }: ReturnType<typeof openSession>) =>
