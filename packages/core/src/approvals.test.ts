@@ -1,6 +1,6 @@
 import { digestOf } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './testing/test-desk.js'
+import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './test-desk.test.helper.js'
 
 describe('[L12] the digest', () => {
   it('of an approval is that of its tool and input alone', async () => {

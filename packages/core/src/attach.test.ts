@@ -9,7 +9,7 @@ import {
   waiting,
   yes,
   type TestDesk,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 const own = { toolCallId: 't', toolName: 'Bash', attach: true }
 const remove = { input: { command: 'rm x' } }

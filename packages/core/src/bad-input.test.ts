@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineInteraction, type InteractionKind, type OpenInput, type Origin } from './index.js'
-import { ada, database, listFiles, port, sqlite, testDesk, yes } from './testing/test-desk.js'
+import { ada, database, listFiles, port, sqlite, testDesk, yes } from './test-desk.test.helper.js'
 
 const lone = 'a\ud800b'
 const unwanted: [string, unknown][] = [

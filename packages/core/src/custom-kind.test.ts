@@ -1,7 +1,7 @@
 import { AskbackError, digestOf, messageBody, questionReply, sessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { defineInteraction, type InteractionKind, type StandardSchema } from './index.js'
-import { ada, isOver, testDesk, tick, waiting } from './testing/test-desk.js'
+import { ada, isOver, testDesk, tick, waiting } from './test-desk.test.helper.js'
 
 // Any Standard Schema will do. These are made with zod …
 const texts = questionReply.shape.selected

@@ -10,7 +10,7 @@ import {
   testDesk,
   waiting,
   yes,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 const MINUTE = 60_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStore, type Store } from './index.js'
-import { ada, database, listFiles, no, sqlite, testDesk, tick, waiting } from './testing/test-desk.js'
+import { ada, database, listFiles, no, sqlite, testDesk, tick, waiting } from './test-desk.test.helper.js'
 
 const DAY = 24 * 3_600_000
 

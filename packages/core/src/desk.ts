@@ -2,7 +2,7 @@ import {
   AskbackError,
   cancelInput,
   copyJson,
-  createSessionBody,
+  createSessionInput,
   messageInput,
   openInput,
   origin,
@@ -114,9 +114,8 @@ export class Desk {
   async createSession(
     input: CreateSessionBody & { id?: string; source?: string; idempotencyKey?: string } = {},
   ): Promise<{ session: Session; created: boolean }> {
-    const { id, source } = input
-    const { idempotencyKey } = parse(origin, input, 'the origin')
-    return createSession(this.#engine, parse(createSessionBody, input, 'the session'), {
+    const { id, source, idempotencyKey, ...body } = parse(createSessionInput, input, 'the session')
+    return createSession(this.#engine, body, {
       ...optional({ id, source, idempotencyKey }),
       most: this.#options.limits?.sessions ?? MAX_SESSIONS,
     })
@@ -361,14 +360,18 @@ export class Desk {
     return entries.map(({ value }) => value as unknown as ApprovalRule)
   }
 
-  async deleteRule(id: string, { idempotencyKey }: Origin = {}): Promise<void> {
+  async deleteRule(id: string, by: Origin = {}): Promise<void> {
     const { kv } = this.#options.store
+    const { idempotencyKey } = parse(origin, by, 'the origin')
     const seen = idempotencyKey === undefined ? undefined : keyOf(`key/rule/${idempotencyKey}`, { id })
     if (seen && (await recall(this.#engine.options, seen))) return
     const key = ruleKey(id)
-    const entry = key === null ? null : await kv.get(key)
-    if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
-    await kv.put(entry.key, null, entry.version)
+    let deleted = false
+    while (!deleted) {
+      const entry = key === null ? null : await kv.get(key)
+      if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
+      deleted = await kv.put(entry.key, null, entry.version)
+    }
     if (seen) await kv.put(seen.key, recordOf(seen, { events: [] }, []).value, null)
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AskbackError, type Interaction } from '@askback/protocol'
-import { ada, bob, isOver, port, testDesk, waiting, type TestDesk } from './testing/test-desk.js'
+import { ada, bob, isOver, port, testDesk, waiting, type TestDesk } from './test-desk.test.helper.js'
 
 const tooHigh = { values: { port: 70_000 } }
 const fine = { values: { port: 8080 } }

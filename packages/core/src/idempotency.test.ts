@@ -1,3 +1,4 @@
+import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import type { Desk } from './index.js'
 import {
@@ -11,7 +12,7 @@ import {
   testDesk,
   yes,
   type TestDesk,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 const key = { idempotencyKey: 'k' }
 const tooHigh = { values: { port: 1e6 } }
@@ -81,6 +82,20 @@ describe('opening with a key', () => {
     await expect(opened('question', database, key)).rejects.toThrow('disk')
     store.append = append
     expect(await opened('question', database, key)).toMatchObject({ created: true })
+  })
+
+  it('an append of which nobody knows whether it was written is found again by its key', async () => {
+    const test = await testDesk()
+    const { store } = test
+    const append = store.append.bind(store)
+    store.append = async (change) => {
+      store.append = append
+      await append(change)
+      throw new AskbackError('unavailable', 'The disk does not answer.')
+    }
+    await expect(test.opened('question', database, key)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await test.opened('question', database, key)).toMatchObject({ created: false })
+    expect((await test.desk.pending()).interactions).toHaveLength(1)
   })
 
   it('one that attaches keeps what it attached to', async () => {

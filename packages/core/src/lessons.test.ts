@@ -1,7 +1,7 @@
 import { stateToJson } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { replay } from './index.js'
-import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './testing/test-desk.js'
+import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './test-desk.test.helper.js'
 
 const regions = {
   questions: [

@@ -12,7 +12,7 @@ import {
   tick,
   waiting,
   yes,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 describe('an interaction from request to settlement', () => {
   it('[L1] [L2] is asked in one append, settled in another, and the waiter’s claim is part of that', async () => {

@@ -12,7 +12,7 @@ import {
   waiting,
   yes,
   type TestDesk,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 const own = { toolCallId: 'first', toolName: 'Bash', attach: true }
 const call = {

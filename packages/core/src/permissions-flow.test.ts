@@ -1,6 +1,6 @@
 import type { PermissionMode } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { ada, database, listFiles, no, port, testDesk, yes } from './testing/test-desk.js'
+import { ada, database, listFiles, no, port, testDesk, yes } from './test-desk.test.helper.js'
 
 const isInside = (folder: string, path: string) => Promise.resolve(path.startsWith(`${folder}/`))
 const inside = { input: { file_path: '/work/a.ts' } }

@@ -1,6 +1,6 @@
 import { digestOf } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { ada, bob, testDesk, waiting } from './testing/test-desk.js'
+import { ada, bob, testDesk, waiting } from './test-desk.test.helper.js'
 
 const plan = { plan: '1. Look. 2. Do.', planFilePath: '/work/plan.md' }
 const planning = { session: { agent: 'demo', cwd: '/work', permissionMode: 'plan' } } as const

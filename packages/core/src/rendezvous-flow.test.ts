@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Interaction } from '@askback/protocol'
-import { ada, database, isOver, sqlite, testDesk, tick, type TestDesk } from './testing/test-desk.js'
+import { ada, database, isOver, sqlite, testDesk, tick, type TestDesk } from './test-desk.test.helper.js'
 
 const call = (toolCallId: string, command: string, toolName = 'Bash') =>
   ({

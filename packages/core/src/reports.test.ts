@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MAX_OUTPUT_BYTES, type Reported } from './index.js'
-import { testDesk, type TestDesk } from './testing/test-desk.js'
+import { testDesk, type TestDesk } from './test-desk.test.helper.js'
 
 const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: { command: 'ls' } } as const
 const result = { type: 'tool_result', toolCallId: 't', output: 'a.ts', isError: false } as const

@@ -12,7 +12,7 @@ import {
   testDesk,
   waiting,
   yes,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 const plan = { plan: 'Do it.' }
 const kinds = [

@@ -1,6 +1,6 @@
 import type { CreateSessionBody } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { ada, listFiles, testDesk, yes, type TestDesk } from './testing/test-desk.js'
+import { ada, listFiles, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
 const bash = { toolName: 'Bash' }
 const here = { agent: 'demo', cwd: '/work' }

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { ada, database, listFiles, sqlite, testDesk, yes, type TestDesk } from './testing/test-desk.js'
+import { ada, database, listFiles, sqlite, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
 const started = { type: 'turn_started', turnId: 'turn' } as const
 const ended = (reason: 'done' | 'error' | 'interrupted') =>

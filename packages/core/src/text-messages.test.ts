@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ada, bob, database, listFiles, port, testDesk, waiting, yes } from './testing/test-desk.js'
+import { ada, bob, database, listFiles, port, testDesk, waiting, yes } from './test-desk.test.helper.js'
 
 const two = {
   questions: [

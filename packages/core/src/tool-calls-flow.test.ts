@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { AGENT_LOST } from './index.js'
-import { ada, database, isOver, listFiles, testDesk, waiting, type TestDesk } from './testing/test-desk.js'
+import {
+  ada,
+  database,
+  isOver,
+  listFiles,
+  testDesk,
+  waiting,
+  type TestDesk,
+} from './test-desk.test.helper.js'
 
 const call = (toolCallId: string, toolName = 'Bash', input = { command: 'ls' }) =>
   ({ type: 'tool_call', toolCallId, toolName, input }) as const

@@ -13,7 +13,7 @@ import {
   tick,
   waiting,
   yes,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 type Ring = Parameters<Parameters<Store['onAppend']>[0]>[0]
 

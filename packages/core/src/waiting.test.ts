@@ -9,7 +9,7 @@ import {
   tick,
   waiting,
   yes,
-} from './testing/test-desk.js'
+} from './test-desk.test.helper.js'
 
 describe('waiting', () => {
   it('a session’s own call opens and waits, and makes the session if it is new', async () => {

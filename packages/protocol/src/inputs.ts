@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { via } from './interaction.js'
-import { messageBody, openBody, respondBody, wellFormed } from './requests.js'
+import { createSessionBody, messageBody, openBody, respondBody, wellFormed } from './requests.js'
 
 const id = wellFormed.min(1).max(500)
+/** Of something that exists or does not: it is only looked up. */
+const known = z.string()
 
 /** Who is behind a call of the library, and the key that makes it count once. */
 export const origin = z.object({
@@ -11,9 +13,15 @@ export const origin = z.object({
   idempotencyKey: wellFormed.min(1).max(1000).optional(),
 })
 
+export const createSessionInput = createSessionBody.extend({
+  id: known.optional(),
+  source: wellFormed.optional(),
+  idempotencyKey: origin.shape.idempotencyKey,
+})
+
 /** The library's calls take the bodies of the HTTP routes, and what those have from their address and headers. */
 export const openInput = openBody.extend({
-  sessionId: id,
+  sessionId: known,
   idempotencyKey: origin.shape.idempotencyKey,
   anchorTo: id.optional(),
   agentThread: id.optional(),
@@ -27,7 +35,7 @@ export const openInput = openBody.extend({
   role: z.enum(['agent', 'person']).optional(),
 })
 
-const target = { ...origin.shape, sessionId: id.optional(), interactionId: id }
+const target = { ...origin.shape, sessionId: known.optional(), interactionId: known }
 
 export const respondInput = respondBody.extend(target)
 export const cancelInput = z.object({ ...target, message: wellFormed.optional() })
@@ -35,7 +43,7 @@ export const cancelInput = z.object({ ...target, message: wellFormed.optional() 
 export const messageInput = messageBody.extend({
   ...origin.shape,
   by: origin.shape.by.unwrap(),
-  sessionId: id,
+  sessionId: known,
 })
 
 export const page = z.object({
@@ -44,5 +52,5 @@ export const page = z.object({
     .regex(/^\d{1,16}$/, 'is no cursor')
     .optional(),
   limit: z.int().min(1).max(1000).optional(),
-  sessionId: id.optional(),
+  sessionId: known.optional(),
 })
