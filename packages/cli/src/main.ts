@@ -1,14 +1,16 @@
 import { AskbackError, errorCodes } from '@askback/protocol'
 import { help } from './help.js'
-import { serve } from './serve/serve.js'
-import { token } from './token.js'
-import { usageProblem } from './usage.js'
+import { usageError, usageProblem } from './usage.js'
 import { version } from './version.js'
 
 /** Resolves to the exit code. `serve` goes on after it is ready. */
 type Command = (args: string[]) => Promise<number | undefined>
 
-const commands: Record<string, Command> = { serve, token }
+/** Each loads only what it needs: one that asks a running gateway should not wait for a server to be read. */
+const commands: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import('./serve/serve.js')).serve,
+  token: async () => (await import('./token.js')).token,
+}
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -18,12 +20,11 @@ async function main(args: string[]): Promise<number | undefined> {
   if (first === '--version' || first === '-v') return print(`${version()}\n`)
   try {
     // Without a command it serves: that is the first thing anyone wants.
-    if (first === '' || first.startsWith('-')) return await serve(args)
-    if (Object.hasOwn(commands, first)) return await commands[first]!(args.slice(1))
-    throw new AskbackError(
-      'invalid_request',
-      `There is no command ${JSON.stringify(first)}. See askback --help.`,
-    )
+    const [name, rest] = first === '' || first.startsWith('-') ? ['serve', args] : [first, args.slice(1)]
+    const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (!load) throw usageError(`There is no command ${JSON.stringify(name)}.`)
+    const command = await load()
+    return await command(rest)
   } catch (error) {
     return fail(error)
   }

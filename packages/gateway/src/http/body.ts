@@ -21,7 +21,7 @@ export function parseBodies(app: FastifyInstance, limits: { bodyBytes: number; j
   })
 }
 
-export function parseBody(bytes: Buffer, maxDepth: number): ParsedBody {
+function parseBody(bytes: Buffer, maxDepth: number): ParsedBody {
   if (bytes.length === 0) return { ok: true, value: undefined }
   let text: string
   try {

@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname, join, normalize, sep } from 'node:path'
@@ -57,7 +57,7 @@ export function serveWebApp(app: FastifyInstance, folder: string | undefined, co
       }
       // Only a page of the app may stand for an address that is no file.
       const wanted = extname(path) === '' ? 'index.html' : path
-      return sendFile(reply, folder, wanted)
+      return sendFile(request, reply, { folder, path: wanted })
     },
   })
 }
@@ -66,14 +66,19 @@ export function noRoute(method: string, path: string): AskbackError {
   return new AskbackError('not_found', `There is no ${method} ${path.slice(0, 200)}.`)
 }
 
-async function sendFile(reply: FastifyReply, folder: string, path: string): Promise<FastifyReply> {
+async function sendFile(
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  { folder, path }: { folder: string; path: string },
+): Promise<FastifyReply> {
   const file = normalize(join(folder, path))
-  if (!file.startsWith(folder + sep) || path.includes('\0')) throw noRoute('GET', `/${path}`)
+  if (!file.startsWith(folder + sep) || path.includes('\0')) throw noRoute(method, `/${path}`)
   const found = await stat(file).catch(() => null)
-  if (!found?.isFile()) throw noRoute('GET', `/${path}`)
+  if (!found?.isFile()) throw noRoute(method, `/${path}`)
   // The build puts a hash into the names of what lies in `assets`.
   const headers = headersFor(extname(file), path.startsWith('assets/'))
-  return reply.headers({ ...headers, 'content-length': found.size }).send(createReadStream(file))
+  void reply.headers({ ...headers, 'content-length': found.size })
+  return method === 'HEAD' ? reply.send() : reply.send(createReadStream(file))
 }
 
 function headersFor(extension: string, immutable: boolean): Record<string, string> {

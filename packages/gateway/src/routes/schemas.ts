@@ -5,7 +5,7 @@ export const sessionParams = z.object({ id: z.string() })
 export const interactionParams = z.object({ id: z.string(), interactionId: z.string() })
 
 /** A number as it stands in an address. */
-export function wholeNumber({ min, max }: { min: number; max: number }) {
+function wholeNumber({ min, max }: { min: number; max: number }) {
   return z
     .string()
     .regex(/^\d{1,16}$/, 'must be a whole number')

@@ -1,0 +1,39 @@
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { defaultDataFolder, openDataFolder } from './data-folder.js'
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'askback-data-'))
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+it.each([
+  ['linux', {}, join(homedir(), '.local/share/askback')],
+  ['linux', { XDG_DATA_HOME: '/data' }, '/data/askback'],
+  ['linux', { XDG_DATA_HOME: '' }, join(homedir(), '.local/share/askback')],
+  ['darwin', {}, join(homedir(), 'Library/Application Support/askback')],
+  ['win32', { LOCALAPPDATA: '/local' }, '/local/askback'],
+] as const)('on %s with %o it is %s', (platform, env, folder) => {
+  expect(defaultDataFolder(env, platform)).toBe(folder)
+})
+
+it('is made with its parents, for its owner only', () => {
+  const folder = openDataFolder(join(root, 'a/b'))
+  expect((statSync(folder).mode & 0o777).toString(8)).toBe('700')
+})
+
+it('is closed to others if it was open', () => {
+  chmodSync(root, 0o755)
+  openDataFolder(root)
+  expect((statSync(root).mode & 0o777).toString(8)).toBe('700')
+})
+
+it('is not a file', () => {
+  const file = join(root, 'file')
+  writeFileSync(file, '')
+  expect(() => openDataFolder(file)).toThrow(/^The data folder .* cannot be used: it is a file\.$/)
+  expect(() => openDataFolder(join(file, 'x'))).toThrow(/cannot be used: a file is in the way\.$/)
+})

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { parseTimeout } from './duration.js'
+
+it.each([
+  ['10m', 600_000],
+  ['90s', 90_000],
+  ['1.5h', 5_400_000],
+  ['500ms', 500],
+  ['2d', 172_800_000],
+  ['never', null],
+])('%s is %j', (text, ms) => expect(parseTimeout(text)).toBe(ms))
+
+it.each(['', '10', 'm', '-1m', '0s', '1w', '1 m', 'Never', '1e3s'])('%j is no time', (text) => {
+  expect(() => parseTimeout(text)).toThrow('--timeout is a time')
+})

@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Api, startTestGateway, type TestGateway } from '../testing/index.js'
+
+let root: string
+let gateway: TestGateway
+let browser: Api
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'askback-web-'))
+  const webApp = join(root, 'dist')
+  mkdirSync(join(webApp, 'assets'), { recursive: true })
+  writeFileSync(join(webApp, 'index.html'), '<title>Askback</title>')
+  writeFileSync(join(webApp, 'assets', 'app-1a2b.js'), 'export {}')
+  writeFileSync(join(root, 'secret.txt'), 'secret')
+  gateway = await startTestGateway({ listen: false, webApp })
+  browser = new Api(gateway, null)
+})
+afterEach(async () => {
+  await gateway.close()
+  rmSync(root, { recursive: true })
+})
+
+describe('the web app', () => {
+  it.each(['/', '/sessions/abc', '/inbox?x=1'])('is a page at %s, for everyone', async (path) => {
+    const { status, body, headers } = await browser.get<string>(path)
+    expect({ status, body }).toEqual({ status: 200, body: '<title>Askback</title>' })
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(headers['cache-control']).toBe('no-cache')
+  })
+
+  it('has files that never change under their name', async () => {
+    const { status, headers } = await browser.get('/assets/app-1a2b.js')
+    expect(status).toBe(200)
+    expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
+    expect(headers['cache-control']).toContain('immutable')
+  })
+
+  it('answers a HEAD with the head', async () => {
+    const { status, body, headers } = await browser.send<string>('HEAD', '/')
+    expect({ status, body }).toEqual({ status: 200, body: '' })
+    expect(headers['content-length']).toBe('22')
+  })
+
+  it.each([
+    '/assets/none.js',
+    '/../secret.txt',
+    '/..%2fsecret.txt',
+    '/%2e%2e/secret.txt',
+    '/assets/..%2f..%2fsecret.txt',
+    '/assets/%00.js',
+    '/api',
+    '/api/x.js',
+  ])('has nothing at %s', async (path) => {
+    const { status, body } = await browser.get(path)
+    expect(status).toBe(404)
+    expect(body.error.code).toBe('not_found')
+  })
+
+  it('is not served to a name that is not this gateway’s', async () => {
+    expect((await browser.get('/', { host: 'evil.example' })).status).toBe(403)
+  })
+})
+
+it('without a build says that the gateway runs', async () => {
+  const bare = await startTestGateway({ listen: false })
+  const { status, body } = await new Api(bare, null).get<string>('/')
+  expect(status).toBe(200)
+  expect(body).toContain('The gateway runs')
+  await bare.close()
+})
+
+describe('every response', () => {
+  const paths = [
+    '/',
+    '/healthz',
+    '/assets/app-1a2b.js',
+    '/api/sessions',
+    '/api/nothing',
+    '/nothing.js',
+    '/api/audit',
+    '/api/metrics',
+    '/login?code=x',
+    '/api/sessions/%',
+  ]
+  it.each(paths)('of %s keeps other sites out', async (path) => {
+    for (const token of [gateway.token, null]) {
+      const { headers } = await new Api(gateway, token).get(path)
+      const policy = String(headers['content-security-policy'])
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain("frame-ancestors 'none'")
+      expect(policy).not.toMatch(/script-src[^;]*unsafe/)
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-resource-policy': 'same-origin',
+      })
+      expect(headers['access-control-allow-origin']).toBeUndefined()
+    }
+  })
+
+  it('of a page of the log, too', async () => {
+    const person = new Api(gateway)
+    const id = await person.session()
+    const { headers } = await person.get(`/api/sessions/${id}/events`, { accept: 'application/json' })
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+    expect(headers['cache-control']).toContain('no-store')
+  })
+})

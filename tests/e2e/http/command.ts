@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { build } from 'rolldown'
+import { afterAll } from 'vitest'
+import { root } from '../../architecture/workspace.js'
+
+/** The command as it would be installed, made from the sources as they are: so no test runs an old build. */
+const file = await bundle()
+afterAll(() => rmSync(dirname(file), { recursive: true }))
+
+export interface Ready {
+  url: string
+  openUrl: string
+  token: string
+  agentToken: string
+  pid: number
+}
+
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** One process of the command, until it ends. */
+export class Command {
+  stdout = ''
+  stderr = ''
+  readonly ended: Promise<Ended>
+  readonly #child: ChildProcess
+
+  constructor(args: string[], env: Record<string, string> = {}) {
+    const { PATH, HOME } = process.env
+    const inherited = { ...(PATH && { PATH }), ...(HOME && { HOME }), CI: '1' }
+    this.#child = spawn(process.execPath, [file, ...args], {
+      env: { ...inherited, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child.stdout?.setEncoding('utf8').on('data', (data: string) => (this.stdout += data))
+    this.#child.stderr?.setEncoding('utf8').on('data', (data: string) => (this.stderr += data))
+    this.ended = new Promise((resolve) => {
+      this.#child.on('close', (code, signal) => resolve({ code, signal }))
+    })
+  }
+
+  kill(signal: NodeJS.Signals): Promise<Ended> {
+    this.#child.kill(signal)
+    return this.ended
+  }
+
+  /** What it says once it is ready. */
+  async ready(): Promise<Ready> {
+    const line = new Promise<string>((resolve) => {
+      const look = () => {
+        const end = this.stdout.indexOf('\n')
+        if (end >= 0) resolve(this.stdout.slice(0, end))
+      }
+      this.#child.stdout?.on('data', look)
+      look()
+    })
+    const early = this.ended.then(({ code }) => {
+      throw new Error(`It ended with ${code} before it was ready: ${this.stderr}`)
+    })
+    return JSON.parse(await Promise.race([line, early])) as Ready
+  }
+}
+
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'askback-e2e-'))
+}
+
+async function bundle(): Promise<string> {
+  const folder = join(root, 'node_modules/.cache/askback/e2e', String(process.pid), crypto.randomUUID())
+  await build({
+    input: join(root, 'packages/cli/src/main.ts'),
+    platform: 'node',
+    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
+    external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('@askback/'),
+    output: { dir: folder, format: 'esm', entryFileNames: 'main.mjs', chunkFileNames: '[name].mjs' },
+    logLevel: 'silent',
+  })
+  return join(folder, 'main.mjs')
+}

@@ -1,0 +1,105 @@
+import type { ErrorBody, Interaction, Session } from '@askback/protocol'
+import { afterEach, vi } from 'vitest'
+import { Command, newFolder, type Ended, type Ready } from './command.js'
+
+export interface Answered<Body> {
+  status: number
+  body: Body
+  headers: Headers
+}
+
+/** A gateway in a process of its own, and calls to it. */
+export class RunningGateway {
+  readonly command: Command
+  readonly data: string
+  readonly ready: Ready
+
+  constructor(command: Command, data: string, ready: Ready) {
+    this.command = command
+    this.data = data
+    this.ready = ready
+  }
+
+  stop(signal: NodeJS.Signals): Promise<Ended> {
+    return this.command.kill(signal)
+  }
+
+  async call<Body = ErrorBody>(
+    method: string,
+    path: string,
+    options: { body?: unknown; as?: string; key?: string; signal?: AbortSignal } = {},
+  ): Promise<Answered<Body>> {
+    const { body, as = this.ready.token, key, signal } = options
+    const response = await fetch(`${this.ready.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${as}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+    return { status: response.status, body: (await response.json()) as Body, headers: response.headers }
+  }
+
+  async session(): Promise<string> {
+    const { body } = await this.call<{ session: Session }>('POST', '/api/sessions', {
+      body: { agent: null },
+      as: this.ready.agentToken,
+    })
+    return body.session.id
+  }
+
+  async open(sessionId: string, key?: string): Promise<Interaction> {
+    const { body } = await this.call<{ interaction: Interaction }>(
+      'POST',
+      `/api/sessions/${sessionId}/interactions`,
+      { body: question, as: this.ready.agentToken, ...(key !== undefined && { key }) },
+    )
+    return body.interaction
+  }
+}
+
+export const question = {
+  kind: 'question',
+  toolCallId: 'call',
+  request: {
+    questions: [
+      {
+        header: 'Database',
+        question: 'Which?',
+        options: [{ label: 'SQLite' }, { label: 'Postgres' }],
+        multiSelect: false,
+      },
+    ],
+  },
+}
+export const sqlite = { answer: { answers: [{ selected: ['SQLite'] }] } }
+
+export function at({ sessionId, interactionId }: Interaction): string {
+  return `/api/sessions/${sessionId}/interactions/${interactionId}`
+}
+
+// Each test starts several processes, on machines that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const started: Command[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((command) => command.kill('SIGKILL')))
+})
+
+/** Ended with the test, however that ends. */
+export function run(args: string[], env?: Record<string, string>): Command {
+  const command = new Command(args, env)
+  started.push(command)
+  return command
+}
+
+export async function serve(
+  options: { data?: string; args?: string[]; env?: Record<string, string> } = {},
+): Promise<RunningGateway> {
+  const { data = newFolder(), args = [], env } = options
+  const command = run(['serve', '--port', '0', '--data', data, '--json', ...args], env)
+  return new RunningGateway(command, data, await command.ready())
+}
