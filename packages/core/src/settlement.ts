@@ -9,6 +9,7 @@ import {
   type PlanReviewAnswer,
   type Via,
 } from '@askback/protocol'
+import { optional } from './optional.js'
 
 interface Settled {
   interaction: Interaction
@@ -47,24 +48,25 @@ export function settlementOf(interaction: Interaction): Settlement {
     supersededBy = '',
   } = interaction
   const base = { interaction, interactionId, toolCallId }
-  const who = { ...(by && { by }), ...(via && { via }) }
-  const why = message === undefined ? {} : { message }
+  const who = optional({ by, via })
+  const why = optional({ message })
+  // The spreads last: adding to one gives every object a hidden class of its own.
   switch (settlement) {
     case 'answered':
-      return { ...base, settlement, answer, ...who }
+      return { settlement, answer, ...base, ...who }
     case 'approved': {
       // A plan that was approved is handed over again, like any answer: it is no call that would run twice.
       const inDoubt = interaction.delivered === true && interaction.kind !== 'plan_review'
-      return { ...base, settlement, answer, input: approvedInput(interaction), inDoubt, ...who }
+      return { settlement, answer, input: approvedInput(interaction), inDoubt, ...base, ...who }
     }
     case 'denied':
-      return { ...base, settlement, answer, ...why, ...who }
+      return { settlement, answer, ...base, ...why, ...who }
     case 'cancelled':
-      return { ...base, settlement, ...why, ...who }
+      return { settlement, ...base, ...why, ...who }
     case 'timed_out':
-      return { ...base, settlement }
+      return { settlement, ...base }
     case 'superseded':
-      return { ...base, settlement, supersededBy }
+      return { settlement, supersededBy, ...base }
     case undefined:
       throw new AskbackError('internal', `The interaction ${interactionId} is not settled.`)
   }
