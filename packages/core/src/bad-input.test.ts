@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineInteraction, type InteractionKind, type OpenInput, type Origin } from './index.js'
+import { type OpenInput, type Origin } from './index.js'
 import { ada, database, listFiles, port, sqlite, testDesk, yes } from './test-desk.test.helper.js'
 
 const lone = 'a\ud800b'
@@ -127,53 +127,6 @@ describe('a request', () => {
   })
 })
 
-describe('sizes and numbers', () => {
-  it('a request of 1 MiB is taken, and one byte more is too large', async () => {
-    const { open } = await testDesk()
-    const plan = (bytes: number) => ({ plan: 'é'.repeat((bytes - 11) / 2) + 'x'.repeat((bytes - 11) % 2) })
-    expect(await open('plan_review', plan(1024 * 1024))).toMatchObject({ status: 'pending' })
-    await expect(open('plan_review', plan(1024 * 1024 + 1))).rejects.toMatchObject({ code: 'too_large' })
-    const small = await testDesk({ limits: { requestBytes: 100 } })
-    await expect(small.open('question', database)).rejects.toMatchObject({ code: 'too_large' })
-  })
-
-  it('too many pending are refused, until one is settled', async () => {
-    const { desk, open } = await testDesk({ limits: { pendingPerSession: 2 } })
-    const { interactionId } = await open('question', database, { toolCallId: 't', attach: true })
-    await open('question', database)
-    await expect(open('question', database)).rejects.toMatchObject({ code: 'rate_limited' })
-    await desk.createSession({ id: 'other' })
-    expect(await open('question', database, { sessionId: 'other' })).toMatchObject({ status: 'pending' })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
-    expect(await open('question', database)).toMatchObject({ status: 'pending' })
-  })
-
-  it('what takes no place of its own is not too many', async () => {
-    const limited = { limits: { pendingPerSession: 1 } }
-    const { desk, open } = await testDesk(limited)
-    const own = { toolCallId: 't', attach: true }
-    const first = await open('form', port, own)
-    expect(await open('form', port, own)).toMatchObject({ interactionId: first.interactionId })
-    expect(await open('form', { ...port, message: 'Else?' }, own)).toMatchObject({ status: 'pending' })
-    await desk.setPermissionMode('s', 'bypassPermissions')
-    expect(await open('approval', listFiles)).toMatchObject({ settlement: 'approved' })
-    const [item] = (await desk.pending()).interactions
-    const wrong = desk.respond({
-      ...ada,
-      interactionId: item!.interactionId,
-      answer: { values: { port: 1e6 } },
-    })
-    await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer', details: { errors: {} } })
-  })
-
-  it('too many sessions are refused, until one is deleted', async () => {
-    const { desk } = await testDesk({ limits: { sessions: 1 } })
-    await expect(desk.createSession()).rejects.toMatchObject({ code: 'rate_limited' })
-    await desk.deleteSession('s')
-    expect(await desk.createSession()).toMatchObject({ created: true })
-  })
-})
-
 describe('an answer', () => {
   it.each(unwanted)('with %s is refused, and the interaction stays pending', async (_, updatedInput) => {
     const { desk, open, seq } = await testDesk()
@@ -241,25 +194,5 @@ describe('everything else that is written', () => {
     const { desk, seq } = await testDesk()
     await expect(write(desk)).rejects.toMatchObject(refused)
     expect(await seq()).toBe(1)
-  })
-})
-
-describe('a definition', () => {
-  const any = {
-    '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
-  } as const
-  const kind: InteractionKind = { kind: 'mine', presentation: 'tool', request: any, answer: any }
-
-  it.each(['Mine', 'my kind', '', '1st', '__proto__'])('%j is no name of a kind', async (name) => {
-    expect(() => defineInteraction({ ...kind, kind: name })).toThrow(expect.objectContaining(refused))
-    await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
-  })
-
-  it.each(['question', 'approval'])('lesson 44: the kind %s cannot be defined anew', async (name) => {
-    await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
-  })
-
-  it('two of the same name are refused', async () => {
-    await expect(testDesk({ kinds: [kind, { ...kind }] })).rejects.toMatchObject(refused)
   })
 })

@@ -1,7 +1,7 @@
 import { AskbackError, digestOf, messageBody, questionReply, sessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { defineInteraction, type InteractionKind, type StandardSchema } from './index.js'
-import { ada, isOver, testDesk, tick, waiting } from './test-desk.test.helper.js'
+import { ada, testDesk, tick, waiting } from './test-desk.test.helper.js'
 
 // Any Standard Schema will do. These are made with zod …
 const texts = questionReply.shape.selected
@@ -169,55 +169,5 @@ describe('a kind of one’s own', () => {
     clock.advance(1000)
     expect(await settlement).toMatchObject({ settlement: 'timed_out' })
     expect(errors).toEqual([])
-  })
-})
-
-describe('a schema that does not do', () => {
-  const any = schema((value) => value as object)
-  const late = (end: () => Promise<never>): StandardSchema => ({
-    '~standard': { version: 1, vendor: 'late', validate: end },
-  })
-  const asynchronous: [string, StandardSchema][] = [
-    ['a promise', late(() => new Promise<never>(() => undefined))],
-    ['a promise that fails', late(() => Promise.reject(new Error('late')))],
-  ]
-
-  it.each(asynchronous)('%s as the request is refused when it is asked', async (_, request) => {
-    const { open } = await testDesk({ kinds: [{ kind: 'late', presentation: 'tool', request, answer: any }] })
-    await expect(open('late', {})).rejects.toMatchObject({
-      code: 'invalid_request',
-      message: expect.stringContaining('asynchronous') as string,
-    })
-  })
-
-  it.each(asynchronous)(
-    '%s as the answer is refused, and the interaction stays pending',
-    async (_, answer) => {
-      const { desk, open } = await testDesk({
-        kinds: [{ kind: 'late', presentation: 'tool', request: any, answer }],
-      })
-      const { interactionId } = await open('late', {})
-      const { settlement } = await waiting(desk, interactionId)
-      await expect(desk.respond({ ...ada, interactionId, answer: {} })).rejects.toMatchObject({
-        code: 'invalid_request',
-      })
-      expect(await isOver(settlement)).toBe(false)
-    },
-  )
-
-  it.each([
-    ['a date', new Date(0)],
-    ['a bigint', 1n],
-    ['nothing', undefined],
-  ])('one that makes %s of an answer is refused: it could not be stored', async (_, made) => {
-    const answer = schema(() => made as unknown as object)
-    const { desk, open } = await testDesk({
-      kinds: [{ kind: 'odd', presentation: 'tool', request: any, answer }],
-    })
-    const { interactionId } = await open('odd', {})
-    await expect(desk.respond({ ...ada, interactionId, answer: {} })).rejects.toMatchObject({
-      code: 'invalid_request',
-    })
-    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 })

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { ada, database, sqlite, testDesk, type TestDesk } from './test-desk.test.helper.js'
+
+const key = { idempotencyKey: 'k' }
+const mismatch = { code: 'idempotency_mismatch' }
+
+describe('every other write with a key', () => {
+  it('creates one session', async () => {
+    const { desk } = await testDesk()
+    const make = (title: string) => desk.createSession({ title, ...key })
+    const [first, second] = await Promise.all([make('A'), make('A')])
+    expect(second.session.id).toBe(first.session.id)
+    expect([first.created, second.created].filter(Boolean)).toHaveLength(1)
+    expect(await make('A')).toMatchObject({ created: false, session: { id: first.session.id } })
+    await expect(make('B')).rejects.toMatchObject(mismatch)
+  })
+
+  it('a session that was made with it is found at the limit, too', async () => {
+    const { desk } = await testDesk({ limits: { sessions: 2 } })
+    const { session } = await desk.createSession(key)
+    expect(await desk.createSession(key)).toMatchObject({ created: false, session: { id: session.id } })
+  })
+
+  const writes: [string, (test: TestDesk) => Promise<unknown>][] = [
+    ['message', ({ desk }) => desk.message({ ...ada, ...key, sessionId: 's', text: 'Hello' })],
+    ['clear', ({ desk }) => desk.clear('s', { ...ada, ...key })],
+    [
+      'report',
+      ({ desk }) =>
+        desk.report({
+          sessionId: 's',
+          events: [{ type: 'error', code: 'x', message: 'x', fatal: false }],
+          ...key,
+        }),
+    ],
+    ['tool call', ({ desk }) => desk.reportToolCall({ sessionId: 's', toolName: 'T', input: {}, ...key })],
+  ]
+  it.each(writes)('%s is done once', async (_, write) => {
+    const test = await testDesk()
+    await write(test)
+    const after = await test.events()
+    await write(test)
+    expect(await test.events()).toEqual(after)
+    expect(after.length).toBeGreaterThan(1)
+  })
+
+  it('an interrupt that is sent again cancels nothing that was asked since', async () => {
+    const { desk, open } = await testDesk()
+    await open('question', database)
+    await desk.interrupt('s', { ...ada, ...key })
+    const { interactionId } = await open('question', database)
+    await desk.interrupt('s', { ...ada, ...key })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('a mode that is sent again does not undo a later one', async () => {
+    const { desk } = await testDesk()
+    await desk.setPermissionMode('s', 'plan', key)
+    await desk.setPermissionMode('s', 'acceptEdits')
+    await desk.setPermissionMode('s', 'plan', key)
+    expect((await desk.snapshot('s')).session.permissionMode).toBe('acceptEdits')
+    await expect(desk.setPermissionMode('s', 'default', key)).rejects.toMatchObject(mismatch)
+  })
+
+  it('a cancel and a deletion answer as the first time', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    const first = await desk.cancel({ ...ada, ...key, interactionId })
+    expect(await desk.cancel({ ...ada, ...key, interactionId })).toEqual(first)
+    await desk.deleteSession('s', key)
+    await desk.deleteSession('s', key)
+    await expect(desk.deleteSession('s')).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('the same key for different operations is no repetition', async () => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database, key)
+    await desk.respond({ ...ada, ...key, interactionId, answer: sqlite })
+    await desk.message({ ...ada, ...key, sessionId: 's', text: 'Hello' })
+    await desk.clear('s', key)
+    expect(await desk.interrupt('s', key)).toEqual({ repeated: false })
+  })
+
+  it.each([
+    ['an empty text', ''],
+    ['a long text', 'x'.repeat(1001)],
+    ['a lone surrogate', '\ud800'],
+    ['a number', 5],
+  ])('%s is no key', async (_, idempotencyKey) => {
+    const { opened } = await testDesk()
+    const wrong = { idempotencyKey: idempotencyKey as string }
+    await expect(opened('question', database, wrong)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+})

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { ada, database, listFiles, port, sqlite, testDesk } from './test-desk.test.helper.js'
+
+describe('sizes and numbers', () => {
+  it('a request of 1 MiB is taken, and one byte more is too large', async () => {
+    const { open } = await testDesk()
+    const plan = (bytes: number) => ({ plan: 'é'.repeat((bytes - 11) / 2) + 'x'.repeat((bytes - 11) % 2) })
+    expect(await open('plan_review', plan(1024 * 1024))).toMatchObject({ status: 'pending' })
+    await expect(open('plan_review', plan(1024 * 1024 + 1))).rejects.toMatchObject({ code: 'too_large' })
+    const small = await testDesk({ limits: { requestBytes: 100 } })
+    await expect(small.open('question', database)).rejects.toMatchObject({ code: 'too_large' })
+  })
+
+  it('too many pending are refused, until one is settled', async () => {
+    const { desk, open } = await testDesk({ limits: { pendingPerSession: 2 } })
+    const { interactionId } = await open('question', database, { toolCallId: 't', attach: true })
+    await open('question', database)
+    await expect(open('question', database)).rejects.toMatchObject({ code: 'rate_limited' })
+    await desk.createSession({ id: 'other' })
+    expect(await open('question', database, { sessionId: 'other' })).toMatchObject({ status: 'pending' })
+    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    expect(await open('question', database)).toMatchObject({ status: 'pending' })
+  })
+
+  it('what takes no place of its own is not too many', async () => {
+    const limited = { limits: { pendingPerSession: 1 } }
+    const { desk, open } = await testDesk(limited)
+    const own = { toolCallId: 't', attach: true }
+    const first = await open('form', port, own)
+    expect(await open('form', port, own)).toMatchObject({ interactionId: first.interactionId })
+    expect(await open('form', { ...port, message: 'Else?' }, own)).toMatchObject({ status: 'pending' })
+    await desk.setPermissionMode('s', 'bypassPermissions')
+    expect(await open('approval', listFiles)).toMatchObject({ settlement: 'approved' })
+    const [item] = (await desk.pending()).interactions
+    const wrong = desk.respond({
+      ...ada,
+      interactionId: item!.interactionId,
+      answer: { values: { port: 1e6 } },
+    })
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer', details: { errors: {} } })
+  })
+
+  it('too many sessions are refused, until one is deleted', async () => {
+    const { desk } = await testDesk({ limits: { sessions: 1 } })
+    await expect(desk.createSession()).rejects.toMatchObject({ code: 'rate_limited' })
+    await desk.deleteSession('s')
+    expect(await desk.createSession()).toMatchObject({ created: true })
+  })
+})
