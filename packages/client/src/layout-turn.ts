@@ -1,18 +1,13 @@
 import type { Turn } from '@askback/protocol'
 import type { Block, Container, LaidTurn, ToolBlock } from './layout-model.js'
 import type { LiveBlock } from './live-blocks.js'
-import type { Entry, PlacedTurn } from './placement.js'
+import type { Entry } from './placement.js'
 import { appendCall, cardOf, placeholderBlock, standsAlone, toolBlock, type Drawing } from './tool-block.js'
 
-/** One turn with its containers; `live` are the blocks being made, which come after everything else. */
-export function layoutTurn(
-  { turn, entries }: PlacedTurn,
-  drawing: Drawing,
-  live: readonly LiveBlock[],
-): LaidTurn {
-  const containers = new Containers(turn, drawing)
-  for (const entry of entries) containers.add(entry)
-  for (const block of live) containers.addLive(block)
+/** One turn with its containers. */
+export function layoutTurn(turn: Turn, entries: readonly Entry[], drawing: Drawing): LaidTurn {
+  const containers = new Containers(drawing)
+  for (const entry of entries) containers.add(entry, turn)
   const { key, turnId, startedAt, endedAt, reason } = turn
   return {
     key,
@@ -24,27 +19,43 @@ export function layoutTurn(
   }
 }
 
+/** The blocks that are being made come after everything else. */
+export function withLive(turn: LaidTurn, drawing: Drawing, live: readonly LiveBlock[]): LaidTurn {
+  const last = turn.containers.at(-1)
+  const containers = new Containers(drawing, last ? [...turn.containers.slice(0, -1), ownCopy(last)] : [])
+  for (const block of live) containers.addLive(block)
+  return { ...turn, containers: containers.list }
+}
+
+/** Its last block may be a group, which another call joins. */
+function ownCopy(container: Container): Container {
+  if (!('blocks' in container)) return container
+  const blocks = container.blocks.map((block, index, all) =>
+    block.type === 'tool_group' && index === all.length - 1 ? { ...block, calls: [...block.calls] } : block,
+  )
+  return { ...container, blocks }
+}
+
 class Containers {
-  readonly list: Container[] = []
-  readonly #turn: Turn
+  readonly list: Container[]
   readonly #drawing: Drawing
   /** By `responseId`, and for what has none by `toolCallId`. */
   readonly #responses = new Map<string, Block[]>()
   readonly #calls = new Map<string, Block[]>()
 
-  constructor(turn: Turn, drawing: Drawing) {
-    this.#turn = turn
+  constructor(drawing: Drawing, list: Container[] = []) {
     this.#drawing = drawing
+    this.list = list
   }
 
-  add(entry: Entry): void {
+  add(entry: Entry, turn: Turn): void {
     switch (entry.type) {
       case 'item':
         this.#item(entry.item)
         break
       case 'call': {
         const { toolCallId, responseId } = entry.call
-        const blocks = this.#call(toolBlock(entry.call, this.#turn, this.#drawing), responseId)
+        const blocks = this.#call(toolBlock(entry.call, turn, this.#drawing), responseId)
         const standing = this.#drawing.placement.standing.get(toolCallId) ?? []
         for (const interaction of standing) blocks.push(cardOf(interaction, this.#drawing))
         break

@@ -1,8 +1,8 @@
-import type { SessionState } from '@askback/protocol'
+import type { SessionState, Turn } from '@askback/protocol'
 import type { LaidTurn, Layout } from './layout-model.js'
-import { layoutTurn } from './layout-turn.js'
+import { layoutTurn, withLive } from './layout-turn.js'
 import type { LiveBlock } from './live-blocks.js'
-import { place, type PlacedTurn } from './placement.js'
+import { entriesOf, indexOf, place, shownIn, type TurnIndex } from './placement.js'
 import { share } from './share.js'
 import type { Drawing } from './tool-block.js'
 
@@ -11,35 +11,55 @@ export function layout(state: SessionState, live: readonly LiveBlock[] = []): La
   return createLayout()(state, live)
 }
 
-/** The same for one session over time: what did not change keeps its identity, and is not laid out again. */
+interface Known {
+  turn: Turn
+  index: TurnIndex
+  facts: unknown[]
+  laid: LaidTurn
+}
+
+/**
+ * The same for one session over time: what did not change keeps its identity and is not laid out again. It goes by the
+ * identity of what it is given, so that a state must not be changed in place.
+ */
 export function createLayout(): (state: SessionState, live?: readonly LiveBlock[]) => Layout {
-  const known = new Map<string, { facts: readonly unknown[]; laid: LaidTurn }>()
+  let known = new Map<string, Known>()
+  let before: SessionState | undefined
   let last: Layout | undefined
 
   return (state, live = []) => {
-    const placement = place(state)
+    const turns = [...earlier(state), ...state.turns]
+    const indexes = turns.map((turn) => indexFor(turn, known.get(turn.key)))
     const outputs = new Map(
       live.flatMap((block) => (block.type === 'tool_output' ? [[block.id, block.text]] : [])),
     )
-    const drawing: Drawing = { state, placement, outputs }
-    const drawn = withLiveTurn(placement.turns, state, live).map((placed) => {
-      const making = placed.isLive ? live : []
-      const facts = factsOf(placed, drawing, making)
-      const before = known.get(placed.turn.key)
-      if (before && isSame(before.facts, facts)) return before.laid
-      const laid = share(before?.laid, layoutTurn(placed, drawing, making))
-      known.set(placed.turn.key, { facts, laid })
-      return laid
-    })
-    forgetOthers(known, drawn)
-    const next = {
-      turns: share(last?.turns, drawn),
-      typing: isTyping(state),
-      waiting: state.pending.size > 0,
+    const drawing: Drawing = { state, placement: place(state, indexes), outputs }
+    const isQuiet = before !== undefined && outputs.size === 0 && concernsNoCall(before, state)
+    const next = new Map<string, Known>()
+    for (const [at, turn] of turns.entries()) {
+      const index = indexes[at]!
+      const was = known.get(turn.key)
+      const isSame = isQuiet && was?.turn === turn
+      const facts = isSame ? was.facts : factsOf(turn, index, drawing)
+      const laid =
+        was && (isSame || equals(was.facts, facts))
+          ? was.laid
+          : share(was?.laid, layoutTurn(turn, entriesOf(turn, index, state, drawing.placement), drawing))
+      next.set(turn.key, { turn, index, facts, laid })
     }
-    const isUnchanged =
-      last?.turns === next.turns && last.typing === next.typing && last.waiting === next.waiting
-    return (last = last && isUnchanged ? last : next)
+    known = next
+    // With output on the screen, even what has not changed is looked at: the output may end.
+    before = outputs.size === 0 ? state : undefined
+    const laid = drawLive(
+      [...next.values()].map((one) => one.laid),
+      drawing,
+      live,
+    )
+    const typing = isTyping(state)
+    const waiting = state.pending.size > 0
+    const shared = share(last?.turns, laid)
+    const isUnchanged = last?.turns === shared && last.typing === typing && last.waiting === waiting
+    return (last = last && isUnchanged ? last : { turns: shared, typing, waiting })
   }
 }
 
@@ -48,56 +68,61 @@ export function isTyping({ activeTurnId, pending, ended }: SessionState): boolea
   return activeTurnId !== null && pending.size === 0 && !ended
 }
 
+/** Pending interactions whose turn has left the window are still to be answered: they come first. */
+function earlier(state: SessionState): Turn[] {
+  if (state.adrift.size === 0) return []
+  const items = [...state.adrift].map((interactionId) => ({ type: 'interaction' as const, interactionId }))
+  return [{ key: 'earlier', turnId: null, startedAt: state.createdAt, items }]
+}
+
 /** Blocks that are being made belong to the open turn, which may have nothing else yet. */
-function withLiveTurn(
-  turns: PlacedTurn[],
-  state: SessionState,
-  live: readonly LiveBlock[],
-): (PlacedTurn & { isLive: boolean })[] {
-  const open = turns.findLastIndex(({ turn }) => turn.turnId !== null && turn.turnId === state.activeTurnId)
+function drawLive(turns: LaidTurn[], drawing: Drawing, live: readonly LiveBlock[]): LaidTurn[] {
+  if (live.every(({ type }) => type === 'tool_output')) return turns
+  const { activeTurnId, createdAt } = drawing.state
+  const empty: LaidTurn = { key: 'live', turnId: null, startedAt: createdAt, containers: [] }
+  if (turns.length === 0) return [withLive(empty, drawing, live)]
+  const open = turns.findLastIndex(({ turnId }) => turnId !== null && turnId === activeTurnId)
   const index = open < 0 ? turns.length - 1 : open
-  const marked = turns.map((placed, at) => ({ ...placed, isLive: at === index }))
-  if (marked.length > 0 || live.length === 0) return marked
-  const turn = { key: 'live', turnId: null, startedAt: state.createdAt, items: [] }
-  return [{ turn, entries: [], isLive: true }]
+  return turns.with(index, withLive(turns[index]!, drawing, live))
+}
+
+function indexFor(turn: Turn, known: Known | undefined): TurnIndex {
+  return known?.turn === turn ? known.index : indexOf(turn)
+}
+
+/** Whether calls and interactions are as they were, so that a turn is drawn as before unless it has changed itself. */
+function concernsNoCall(before: SessionState, after: SessionState): boolean {
+  return (
+    before.toolCalls === after.toolCalls &&
+    before.interactions === after.interactions &&
+    before.ended === after.ended
+  )
 }
 
 /** Everything that the drawing of a turn depends on; the reducer keeps the identity of what it does not touch. */
-function factsOf({ turn, entries }: PlacedTurn, drawing: Drawing, live: readonly LiveBlock[]): unknown[] {
+function factsOf(turn: Turn, index: TurnIndex, drawing: Drawing): unknown[] {
   const { state, placement, outputs } = drawing
-  const facts: unknown[] = [turn.key, turn.endedAt, turn.reason, state.ended, ...live]
+  const { approvals, questionnaires, standing, children } = placement
+  const facts: unknown[] = [turn, state.ended]
   const aboutCall = (toolCallId: string): void => {
-    facts.push(state.toolCalls.get(toolCallId), outputs.get(toolCallId))
-    facts.push(...(placement.approvals.get(toolCallId) ?? []))
-    facts.push(...(placement.questionnaires.get(toolCallId) ?? []))
-    facts.push(...(placement.standing.get(toolCallId) ?? []))
-    for (const child of placement.children.get(toolCallId) ?? []) aboutCall(child.toolCallId)
-  }
-  for (const entry of entries) {
-    switch (entry.type) {
-      case 'item':
-        facts.push(entry.item)
-        break
-      case 'call':
-        aboutCall(entry.call.toolCallId)
-        break
-      case 'placeholder':
-        aboutCall(entry.toolCallId)
-        break
-      case 'standing':
-        facts.push(entry.interaction)
-        break
+    facts.push(state.toolCalls.get(toolCallId))
+    const output = outputs.get(toolCallId)
+    if (output !== undefined) facts.push(output)
+    for (const map of [approvals, questionnaires, standing]) {
+      const about = map.get(toolCallId)
+      if (about) facts.push(...about)
     }
+    for (const child of children.get(toolCallId) ?? []) aboutCall(child.toolCallId)
+  }
+  for (const id of index.calls) aboutCall(id)
+  for (const id of index.interactions) {
+    const shown = shownIn(index, id, placement)
+    facts.push(state.interactions.get(id), shown)
+    if (shown && !state.toolCalls.has(shown.toolCallId)) aboutCall(shown.toolCallId)
   }
   return facts
 }
 
-function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+function equals(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((fact, index) => Object.is(fact, b[index]))
-}
-
-function forgetOthers(known: Map<string, unknown>, drawn: readonly LaidTurn[]): void {
-  if (known.size === drawn.length) return
-  const keys = new Set(drawn.map(({ key }) => key))
-  for (const key of known.keys()) if (!keys.has(key)) known.delete(key)
 }

@@ -17,7 +17,7 @@ export function ownAnswer(error: unknown, answer: Json): Settled | null {
 }
 
 /** How an interaction that was settled already came out. */
-export function winnerOf(error: unknown): Interaction | null {
+function winnerOf(error: unknown): Interaction | null {
   return error instanceof AskbackError && error.code === 'already_settled' ? interactionIn(error) : null
 }
 

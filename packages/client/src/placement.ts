@@ -6,18 +6,20 @@ export type Entry =
   | { type: 'item'; item: PlainItem }
   | { type: 'call'; call: ToolCall }
   /** An approval whose tool call is not in the log: it gets a block of its own. */
-  | { type: 'placeholder'; toolCallId: string; approval: Interaction }
+  | { type: 'placeholder'; approval: Interaction }
   /** A questionnaire whose tool call is not in the log. */
   | { type: 'standing'; interaction: Interaction }
 
-export interface PlacedTurn {
-  turn: Turn
-  entries: Entry[]
+/** What a turn holds of calls and interactions, each once. */
+export interface TurnIndex {
+  calls: Set<string>
+  interactions: Set<string>
 }
 
 /** Where everything goes, decided by tool call: an event may be stamped with another turn than the call it is about. */
 export interface Placement {
-  turns: PlacedTurn[]
+  /** What is shown where an interaction was first asked: itself, or what replaced it, if that is not shown before. */
+  shown: Map<string, { interaction: Interaction; in: TurnIndex }>
   /** By tool call, in the order they were asked. */
   approvals: Map<string, Interaction[]>
   /** Questionnaires by tool call. */
@@ -29,11 +31,9 @@ export interface Placement {
   replaced: Map<string, string[]>
 }
 
-export const ADRIFT = 'earlier'
-
-export function place(state: SessionState): Placement {
+export function place(state: SessionState, indexes: readonly TurnIndex[]): Placement {
   const placement: Placement = {
-    turns: [],
+    shown: new Map(),
     approvals: new Map(),
     questionnaires: new Map(),
     standing: new Map(),
@@ -41,60 +41,86 @@ export function place(state: SessionState): Placement {
     replaced: new Map(),
   }
   const seen = new Set<string>()
-  for (const turn of [...earlier(state), ...state.turns]) {
-    const entries: Entry[] = []
-    for (const item of turn.items) {
-      if (item.type === 'tool_call') placeCall(state, item.toolCallId, placement, entries)
-      else if (item.type === 'interaction') {
-        const first = state.interactions.get(item.interactionId)
-        const current = first && successor(state, first, placement)
-        if (!current || seen.has(current.interactionId)) continue
-        seen.add(current.interactionId)
-        placeInteraction(state, current, placement, entries)
-      } else entries.push({ type: 'item', item })
+  for (const index of indexes) {
+    for (const id of index.calls) placeCall(state, id, placement)
+    for (const id of index.interactions) {
+      const first = state.interactions.get(id)
+      const current = first && successor(state, first, placement)
+      if (!current || seen.has(current.interactionId)) continue
+      seen.add(current.interactionId)
+      placement.shown.set(id, { interaction: current, in: index })
+      placeInteraction(state, current, placement)
     }
-    placement.turns.push({ turn, entries })
   }
   return placement
 }
 
-/** Pending interactions whose turn has left the window are still to be answered: they come first. */
-function earlier(state: SessionState): Turn[] {
-  if (state.adrift.size === 0) return []
-  const items = [...state.adrift].map((interactionId): Item => ({ type: 'interaction', interactionId }))
-  return [{ key: ADRIFT, turnId: null, startedAt: state.createdAt, items }]
+export function indexOf({ items }: Turn): TurnIndex {
+  const index: TurnIndex = { calls: new Set(), interactions: new Set() }
+  for (const item of items) {
+    if (item.type === 'tool_call') index.calls.add(item.toolCallId)
+    else if (item.type === 'interaction') index.interactions.add(item.interactionId)
+  }
+  return index
 }
 
-function placeCall(state: SessionState, toolCallId: string, placement: Placement, entries: Entry[]): void {
-  const call = state.toolCalls.get(toolCallId)
-  if (!call) return
-  const parent = call.parentToolCallId
-  if (parent !== undefined && rootOf(state, call) !== call) add(placement.children, parent, call)
-  else entries.push({ type: 'call', call })
+/** What is shown in this turn for an interaction that was asked in it. */
+export function shownIn(
+  index: TurnIndex,
+  interactionId: string,
+  { shown }: Placement,
+): Interaction | undefined {
+  const found = shown.get(interactionId)
+  return found?.in === index ? found.interaction : undefined
 }
 
-function placeInteraction(
-  state: SessionState,
+/** What stands in a turn by itself, in order; everything else is attached to one of these. */
+export function entriesOf(turn: Turn, index: TurnIndex, state: SessionState, placement: Placement): Entry[] {
+  const entries: Entry[] = []
+  const left = new Set(index.interactions)
+  for (const item of turn.items) {
+    if (item.type === 'tool_call') {
+      const call = state.toolCalls.get(item.toolCallId)
+      if (call && rootOf(state, call) === call) entries.push({ type: 'call', call })
+    } else if (item.type === 'interaction') {
+      if (!left.delete(item.interactionId)) continue
+      const interaction = shownIn(index, item.interactionId, placement)
+      if (interaction) entries.push(...withoutCall(interaction, state, placement))
+    } else entries.push({ type: 'item', item })
+  }
+  return entries
+}
+
+function withoutCall(
   interaction: Interaction,
-  placement: Placement,
-  entries: Entry[],
-): void {
+  { toolCalls }: SessionState,
+  { approvals }: Placement,
+): Entry[] {
   const { toolCallId, presentation } = interaction
+  if (toolCalls.has(toolCallId)) return []
+  if (presentation === 'questionnaire') return [{ type: 'standing', interaction }]
+  return approvals.get(toolCallId)?.[0] === interaction
+    ? [{ type: 'placeholder', approval: interaction }]
+    : []
+}
+
+function placeCall(state: SessionState, toolCallId: string, { children }: Placement): void {
   const call = state.toolCalls.get(toolCallId)
-  if (presentation === 'questionnaire') {
-    add(placement.questionnaires, toolCallId, interaction)
-    if (call) add(placement.standing, rootOf(state, call).toolCallId, interaction)
-    else entries.push({ type: 'standing', interaction })
-    return
+  if (call?.parentToolCallId !== undefined && rootOf(state, call) !== call) {
+    add(children, call.parentToolCallId, call)
   }
-  if (!call && !placement.approvals.has(toolCallId)) {
-    entries.push({ type: 'placeholder', toolCallId, approval: interaction })
-  }
-  add(placement.approvals, toolCallId, interaction)
+}
+
+function placeInteraction(state: SessionState, interaction: Interaction, placement: Placement): void {
+  const { toolCallId, presentation } = interaction
+  if (presentation === 'tool') return add(placement.approvals, toolCallId, interaction)
+  add(placement.questionnaires, toolCallId, interaction)
+  const call = state.toolCalls.get(toolCallId)
+  if (call) add(placement.standing, rootOf(state, call).toolCallId, interaction)
 }
 
 /** What a reprompt or a changed request put in its place, to the end of the chain. */
-function successor(state: SessionState, first: Interaction, placement: Placement): Interaction {
+function successor(state: SessionState, first: Interaction, { replaced }: Placement): Interaction {
   const gone: string[] = []
   let current = first
   while (current.settlement === 'superseded' && current.supersededBy !== undefined) {
@@ -103,14 +129,13 @@ function successor(state: SessionState, first: Interaction, placement: Placement
     gone.push(current.interactionId)
     current = next
   }
-  if (gone.length > 0 && !placement.replaced.has(current.interactionId)) {
-    placement.replaced.set(current.interactionId, gone)
-  }
+  if (gone.length > 0 && !replaced.has(current.interactionId)) replaced.set(current.interactionId, gone)
   return current
 }
 
 /** The outermost call around it; itself if that is not known, or if the parents run in a circle. */
 function rootOf(state: SessionState, call: ToolCall): ToolCall {
+  if (call.parentToolCallId === undefined) return call
   const path = new Set([call])
   let root = call
   while (root.parentToolCallId !== undefined) {

@@ -9,8 +9,15 @@ export function share<T>(before: unknown, next: T): T {
 }
 
 function shareArray(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
-  const byKey = new Map(before.flatMap((item) => (isKeyed(item) ? [[item.key, item]] : [])))
-  const shared = next.map((item, index) => share(isKeyed(item) ? byKey.get(item.key) : before[index], item))
+  let byKey: Map<string, unknown> | undefined
+  const counterpart = (item: unknown, index: number): unknown => {
+    const there = before[index]
+    if (!isKeyed(item) || (isKeyed(there) && there.key === item.key)) return there
+    // Most stand where they stood; the rest is looked for.
+    byKey ??= new Map(before.flatMap((one) => (isKeyed(one) ? [[one.key, one]] : [])))
+    return byKey.get(item.key)
+  }
+  const shared = next.map((item, index) => share(counterpart(item, index), item))
   const isSame =
     shared.length === before.length && shared.every((item, index) => Object.is(item, before[index]))
   return isSame ? before : shared
