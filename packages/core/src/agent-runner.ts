@@ -117,6 +117,7 @@ export class AgentRunner {
   }
 
   async #recoverOne(sessionId: string): Promise<void> {
+    this.#cut.add(sessionId)
     await this.#report(sessionId, {
       type: 'error',
       code: AGENT_LOST,
@@ -131,10 +132,15 @@ export class AgentRunner {
     const { state } = await this.#options.desk.snapshot(sessionId)
     const turnId = state.activeTurnId
     if (this.#stopped || turnId === null) return
+    // Before anybody is told: from here on an answer or a message takes the turn up.
+    this.#cut.add(sessionId)
     if (ending.how === 'lost') {
       const { message } = ending
       const losses = (this.#losses.get(turnId) ?? 0) + 1
-      if (losses > MOST_LOSSES) return this.#failed(sessionId, turnId, new Error(message))
+      if (losses > MOST_LOSSES) {
+        this.#cut.delete(sessionId)
+        return this.#failed(sessionId, turnId, new Error(message))
+      }
       this.#losses.set(turnId, losses)
       await this.#report(sessionId, { type: 'error', code: AGENT_LOST, message, fatal: false })
     }
@@ -142,8 +148,6 @@ export class AgentRunner {
   }
 
   async #waitOrEnd(sessionId: string): Promise<void> {
-    // From here on an answer takes the turn up; one that came before is found in the state.
-    this.#cut.add(sessionId)
     const { state } = await this.#options.desk.snapshot(sessionId)
     if (unanswered(state)) return this.#resume(sessionId)
     if (state.pending.length > 0) return

@@ -23,7 +23,7 @@ beforeAll(async () => {
         { say: [{ text: 'Good.' }] },
       ],
     },
-    { when: 'You were stopped while you waited', steps: [{ say: [{ text: 'I see.' }] }] },
+    { when: 'You were stopped', steps: [{ say: [{ text: 'I see.' }] }] },
     {
       when: 'make a file',
       steps: [

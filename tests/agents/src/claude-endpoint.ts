@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import { streamReply } from './message-stream.js'
-import { choose, problemsWith, type Chosen, type Failure, type Scenario } from './scenario.js'
+import { choose, filled, problemsWith, type Chosen, type Failure, type Scenario } from './scenario.js'
 import type { Message, Told } from './told.js'
 
 /** A request that the agent made to the model. */
@@ -52,10 +52,11 @@ export async function startClaudeEndpoint(...initial: Scenario[]): Promise<Claud
     const chosen = choose(scenarios, body.messages)
     if (!chosen) return wrong(response, `no scenario for ${JSON.stringify(body.messages.at(-1))}`)
     requests.push(recordOf(body, chosen))
-    play(response, chosen, body.model)
+    play(response, chosen, body)
   }
 
-  function play(response: ServerResponse, { scenario, step, told }: Chosen, model: string): void {
+  function play(response: ServerResponse, chosen: Chosen, { model, messages }: Body): void {
+    const { scenario, step, told } = chosen
     const steps = scenario.steps.slice(step).filter((one) => !('status' in one) || !isUsedUp(one))
     const [next] = steps
     if (!next) return wrong(response, `"${scenario.when}" has no step ${step}: ${JSON.stringify(told.all)}`)
@@ -66,7 +67,7 @@ export async function startClaudeEndpoint(...initial: Scenario[]): Promise<Claud
     const found = problemsWith(next, told)
     for (const problem of found)
       problems.push(`"${scenario.when}" step ${step}: ${problem}: ${JSON.stringify(told.all)}`)
-    streamReply(response, next, model)
+    streamReply(response, filled(next, scenario, messages), model)
   }
 
   function isUsedUp(failure: Failure): boolean {

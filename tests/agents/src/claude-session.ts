@@ -22,19 +22,22 @@ export interface SessionOptions {
   before?: Place
   agent?: Partial<ClaudeAgentOptions>
   cwd?: string
+  /** What the agent's shells find in their environment. */
+  shells?: Record<string, string>
 }
 
 export type ClaudeSession = Awaited<ReturnType<typeof claudeSession>>
 
 /** A gateway's inside with the real Claude in it, talking to a scripted model. */
-export async function claudeSession({ url, mode, before, agent, cwd: folder }: SessionOptions) {
+export async function claudeSession({ url, mode, before, agent, cwd: folder, shells = {} }: SessionOptions) {
   const store = before?.store ?? memoryStore()
   const home = before?.home ?? (await folderOf('home'))
   const cwd = before?.cwd ?? folder ?? (await folderOf('work'))
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   const adapter = claudeAgent({ env: claudeEnv(url, home), sdk: () => Promise.resolve(sdk), ...agent })
-  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], onError })
+  const env = () => Promise.resolve(shells)
+  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], env, onError })
   await host.ready
   const sessionId =
     before?.sessionId ?? (await host.createSession({ cwd, ...(mode && { permissionMode: mode }) })).session.id
@@ -57,6 +60,7 @@ export async function claudeSession({ url, mode, before, agent, cwd: folder }: S
 
   return {
     host,
+    close: () => host.close(),
     store,
     sessionId,
     home,

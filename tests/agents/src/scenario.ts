@@ -6,6 +6,8 @@ export interface Scenario {
   when: string
   /** One for each request that follows, in order. */
   steps: Step[]
+  /** What the model finds in what it was told: `{{name}}` in a tool's input stands for the first group. */
+  find?: Record<string, RegExp>
 }
 
 export type Step = Reply | Failure
@@ -33,6 +35,17 @@ export type Block =
   | { thinking: string }
   | { tool: string; input: Record<string, unknown>; id?: string }
 
+/** A reply with what the model has found in the conversation. */
+export function filled(reply: Reply, { find = {} }: Scenario, messages: Message[]): Reply {
+  const all = messages.flatMap(textsOf).join('\n')
+  let say = JSON.stringify(reply.say)
+  for (const [name, pattern] of Object.entries(find)) {
+    const found = pattern.exec(all)?.[1] ?? `nothing like ${String(pattern)}`
+    say = say.replaceAll(`{{${name}}}`, JSON.stringify(found).slice(1, -1))
+  }
+  return { ...reply, say: JSON.parse(say) as Block[] }
+}
+
 export interface Chosen {
   scenario: Scenario
   step: number
@@ -48,9 +61,12 @@ export function choose(scenarios: Scenario[], messages: Message[]): Chosen | nul
   for (const [at, message] of messages.entries()) {
     if (message.role !== 'user') continue
     const said = textsOf(message).join('\n')
+    // Several messages of a person may have become one.
     const matching = scenarios.filter(({ when }) => said.includes(when))
-    const [longest] = matching.toSorted((a, b) => b.when.length - a.when.length)
-    if (longest) found = { scenario: longest, at }
+    const [last] = matching.toSorted(
+      (a, b) => endOf(b, said) - endOf(a, said) || b.when.length - a.when.length,
+    )
+    if (last) found = { scenario: last, at }
   }
   if (!found) return null
   const after = messages.slice(found.at)
@@ -58,6 +74,10 @@ export function choose(scenarios: Scenario[], messages: Message[]): Chosen | nul
     ({ role }, index) => role === 'assistant' && after[index - 1]?.role !== 'assistant',
   ).length
   return { scenario: found.scenario, step, told: toldSince(messages) }
+}
+
+function endOf({ when }: Scenario, said: string): number {
+  return said.lastIndexOf(when) + when.length
 }
 
 /** What does not fit, in words; empty if all is as expected. */

@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import type { SpawnedClaude, SpawnRequest } from './sdk.js'
 
 const STDERR_KEPT = 4000
+const MARK = 'ASKBACK_AGENT_RUN'
 /** Long enough to write down its conversation. */
 const GRACE_MS = 1500
 
@@ -10,12 +12,13 @@ const GRACE_MS = 1500
 export class ClaudeChild {
   readonly gone: Promise<void>
   readonly process: SpawnedClaude
+  readonly #mark = randomUUID()
   #stderr = ''
   #isGone = false
 
   constructor({ command, args, cwd, env }: SpawnRequest) {
     this.process = spawn(command, args, {
-      env,
+      env: { ...env, [MARK]: this.#mark },
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
       windowsHide: true,
@@ -29,7 +32,7 @@ export class ClaudeChild {
     this.process.stdin.on('error', () => {})
     this.gone = ended(this.process).then(() => {
       this.#isGone = true
-      this.#signalAll('SIGKILL', [])
+      this.#signal('SIGKILL', marked(this.#mark))
     })
   }
 
@@ -45,15 +48,13 @@ export class ClaudeChild {
   /** Asks it to end, then makes it, and everything that it has started. */
   async kill(): Promise<void> {
     if (this.#isGone) return
-    const started = descendants(this.pid)
-    this.#signalAll('SIGTERM', [])
-    const timer = setTimeout(() => this.#signalAll('SIGKILL', started), GRACE_MS)
+    this.#signal('SIGTERM', [])
+    const timer = setTimeout(() => this.#signal('SIGKILL', []), GRACE_MS)
     await this.gone
     clearTimeout(timer)
-    this.#signalAll('SIGKILL', started)
   }
 
-  #signalAll(signal: NodeJS.Signals, started: number[]): void {
+  #signal(signal: NodeJS.Signals, started: number[]): void {
     for (const target of [...(this.pid === undefined ? [] : [-this.pid]), ...started]) {
       try {
         process.kill(target, signal)
@@ -71,42 +72,26 @@ function ended(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Shells that the agent runs are in groups of their own, so they are looked for one by one, where the system tells. */
-function descendants(pid: number | undefined): number[] {
-  if (pid === undefined) return []
-  const children = new Map<number, number[]>()
-  for (const { id, parent } of processes()) children.set(parent, [...(children.get(parent) ?? []), id])
-  const found: number[] = []
-  const look = (parent: number) => {
-    for (const id of children.get(parent) ?? []) {
-      found.push(id)
-      look(id)
-    }
-  }
-  look(pid)
-  return found
-}
-
-function processes(): { id: number; parent: number }[] {
+/**
+ * Shells that the agent runs are in groups of their own, and outlive a program that is killed. They have inherited its
+ * mark, so they are found by that where the system tells.
+ */
+function marked(mark: string): number[] {
   try {
     return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .flatMap((name) => {
-        const parent = parentOf(name)
-        return parent === null ? [] : [{ id: Number(name), parent }]
-      })
+      .filter((name) => /^\d+$/.test(name) && environmentOf(name).includes(`${MARK}=${mark}\0`))
+      .map(Number)
   } catch {
     // Not Linux: the group has to do.
     return []
   }
 }
 
-function parentOf(pid: string): number | null {
+function environmentOf(pid: string): string {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+    return readFileSync(`/proc/${pid}/environ`, 'utf8')
   } catch {
-    return null
+    // Gone, or somebody else's.
+    return ''
   }
 }

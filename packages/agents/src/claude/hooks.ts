@@ -84,6 +84,8 @@ export function createClaudeHooks(
       try {
         return await decide({ toolName, input, ...use })
       } catch (error) {
+        // Its process is being ended: any answer would make it talk to its model once more.
+        if (ports && options.signal?.aborted) return new Promise(() => {})
         if (error instanceof PlanMissing) await ports?.planMissing(error)
         return { behavior: 'deny', message: failure(error, signalOf(use.signal)) }
       }

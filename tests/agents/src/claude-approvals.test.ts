@@ -1,0 +1,175 @@
+import { readFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { PermissionMode } from '@askback/protocol'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeSession, folderOf } from './claude-session.js'
+import type { Block } from './scenario.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint()
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(() => endpoint.close())
+
+const run = (command: string): Block => ({ tool: 'Bash', input: { command, description: 'Runs' } })
+const write = (file_path: string, content = 'x'): Block => ({ tool: 'Write', input: { file_path, content } })
+
+async function session(when: string, say: Block[], told: (string | RegExp)[], mode?: PermissionMode) {
+  const cwd = await folderOf('work')
+  const inCwd = JSON.parse(JSON.stringify(say).replaceAll('CWD', cwd)) as Block[]
+  endpoint.add({ when, steps: [{ say: inCwd }, { told, say: [{ text: 'Done.' }] }] })
+  const opened = await claudeSession({ url: endpoint.url, cwd, ...(mode && { mode }) })
+  await opened.say(when)
+  return opened
+}
+
+describe.concurrent('an approval', () => {
+  it('runs what was approved, and says who asked for what', async () => {
+    const { pending, answer, until, of, close } = await session(
+      'approve it',
+      [run('touch made && echo made it')],
+      ['made it'],
+    )
+    const [item] = await pending()
+    expect(item).toMatchObject({
+      kind: 'approval',
+      toolName: 'Bash',
+      request: { input: { command: 'touch made && echo made it' } },
+    })
+    expect(JSON.stringify(item!.request)).not.toContain('suggestions')
+    await answer(item!, { decision: 'approve' })
+    await until('turn_ended')
+    expect((await of('tool_result'))[0]).toMatchObject({ toolCallId: item!.toolCallId, isError: false })
+    await close()
+  })
+
+  it('lesson 42: denies with the reason', async () => {
+    const { pending, answer, until, close } = await session(
+      'deny it',
+      [run('touch no')],
+      ['denied', 'Use the other folder'],
+    )
+    const [item] = await pending()
+    await answer(item!, { decision: 'deny', message: 'Use the other folder' })
+    expect((await until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    await close()
+  })
+
+  it('runs what the person made of it', async () => {
+    const { pending, answer, until, of, close } = await session(
+      'edit it',
+      [run('touch a && echo theirs')],
+      ['mine'],
+    )
+    const [item] = await pending()
+    await answer(item!, {
+      decision: 'approve',
+      updatedInput: { command: 'touch a && echo mine', description: 'Runs' },
+    })
+    await until('turn_ended')
+    expect((await of('interaction_response'))[0]).toHaveProperty('updatedDigest')
+    expect((await of('tool_result'))[0]!.output).toContain('mine')
+    await close()
+  })
+
+  it('asks once for the session, and never for another input', async () => {
+    const again = run('touch again')
+    const when = 'three times'
+    const { pending, answer, until, of, close } = await session(when, [again, again, run('touch other')], [])
+    const [first] = await pending()
+    await answer(first!, { decision: 'approve', scope: 'session' })
+    const [other] = await pending()
+    expect(other!.request).toMatchObject({ input: { command: 'touch other' } })
+    await answer(other!, { decision: 'approve' })
+    await until('turn_ended')
+    expect((await of('interaction_response')).map(({ via }) => via)).toEqual(['direct', 'policy', 'direct'])
+    await close()
+  })
+
+  it.each<[PermissionMode, (string | null)[]]>([
+    ['default', [null, null, null]],
+    ['acceptEdits', ['policy', null, null]],
+    ['bypassPermissions', ['policy', 'policy', 'policy']],
+  ])('goes by the table in mode %s', async (mode, expected) => {
+    const outside = await folderOf('outside')
+    const blocks = [write('CWD/in.txt'), write(join(outside, 'out.txt')), run('mkdir made')]
+    const { pending, answer, until, of, close } = await session(`table ${mode}`, blocks, [], mode)
+    for (const asked of expected.filter((via) => via === null).keys()) {
+      await until('interaction_request', asked + 1 + expected.filter((via) => via !== null).length)
+      const [item] = await pending()
+      await answer(item!, { decision: 'approve' })
+    }
+    await until('turn_ended')
+    const responses = await of('interaction_response')
+    expect(responses.map(({ via }) => (via === 'policy' ? via : null))).toEqual(expected)
+    expect((await of('tool_result')).map(({ isError }) => isError)).toEqual([false, false, false])
+    await close()
+  })
+
+  it('follows links: a link that leads out of the folder is outside', async () => {
+    const outside = await folderOf('outside')
+    const cwd = await folderOf('work')
+    await symlink(outside, join(cwd, 'link'))
+    const when = 'through a link'
+    endpoint.add({
+      when,
+      steps: [{ say: [write(join(cwd, 'link/f.txt'))] }, { told: ['denied'], say: [{ text: 'Ok.' }] }],
+    })
+    const opened = await claudeSession({ url: endpoint.url, cwd, mode: 'acceptEdits' })
+    await opened.say(when)
+    const [item] = await opened.pending()
+    await opened.answer(item!, { decision: 'deny' })
+    await opened.until('turn_ended')
+    await expect(readFile(join(outside, 'f.txt'))).rejects.toThrow('ENOENT')
+    await opened.close()
+  })
+
+  it('follows a mode that was switched while it runs', async () => {
+    const when = 'switch me'
+    endpoint.add({
+      when,
+      steps: [{ say: [run('touch one')] }, { say: [run('touch two')] }, { say: [{ text: 'Done.' }] }],
+    })
+    const { host, sessionId, say, pending, answer, until, of, close } = await claudeSession({
+      url: endpoint.url,
+    })
+    await say(when)
+    const [item] = await pending()
+    await host.setPermissionMode(sessionId, 'bypassPermissions')
+    await answer(item!, { decision: 'approve' })
+    await until('turn_ended')
+    expect((await of('interaction_response')).map(({ via }) => via)).toEqual(['direct', 'policy'])
+    await close()
+  })
+
+  it('lesson 32: says which subagent asks, and hangs its call below the one that started it', async () => {
+    const prompt = 'look around in the cellar'
+    const task = { description: 'Looks', subagent_type: 'general-purpose', run_in_background: false }
+    endpoint.add(
+      { when: prompt, steps: [{ say: [run('touch cellar')] }, { say: [{ text: 'Looked around.' }] }] },
+      {
+        when: 'send somebody',
+        steps: [
+          { say: [{ tool: 'Task', input: { ...task, prompt } }] },
+          { told: ['Looked around.'], say: [{ text: 'Done.' }] },
+        ],
+      },
+    )
+    const { say, pending, answer, until, of, close } = await claudeSession({ url: endpoint.url })
+    await say('send somebody')
+    const [item] = await pending()
+    expect(item!.agentId).toBeTypeOf('string')
+    await answer(item!, { decision: 'approve' })
+    await until('turn_ended')
+    const calls = await of('tool_call')
+    const parent = calls.find(({ toolName }) => toolName !== 'Bash')
+    expect(calls.find(({ toolName }) => toolName === 'Bash')).toMatchObject({
+      parentToolCallId: parent!.toolCallId,
+    })
+    await close()
+  })
+})

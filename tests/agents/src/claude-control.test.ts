@@ -1,0 +1,214 @@
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as sdk from '@anthropic-ai/claude-agent-sdk'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { claudeAgent } from '@askback/agents/claude'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeEnv, claudeSession, folderOf, me } from './claude-session.js'
+import { isAlive, programsOf } from './processes.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint(
+    { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
+    { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
+    { when: 'make it', steps: [{ say: [run('touch made')] }, { say: [{ text: 'Made.' }] }] },
+    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
+  )
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(() => endpoint.close())
+
+function run(command: string) {
+  return { tool: 'Bash', input: { command, description: 'Runs' } }
+}
+
+/** The program, its shell and what that runs. */
+async function atLeast(count: number, home: string): Promise<number[]> {
+  for (;;) {
+    const pids = await programsOf(home)
+    if (pids.length >= count) return pids
+    await sleep(50)
+  }
+}
+
+const hello = async (session: Awaited<ReturnType<typeof claudeSession>>, turns: number) => {
+  await session.say('say hello')
+  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
+}
+
+describe.concurrent('a session', () => {
+  it('keeps one process between turns, and shows each piece of a block as it comes', async () => {
+    const session = await claudeSession({ url: endpoint.url })
+    const pieces: string[] = []
+    session.host.onLive(({ event }) => {
+      if (event.type === 'text_delta') pieces.push(event.text)
+    })
+    await hello(session, 1)
+    const [first] = await programsOf(session.home)
+    await hello(session, 2)
+    expect(await programsOf(session.home)).toEqual([first])
+    expect(pieces.join('')).toBe('Hello again.Hello again.')
+    expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
+    await session.close()
+    expect(isAlive(first!)).toBe(false)
+  })
+
+  it('is interrupted without one more request to the model', async () => {
+    const when = 'interrupt me'
+    endpoint.add({ when, steps: [{ say: [run('touch never')] }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    await session.pending()
+    await session.host.interrupt(session.sessionId, me)
+    expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    expect(endpoint.of(when)).toHaveLength(1)
+    await hello(session, 2)
+    expect(endpoint.of(when)).toHaveLength(1)
+    await session.close()
+  })
+
+  it('is cleared: the next message starts a conversation that knows nothing', async () => {
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say('make it')
+    await session.pending()
+    await session.host.clear(session.sessionId, me)
+    await hello(session, 2)
+    const { messages } =
+      endpoint.of('say hello').findLast(({ messages }) => !JSON.stringify(messages).includes('made')) ?? {}
+    expect(messages).toBeDefined()
+    expect(await session.of('agent_session')).toHaveLength(2)
+    await session.close()
+  })
+
+  it('takes a message in the middle of a turn, and ends the turn when both are answered', async () => {
+    const when = 'start with this'
+    const both = { told: ['and then this'], say: [{ text: 'This and that.' }] }
+    endpoint.add({ when, steps: [{ say: [run('touch first')] }, both] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    const [item] = await session.pending()
+    await session.say('and then this')
+    await session.answer(item!, { decision: 'approve' })
+    await session.until('turn_ended')
+    expect((await session.of('text')).map(({ text }) => text)).toEqual(['This and that.'])
+    expect((await session.host.snapshot(session.sessionId)).session.status).toBe('idle')
+    await session.close()
+  })
+
+  it('leaves no process behind, shells of the agent included', async () => {
+    const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
+    await session.say('sleep long')
+    await session.until('interaction_delivered')
+    const pids = await atLeast(3, session.home)
+    await session.host.deleteSession(session.sessionId, me)
+    expect(pids.filter(isAlive)).toEqual([])
+    await session.host.close()
+  })
+
+  it('hides people’s tokens and databases from the agent, and tells its shells how to reach Askback', async () => {
+    const when = 'show the environment'
+    endpoint.add({ when, steps: [{ say: [run('env > seen.txt')] }, { say: [{ text: 'Seen.' }] }] })
+    const home = await folderOf('home')
+    const secret = {
+      ASKBACK_TOKEN: 'person',
+      DATABASE_URL: 'x',
+      STORE: 'postgres://u:p@h/db',
+      HARMLESS: 'yes',
+    }
+    const session = await claudeSession({
+      url: endpoint.url,
+      mode: 'bypassPermissions',
+      agent: { env: { ...claudeEnv(endpoint.url, home), ...secret } },
+      shells: { ASKBACK_AGENT_TOKEN: 'agent' },
+    })
+    await session.say(when)
+    await session.until('turn_ended')
+    const seen = await readFile(`${session.cwd}/seen.txt`, 'utf8')
+    expect(seen).toContain('HARMLESS=yes')
+    expect(seen).toContain('ASKBACK_AGENT_TOKEN=agent')
+    expect(seen).not.toMatch(/ASKBACK_TOKEN|DATABASE_URL|postgres:/)
+    await session.close()
+  })
+})
+
+describe.concurrent('a failure', () => {
+  it.each([
+    [
+      'an error of the endpoint',
+      { status: 400, type: 'invalid_request_error', message: 'too much of it' },
+      'too much of it',
+    ],
+  ])('%s is an error event, and the session goes on', async (name, failure, expected) => {
+    endpoint.add({ when: name, steps: [failure] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(name)
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]!.message).toMatch(expected)
+    expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'error' })
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a stream that ends in the middle leaves a session that goes on', async () => {
+    const when = 'cut me off'
+    endpoint.add({ when, steps: [{ say: [{ text: 'This is the beginning of a long story' }], ends: 'cut' }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    await session.until('turn_ended')
+    expect(['error', 'done']).toContain((await session.of('turn_ended'))[0]!.reason)
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('an endpoint that hangs is interrupted, and what had come is kept', async () => {
+    const when = 'hang on'
+    endpoint.add({ when, steps: [{ say: [{ text: 'Half of' }], ends: 'never' }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    await session.until('agent_session')
+    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(1), 10_000)
+    await session.host.interrupt(session.sessionId, me)
+    expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a program that is killed is lost, and started again by the next message', async () => {
+    const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
+    await session.say('sleep long')
+    await session.until('interaction_delivered')
+    const pids = await atLeast(3, session.home)
+    process.kill(pids[0]!, 'SIGKILL')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
+    expect(pids.filter(isAlive)).toEqual([])
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a folder that does not exist is said by name', async () => {
+    const session = await claudeSession({ url: endpoint.url, cwd: '/nowhere/at/all' })
+    await session.say('say hello')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]!.message).toContain('/nowhere/at/all')
+    await session.close()
+  })
+
+  it('a program or package that is not installed is said in one line', async () => {
+    const session = await claudeSession({ url: endpoint.url })
+    expect(await session.host.agents()).toEqual([{ id: 'claude', name: 'Claude', available: true }])
+    await session.close()
+    const env = claudeEnv(endpoint.url, session.home)
+    const noProgram = claudeAgent({ env, executable: '/nowhere/claude', sdk: () => Promise.resolve(sdk) })
+    expect(await noProgram.check()).toEqual({
+      available: false,
+      reason: 'There is no Claude Code to run at /nowhere/claude.',
+    })
+    // The workspace itself does without the SDK.
+    const noPackage = await claudeAgent({ env }).check()
+    expect(JSON.stringify(noPackage)).toMatch(/Claude needs the package .*: npm install/)
+  })
+})

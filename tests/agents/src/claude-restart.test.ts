@@ -1,0 +1,261 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createDesk } from '@askback/core'
+import type { PermissionMode } from '@askback/protocol'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeSession, me } from './claude-session.js'
+import { programsOf } from './processes.js'
+import type { Block, Reply, Scenario } from './scenario.js'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint({ when: 'say hello', steps: [{ say: [{ text: 'Hello.' }] }] })
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(() => endpoint.close())
+
+const question = (text: string) => ({
+  tool: 'AskUserQuestion',
+  input: {
+    questions: [
+      {
+        header: 'Pick',
+        question: text,
+        options: [
+          { label: 'Red', description: 'r' },
+          { label: 'Blue', description: 'b' },
+        ],
+        multiSelect: false,
+      },
+    ],
+  },
+})
+const run = (command: string): Block => ({ tool: 'Bash', input: { command, description: 'Runs' } })
+const blue = { answers: [{ selected: ['Blue'] }] }
+const approve = { decision: 'approve' }
+
+/** A session whose gateway goes down while it waits; `then` answers what the model is told after that. */
+async function waiting(
+  when: string,
+  say: Block[],
+  then: Scenario[],
+  mode?: PermissionMode,
+  steps: Reply[] = [{ say }],
+) {
+  endpoint.add({ when, steps, find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ } }, ...then)
+  const first = await claudeSession({ url: endpoint.url, ...(mode && { mode }) })
+  await first.say(when)
+  const items = await first.pending(say.filter((block) => 'tool' in block).length)
+  return { first, items }
+}
+
+describe.concurrent('after a restart of the gateway', () => {
+  it('the card is still there, and its answer reaches the model', async () => {
+    const told = ['"Which colour, after all?" = "Blue"']
+    const { first, items } = await waiting(
+      'a colour',
+      [question('Which colour, after all?')],
+      [{ when: 'Which colour, after all?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
+    )
+    await first.close()
+    expect(await programsOf(first.home)).toEqual([])
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    expect((await second.pending())[0]!.interactionId).toBe(items[0]!.interactionId)
+    expect((await second.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
+    await second.answer(items[0]!, blue)
+    expect((await second.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    expect((await second.of('tool_result'))[0]).toMatchObject({
+      toolCallId: items[0]!.toolCallId,
+      isError: false,
+    })
+    await second.close()
+  })
+
+  it('waits until all that was asked at once is answered, then tells the model everything', async () => {
+    const told = ['"One of two?" = "Blue"', '"Two of two?" = "Red"']
+    const { first, items } = await waiting(
+      'two colours',
+      [question('One of two?'), question('Two of two?')],
+      [{ when: 'Two of two?', steps: [{ told, say: [{ text: 'Both.' }] }] }],
+    )
+    await first.close()
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await second.answer(items[0]!, blue)
+    expect(await second.of('turn_ended')).toEqual([])
+    await second.answer(items[1]!, { answers: [{ selected: ['Red'] }] })
+    await second.until('turn_ended')
+    await second.close()
+  })
+
+  it('an approval is good for one call with exactly the same input', async () => {
+    const call = run('touch granted && echo ran once')
+    const { first, items } = await waiting(
+      'grant it',
+      [call],
+      [
+        {
+          when: 'touch granted',
+          steps: [
+            { told: ['approved Bash', 'has not run'], say: [call] },
+            { told: ['ran once'], say: [call] },
+            { told: ['denied'], say: [{ text: 'Good.' }] },
+          ],
+        },
+      ],
+    )
+    await first.close()
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await second.answer(items[0]!, approve)
+    // The same call once more is a new one, which asks again.
+    const [again] = await second.pending()
+    expect(again!.interactionId).not.toBe(items[0]!.interactionId)
+    await second.answer(again!, { decision: 'deny' })
+    await second.until('turn_ended')
+    const delivered = await second.of('interaction_delivered')
+    expect(delivered.filter((one) => one.interactionId === items[0]!.interactionId)).toHaveLength(1)
+    await second.close()
+  })
+
+  it('a call that differs from the approved one opens a new card that shows both', async () => {
+    const { first, items } = await waiting(
+      'differ',
+      [run('touch agreed')],
+      [
+        {
+          when: 'touch agreed',
+          steps: [{ say: [run('touch sneaky')] }, { told: ['denied'], say: [{ text: 'Caught.' }] }],
+        },
+      ],
+    )
+    await first.close()
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await second.answer(items[0]!, approve)
+    const [card] = await second.pending()
+    expect(card!.request).toMatchObject({
+      reason: 'This is not the call that was approved before the restart.',
+      preview: { approved: { command: 'touch agreed' }, asked: { command: 'touch sneaky' } },
+    })
+    await second.answer(card!, { decision: 'deny' })
+    await second.until('turn_ended')
+    expect(existsSync(join(first.cwd, 'agreed'))).toBe(false)
+    await second.close()
+  })
+
+  it('[L10] a call that was handed over is in doubt: the model is told, and it does not run', async () => {
+    const { first, items } = await waiting(
+      'doubt',
+      [run('touch doubtful')],
+      [
+        {
+          when: 'touch doubtful',
+          steps: [{ told: ['may have run already'], say: [{ text: 'I will look.' }] }],
+        },
+      ],
+    )
+    await first.close()
+    const between = createDesk({ store: first.store })
+    await between.respond({ ...me, interactionId: items[0]!.interactionId, answer: approve })
+    await between.wait(items[0]!.interactionId)
+    between.close()
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await second.until('turn_ended')
+    expect(existsSync(join(first.cwd, 'doubtful'))).toBe(false)
+    await second.close()
+  })
+
+  it('an answer that was given while the gateway was down is handed over', async () => {
+    const { first, items } = await waiting(
+      'meanwhile',
+      [question('Given meanwhile?')],
+      [{ when: 'Given meanwhile?', steps: [{ told: ['"Blue"'], say: [{ text: 'Blue.' }] }] }],
+    )
+    await first.close()
+    const between = createDesk({ store: first.store })
+    await between.respond({ ...me, interactionId: items[0]!.interactionId, answer: blue })
+    between.close()
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    expect((await second.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    await second.close()
+  })
+
+  it.each(['clean_edit', 'edit', 'adjust'])(
+    'a plan that was decided in between goes on: %s',
+    async (decision) => {
+      const when = `plan cut by ${decision}`
+      const plan = `# Plan ${when}`
+      const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }
+      const exit = { tool: 'ExitPlanMode', input: {} }
+      const marks = {
+        clean_edit: 'approved this plan',
+        edit: 'no longer in plan mode',
+        adjust: `Look twice ${when}`,
+      }
+      const told = [marks[decision as keyof typeof marks]]
+      const { first, items } = await waiting(
+        when,
+        [exit],
+        [
+          {
+            when: decision === 'adjust' ? `Look twice ${when}` : plan,
+            steps: [{ told, say: [{ text: 'On it.' }] }],
+          },
+        ],
+        'plan',
+        [{ say: [write] }, { say: [exit] }],
+      )
+      await first.close()
+      // Claimed, but the process went down before it could act on it.
+      const between = createDesk({ store: first.store })
+      const feedback = decision === 'adjust' ? { feedback: `Look twice ${when}` } : {}
+      await between.respond({
+        ...me,
+        interactionId: items[0]!.interactionId,
+        answer: { decision, ...feedback },
+      })
+      await between.wait(items[0]!.interactionId)
+      between.close()
+      const second = await claudeSession({ url: endpoint.url, before: first })
+      await second.until('turn_ended')
+      const sessions = new Set((await second.of('agent_session')).map(({ agentSessionId }) => agentSessionId))
+      expect(sessions.size).toBe(decision === 'clean_edit' ? 2 : 1)
+      await second.close()
+    },
+  )
+})
+
+describe.concurrent('a program that is killed while it waits', () => {
+  it('leaves the card, says that it is stopped, and is started again by the answer', async () => {
+    const { first, items } = await waiting(
+      'kill me',
+      [question('Still there?')],
+      [{ when: 'Still there?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
+    )
+    const [pid] = await programsOf(first.home)
+    process.kill(pid!, 'SIGKILL')
+    expect((await first.until('error'))[0]).toMatchObject({ code: 'agent_lost', fatal: false })
+    expect(await first.pending()).toHaveLength(1)
+    await first.answer(items[0]!, blue)
+    expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    await first.close()
+  })
+
+  it('takes a message, and is told the answer later', async () => {
+    const { first, items } = await waiting(
+      'kill and talk',
+      [question('And now?')],
+      [{ when: 'And now?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
+    )
+    const [pid] = await programsOf(first.home)
+    process.kill(pid!, 'SIGKILL')
+    await first.until('error')
+    await first.say('say hello')
+    await first.until('text')
+    expect(await first.of('turn_ended')).toEqual([])
+    await first.answer(items[0]!, blue)
+    await first.until('turn_ended')
+    await first.close()
+  })
+})

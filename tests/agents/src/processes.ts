@@ -1,0 +1,26 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+/** The processes that run with this home, the agent's program first. */
+export async function programsOf(home: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      try {
+        const env = await readFile(`/proc/${pid}/environ`, 'utf8')
+        return env.split('\0').includes(`HOME=${home}`) && isAlive(pid) ? pid : null
+      } catch {
+        return null
+      }
+    }),
+  )
+  return found.filter((pid) => pid !== null).toSorted((a, b) => a - b)
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
