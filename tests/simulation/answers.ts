@@ -1,0 +1,90 @@
+import type { Desk } from '@askback/core'
+import type { Interaction } from '@askback/protocol'
+import type { Asked } from './log-model.js'
+import { send, target, type Origin } from './person.js'
+import { checkRefusal } from './refusals.js'
+import { randomAnswer } from './requests.js'
+import type { Fit, Sent } from './sent.js'
+import { checkTold } from './told.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+/** A person answers what they see in the log, rightly or wrongly, in time or late. */
+export function respond(world: World, sessionId: string): void {
+  const asked = target(world, sessionId)
+  if (!asked) return
+  const { random } = world
+  const { interactionId, kind, request, digest } = asked.request
+  const { answer, fit } = randomAnswer(kind, request, { random, lasting: asked.session.cwd !== null })
+  if (kind === 'approval' && fit !== 'invalid' && random.chance(0.3)) {
+    return answerToolCall(world, asked, answer as { decision: 'approve' }, fit)
+  }
+  const named = random.weighted([
+    [6, undefined],
+    [3, digest],
+    [1, 'another'],
+  ])
+  const digestFits = named !== 'another'
+  const { sent, origin } = send(world, sessionId, { what: 'answer', interactionId, answer, fit, digestFits })
+  const input = { ...origin, interactionId, answer, ...(named !== undefined && { digest: named }) }
+  const name = `respond ${interactionId} ${fit} ${JSON.stringify(answer)}`
+  settle(world, sent, origin, name, async (desk) => (await desk.respond(input)).interaction)
+}
+
+export function cancel(world: World, sessionId: string): void {
+  const asked = target(world, sessionId)
+  if (!asked) return
+  const { interactionId } = asked.request
+  const { sent, origin } = send(world, sessionId, { what: 'cancel', interactionId })
+  const input = { ...origin, interactionId }
+  settle(
+    world,
+    sent,
+    origin,
+    `cancel ${interactionId}`,
+    async (desk) => (await desk.cancel(input)).interaction,
+  )
+}
+
+function answerToolCall(world: World, asked: Asked, answer: { decision: 'approve' }, fit: Fit): void {
+  const { sessionId, toolCallId } = asked.request
+  const { sent, origin } = send(world, sessionId, {
+    what: 'answer',
+    interactionId: null,
+    toolCallId,
+    answer: null,
+    fit,
+    digestFits: true,
+  })
+  const input = { ...origin, toolCallId, kind: 'approval', ...answer } as const
+  settle(world, sent, origin, `${fit} for ${toolCallId}`, (desk) => desk.answerToolCall(input))
+}
+
+/** L3: an answer that was acknowledged is the settlement; everybody else gets the winner. */
+function settle(
+  world: World,
+  sent: Sent,
+  origin: Origin,
+  name: string,
+  work: (desk: Desk) => Promise<Interaction>,
+): void {
+  const { model } = world
+  const keyed = origin.idempotencyKey !== undefined
+  const id = 'interactionId' in sent ? sent.interactionId : null
+  const aim = id === null ? undefined : model.asked.get(id)
+  const again = () => {
+    if (keyed) world.retry(sent.id, () => settle(world, sent, origin, name, work))
+  }
+  world.call(`${sent.id} ${name}${keyed ? ' keyed' : ''}`, work, {
+    done: (told) => {
+      const { response } = checkTold(model, told)
+      const wins = response?.by?.name === sent.id
+      holds(wins, 'L3', () => `${sent.id} was acknowledged, but ${JSON.stringify(response)} counts`)
+    },
+    refused: (error) => {
+      if (error.code === 'unavailable') again()
+      else checkRefusal(model, error, { sent, target: aim, keyed })
+    },
+    lost: again,
+  })
+}

@@ -1,0 +1,68 @@
+import type { OpenInput, SessionDefaults } from '@askback/core'
+import { digestOf, type Json, type OnTimeout } from '@askback/protocol'
+import { kinds, randomAnswer, randomRequest } from './requests.js'
+import type { SentOpen } from './sent.js'
+import type { Random } from './random.js'
+
+export type Asking = OpenInput & { agentId: string }
+
+/** Something to ask, with every option now and then, and what must become of it. */
+export function randomAsking(
+  random: Random,
+  id: string,
+  sessionId: string,
+  { cwd }: SessionDefaults,
+): { input: Asking; sent: SentOpen } {
+  const kind = random.pick(kinds)
+  const { toolName, request } = randomRequest(kind, random)
+  const toolCallId = random.chance(0.5) ? `${sessionId}-t${random.between(1, 3)}` : undefined
+  // Now and then a default that cannot be stored there.
+  const lasting = cwd !== undefined || random.chance(0.1)
+  const onTimeout = random.weighted<() => OnTimeout | undefined>([
+    [5, () => undefined],
+    [2, () => 'keep'],
+    [2, () => ({ answer: randomAnswer(kind, request, { random, lasting, valid: true }).answer })],
+  ])()
+  const timeoutMs = random.weighted<number | null | undefined>([
+    [3, 500],
+    [3, 4000],
+    [2, 60_000],
+    [2, null],
+    [2, undefined],
+  ])
+  const input: Asking = {
+    agentId: id,
+    sessionId,
+    kind,
+    toolName,
+    request,
+    ...(toolCallId === undefined ? random.chance(0.5) && { rendezvous: true } : { toolCallId }),
+    ...(random.chance(0.5) && { attach: true }),
+    ...(onTimeout !== undefined && { onTimeout }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(random.chance(0.5) && { idempotencyKey: id }),
+    ...(random.chance(0.1) && { edit: random.pick(['inside', 'outside', 'plan_file', 'none'] as const) }),
+  }
+  const subject = kind === 'approval' ? (request as { input: Json }).input : request
+  const sent: SentOpen = {
+    what: 'open',
+    digest: digestOf(toolName, subject),
+    attach: input.attach === true,
+    owns: input.attach === true && toolCallId !== undefined,
+    keyed: input.idempotencyKey !== undefined,
+    edit: input.edit ?? editOf(toolName, subject, cwd),
+  }
+  return { input, sent }
+}
+
+function editOf(toolName: string, input: Json, cwd: string | undefined): SentOpen['edit'] {
+  if (toolName !== 'Write') return 'none'
+  const { file_path: path } = input as { file_path: string }
+  return cwd !== undefined && path.startsWith(`${cwd}/`) ? 'inside' : 'outside'
+}
+
+export function describe({ sessionId, kind, toolCallId, ...rest }: Asking): string {
+  const { attach, timeoutMs, onTimeout, idempotencyKey, rendezvous } = rest
+  const options = { toolCallId, attach, timeoutMs, onTimeout, idempotencyKey, rendezvous }
+  return `${kind} in ${sessionId} ${JSON.stringify(options)}`
+}

@@ -1,0 +1,45 @@
+import type { Desk } from '@askback/core'
+import { send } from './person.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+const ignored = { done: () => {}, refused: () => {} }
+
+/** L8: what was pending is settled when the call has come back. */
+export function cancelAll(world: World, sessionId: string, how: 'interrupt' | 'clear' | 'delete'): void {
+  const session = world.model.sessions.get(sessionId)
+  if (!session) return
+  const pending = session.asked.filter(({ response }) => !response)
+  const { sent, origin } = send(world, sessionId, { what: 'cancel_all' })
+  const cancel = async (desk: Desk) => {
+    if (how === 'interrupt') await desk.interrupt(sessionId, origin)
+    if (how === 'clear') await desk.clear(sessionId, origin)
+    if (how === 'delete') await desk.deleteSession(sessionId, origin)
+  }
+  world.call(`${sent.id} ${how} ${sessionId}`, cancel, {
+    done: () => {
+      for (const { request, response } of pending)
+        holds(response !== undefined, 'L8', () => `${request.interactionId} outlives ${sent.id}`)
+      if (how === 'delete') holds(session.ended, 'deletion', () => `${sessionId} was not ended`)
+    },
+    refused: ({ code, message }) => {
+      if (code !== 'unavailable') holds(code === 'not_found' && session.ended, 'L8', () => message)
+    },
+  })
+}
+
+export function setMode(world: World, sessionId: string): void {
+  const mode = world.random.pick(['default', 'acceptEdits', 'plan', 'bypassPermissions'] as const)
+  world.call(`mode ${mode} in ${sessionId}`, (desk) => desk.setPermissionMode(sessionId, mode), ignored)
+}
+
+export function deleteRule(world: World): void {
+  const remove = async (desk: Desk) => {
+    const rules = await desk.rules()
+    if (rules.length === 0) return
+    const { id } = world.random.pick(rules)
+    world.model.removed.add(id)
+    await desk.deleteRule(id)
+  }
+  world.call('delete a rule', remove, ignored)
+}

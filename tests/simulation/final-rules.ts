@@ -1,0 +1,112 @@
+import type { SessionSnapshot } from '@askback/core'
+import { emptyState, fold, stateFromJson, stateToJson, type SessionStateJson } from '@askback/protocol'
+import { toJson } from './log-facts.js'
+import type { LoggedSession } from './log-model.js'
+import { same } from './origin-rules.js'
+import type { Process } from './process.js'
+import { checkState } from './readers.js'
+import { holds } from './violation.js'
+import type { Waits } from './waits.js'
+import type { World } from './world.js'
+
+const ALL = 100_000
+
+/** What must hold when everything has come to rest. */
+export async function checkEnd(world: World, waits: Waits): Promise<void> {
+  checkWaits(world, waits)
+  checkClaims(world)
+  for (const session of world.model.sessions.values()) {
+    await checkIndexes(world, session)
+    await checkSnapshot(world, session)
+    for (const process of world.live) await checkLive(world, process, session)
+  }
+  await checkWhole(world)
+}
+
+/** Every acknowledged answer has reached its waiter; who still waits, waits for what is pending. */
+function checkWaits({ model }: World, waits: Waits): void {
+  for (const waited of waits.waited) {
+    const { request, response, session } = model.last(waited)
+    const why = () =>
+      `${request.interactionId} is ${response?.settlement}, and who waits for ${waited} does not know`
+    holds(response === undefined && !session.ended, 'L10', why)
+  }
+}
+
+/** A claim that its process knows of was followed by the hand-over. */
+function checkClaims({ model }: World): void {
+  for (const { request, response, claimTold, granted } of model.asked.values()) {
+    if (request.kind !== 'approval' || response?.settlement !== 'approved' || !claimTold) continue
+    holds(granted === 1, 'L10', () => `${request.interactionId} was claimed and granted to nobody`)
+  }
+}
+
+async function checkIndexes({ disk, clock, offset }: World, session: LoggedSession): Promise<void> {
+  const { id, asked, events } = session
+  holds(!session.ended, 'deletion', () => `${id} has ended and is still there`)
+  const state = fold(emptyState(id), events)
+  const pending = [...session.pending].join()
+  const { items } = await disk.pending({ sessionId: id, limit: ALL })
+  const indexed = items.map(({ interactionId }) => interactionId).join()
+  holds(indexed === pending, 'pending index', () => `${indexed}; log ${pending}`)
+  holds([...state.pending].join() === pending, 'pending index', () => `fold ${[...state.pending].join()}`)
+  for (const { request, response } of asked) {
+    const { interactionId, expiresAt = Infinity, onTimeout } = request
+    const overdue = clock.now() + offset - expiresAt
+    const isLeft = !response && expiresAt !== Infinity && onTimeout !== 'keep'
+    holds(!isLeft, 'L5', () => `${interactionId} is pending ${overdue} ms after its deadline`)
+    const folded = state.interactions.get(interactionId)
+    const stored = await disk.interaction(interactionId)
+    if (folded)
+      holds(same(toJson(stored), toJson(folded)), 'interaction index', () => `${interactionId} differs`)
+  }
+  const row = await disk.session(id)
+  const isSame = row?.status === state.status && row.permissionMode === state.permissionMode
+  holds(isSame, 'session index', () => `${id} differs`)
+}
+
+/** fold(snapshot, rest) = fold(all). */
+async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Promise<void> {
+  const snapshot = await disk.loadSnapshot(id)
+  if (!snapshot) return
+  const from = stateFromJson(snapshot.state as unknown as SessionStateJson)
+  const some = toJson(stateToJson(fold(from, events)))
+  const all = toJson(stateToJson(fold(emptyState(id), events)))
+  holds(same(some, all), 'snapshot', () => `${id} from its snapshot at ${snapshot.seq} differs`)
+}
+
+/** Every process has heard of everything by now. */
+async function checkLive(world: World, process: Process, session: LoggedSession): Promise<void> {
+  const { id, events, logId } = session
+  const told: SessionSnapshot[] = []
+  process.desk.snapshot(id).then(
+    (snapshot) => told.push(snapshot),
+    (error: unknown) => world.broke(error),
+  )
+  for (await world.drain(); process.line.busy; await world.drain()) await process.line.step(true)
+  const [snapshot] = told
+  const behind = () => `${process.name} has ${id}@${snapshot?.seq}, the log is at ${events.length}`
+  holds(snapshot?.logId === logId && snapshot.seq === events.length, 'live equals replay', behind)
+  checkState(session, snapshot.seq, snapshot.state)
+}
+
+async function checkWhole({ model, disk }: World): Promise<void> {
+  const line = ({ interactionId, settlement }: { interactionId: string; settlement: string }) =>
+    `${interactionId} ${settlement}`
+  const audit = (await disk.audit({ limit: ALL })).items.map(line).join()
+  const responses = model.responses.map(line).join()
+  holds(audit === responses, 'audit', () => `audit ${audit}; log ${responses}`)
+  const stored = (await disk.kv.list('rule/')).map(({ key }) => key)
+  for (const [key, rule] of model.rules) {
+    const { id, sessionId } = rule
+    const isThere = stored.includes(key)
+    const hasSession = sessionId === undefined || model.sessions.has(sessionId)
+    if (!hasSession) holds(!isThere, 'deletion', () => `the rule ${id} outlives its session`)
+    const made = sessionId === undefined || model.sessions.get(sessionId)?.logId === rule.logId
+    if (made && !model.removed.has(id)) holds(isThere, 'rules', () => `the rule ${id} is not there`)
+  }
+  const keys = (await disk.kv.list('session/')).map(({ key }) => key.split('/')[1]!)
+  for (const id of keys) holds(model.sessions.has(id), 'deletion', () => `a key of ${id} outlives it`)
+  const erasures = await disk.kv.list('erase/')
+  holds(erasures.length === 0, 'deletion', () => `${erasures[0]?.key} was not finished`)
+}

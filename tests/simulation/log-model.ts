@@ -1,0 +1,203 @@
+import type { Append, ApprovalRule } from '@askback/core'
+import type { EventOf, PermissionMode, SessionEvent } from '@askback/protocol'
+import type { Sent } from './sent.js'
+import { holds } from './violation.js'
+
+/** An interaction as the log tells it. */
+export interface Asked {
+  session: LoggedSession
+  request: EventOf<'interaction_request'>
+  response?: EventOf<'interaction_response'>
+  claim?: EventOf<'interaction_delivered'>
+  /** The process that claimed it has heard so. */
+  claimTold: boolean
+  /** How often it was handed over as one that may run. */
+  granted: number
+}
+
+export interface LoggedSession {
+  id: string
+  /** The id of its first event: a session made anew under the same id has another. */
+  logId: string
+  events: SessionEvent[]
+  agent: string | null
+  cwd: string | null
+  mode: PermissionMode
+  activeTurnId: string | null
+  failed: boolean
+  ended: boolean
+  pending: Set<string>
+  /** Whether each tool call has ended. */
+  calls: Map<string, boolean>
+  /** Who has sent its messages. */
+  said: Set<string>
+  asked: Asked[]
+}
+
+export type StoredRule = Pick<ApprovalRule, 'id' | 'scope'> & {
+  sessionId?: string
+  cwd?: string
+  agent?: string | null
+  /** The log that made it. */
+  logId: string
+}
+
+/** The log as it was committed, kept apart from everything that is tested: what the rules are checked against. */
+export class LogModel {
+  readonly sessions = new Map<string, LoggedSession>()
+  /** Those that were erased, too. */
+  readonly logs = new Map<string, LoggedSession>()
+  readonly asked = new Map<string, Asked>()
+  readonly responses: EventOf<'interaction_response'>[] = []
+  readonly sent = new Map<string, Sent>()
+  /** All that were ever stored, by key. */
+  readonly rules = new Map<string, StoredRule>()
+  /** The ids of those that somebody wanted to delete. */
+  readonly removed = new Set<string>()
+  readonly #ids = new Set<string>()
+
+  /** Folds a committed append in the plainest way. The rules are checked by whoever looks before and after. */
+  commit({ sessionId, events, kv = [] }: Append): LoggedSession {
+    const first = events[0]!
+    if (first.type === 'session_started') this.#begin(first)
+    const session = this.sessions.get(sessionId)
+    holds(session !== undefined, 'log', () => `an append to ${sessionId}, which does not exist`)
+    holds(!session.ended, 'log', () => `an append to ${sessionId} after its end`)
+    for (const event of events) {
+      holds(
+        event.seq === session.events.length + 1,
+        'gapless',
+        () => `${sessionId} has ${event.seq} out of turn`,
+      )
+      holds(event.sessionId === sessionId, 'log', () => `${event.id} says it is of ${event.sessionId}`)
+      holds(!this.#ids.has(event.id), 'unique ids', () => `the event id ${event.id} is there twice`)
+      this.#ids.add(event.id)
+      session.events.push(event)
+      this.#apply(session, event)
+    }
+    for (const { key, value } of kv) {
+      const rule = value as unknown as StoredRule
+      if (key.startsWith('rule/')) this.rules.set(key, { ...rule, logId: session.logId })
+    }
+    return session
+  }
+
+  erase(sessionId: string): void {
+    const session = this.sessions.get(sessionId)
+    if (!session) return
+    holds(session.ended, 'deletion', () => `${sessionId} was erased without an end`)
+    this.sessions.delete(sessionId)
+  }
+
+  /** Where a wait on this interaction ends: a reprompt goes on (L6), what is superseded otherwise does not (L11). */
+  last(interactionId: string): Asked {
+    let asked = this.known(interactionId)
+    for (;;) {
+      const next = asked.response?.supersededBy
+      const after = next === undefined ? undefined : this.asked.get(next)
+      if (!after?.request.errors) return asked
+      asked = after
+    }
+  }
+
+  known(interactionId: string): Asked {
+    const asked = this.asked.get(interactionId)
+    holds(asked !== undefined, 'durable first', () => `${interactionId} was told, but is not in the log`)
+    return asked
+  }
+
+  #begin(event: EventOf<'session_started'>): void {
+    const { sessionId: id, agent, cwd = null, permissionMode: mode } = event
+    holds(!this.sessions.has(id), 'log', () => `${id} was started twice`)
+    const session: LoggedSession = {
+      id,
+      logId: event.id,
+      events: [],
+      agent,
+      cwd,
+      mode,
+      activeTurnId: null,
+      failed: false,
+      ended: false,
+      pending: new Set(),
+      calls: new Map(),
+      said: new Set(),
+      asked: [],
+    }
+    this.sessions.set(id, session)
+    this.logs.set(event.id, session)
+  }
+
+  #apply(session: LoggedSession, event: SessionEvent): void {
+    switch (event.type) {
+      case 'user_message': {
+        const { name = '' } = event.by
+        holds(!session.said.has(name), 'idempotency', () => `the message ${name} is there twice`)
+        session.said.add(name)
+        break
+      }
+      case 'turn_started':
+        session.activeTurnId = event.turnId
+        session.failed = false
+        break
+      case 'turn_ended':
+        if (session.activeTurnId === event.turnId) session.activeTurnId = null
+        break
+      case 'tool_call':
+        holds(!session.calls.has(event.toolCallId), 'report', () => `${event.toolCallId} is there twice`)
+        session.calls.set(event.toolCallId, false)
+        break
+      case 'tool_result':
+        holds(session.calls.get(event.toolCallId) === false, 'report', () => `${event.toolCallId} ends twice`)
+        session.calls.set(event.toolCallId, true)
+        break
+      case 'error':
+        session.failed ||= event.fatal
+        break
+      case 'session_status':
+        session.mode = event.permissionMode
+        session.ended = event.status === 'ended'
+        break
+      case 'interaction_request':
+        this.#open(session, event)
+        break
+      case 'interaction_response':
+        this.#settle(session, event)
+        break
+      case 'interaction_delivered':
+        this.#claim(event)
+        break
+      default:
+    }
+  }
+
+  #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
+    const { interactionId } = request
+    holds(!this.asked.has(interactionId), 'unique ids', () => `${interactionId} is asked twice`)
+    const asked: Asked = { session, request, claimTold: false, granted: 0 }
+    this.asked.set(interactionId, asked)
+    session.asked.push(asked)
+    session.pending.add(interactionId)
+  }
+
+  #settle(session: LoggedSession, response: EventOf<'interaction_response'>): void {
+    const { interactionId } = response
+    const asked = this.asked.get(interactionId)
+    holds(asked?.session === session, 'L3', () => `a response to ${interactionId}, which was not asked`)
+    holds(!asked.response, 'L3', () => `${interactionId} has two responses`)
+    asked.response = response
+    session.pending.delete(interactionId)
+    this.responses.push(response)
+  }
+
+  #claim(event: EventOf<'interaction_delivered'>): void {
+    const asked = this.asked.get(event.interactionId)
+    holds(
+      asked?.response !== undefined,
+      'L10',
+      () => `${event.interactionId} is claimed before it is settled`,
+    )
+    holds(!asked.claim, 'L10', () => `${event.interactionId} is claimed twice`)
+    asked.claim = event
+  }
+}

@@ -1,0 +1,66 @@
+import type { MessageBody } from '@askback/protocol'
+import type { Asked } from './log-model.js'
+import { send, target, type Origin } from './person.js'
+import { checkRefusal } from './refusals.js'
+import type { Sent } from './sent.js'
+import { checkTold } from './told.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+/** A person types: that answers something, or goes to the agent. */
+export function message(world: World, sessionId: string): void {
+  const { random } = world
+  const text = random.pick(['A', '2', 'no thanks', 'yes', 'x'])
+  const asked = random.chance(0.3) ? target(world, sessionId) : undefined
+  const { sent, origin } = send(world, sessionId, { what: 'text', text })
+  const input: Origin & MessageBody = {
+    ...origin,
+    text,
+    route: random.pick(['auto', 'auto', 'agent', 'interaction']),
+    ...(asked && { interactionId: asked.request.interactionId }),
+    ...(random.chance(0.1) && { questionIndex: random.below(2) }),
+  }
+  say(world, sent, input, asked)
+}
+
+/** A question answered in part. */
+export function progress(world: World, sessionId: string): void {
+  const { model, random } = world
+  const asked = target(world, sessionId)
+  if (asked?.request.kind !== 'question') return
+  const { interactionId } = asked.request
+  const { sent } = send(world, sessionId, { what: 'text', text: '' })
+  const input = { sessionId, interactionId, answers: [{ selected: [random.pick(['A', 'Z'])] }] }
+  world.call(`progress ${interactionId}`, (desk) => desk.progress(input), {
+    done: (told) => {
+      checkTold(model, told)
+      const logged = asked.session.events.some(
+        (event) => event.type === 'interaction_progress' && event.interactionId === interactionId,
+      )
+      holds(logged, 'durable first', () => `the progress of ${interactionId} is not in the log`)
+    },
+    refused: (error) => checkRefusal(model, error, { sent, target: asked, keyed: false }),
+  })
+}
+
+function say(world: World, sent: Sent, input: Origin & MessageBody, aim: Asked | undefined): void {
+  const { model } = world
+  const keyed = input.idempotencyKey !== undefined
+  const again = () => {
+    if (keyed) world.retry(sent.id, () => say(world, sent, input, aim))
+  }
+  const { text, route, interactionId } = input
+  const name = `${sent.id} message ${JSON.stringify({ text, route, interactionId })} to ${input.sessionId}`
+  world.call(name, (desk) => desk.message(input), {
+    done: ({ routed, interactionId: taker = '' }) => {
+      if (routed === 'interaction') return void model.known(taker)
+      const said = [...model.logs.values()].some(({ said }) => said.has(sent.id))
+      holds(said, 'durable first', () => `${sent.id} is not in the log`)
+    },
+    refused: (error) => {
+      if (error.code === 'unavailable') again()
+      else checkRefusal(model, error, { sent, target: aim, keyed })
+    },
+    lost: again,
+  })
+}

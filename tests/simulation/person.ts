@@ -1,0 +1,29 @@
+import type { Asked } from './log-model.js'
+import type { Sent, SentByPerson } from './sent.js'
+import type { World } from './world.js'
+
+export interface Origin {
+  sessionId: string
+  by: { id: string; name: string }
+  via: 'web'
+  idempotencyKey?: string
+}
+
+/** The log will name what was sent by the name of its actor. */
+export function send(world: World, sessionId: string, what: SentByPerson): { sent: Sent; origin: Origin } {
+  const { random, model } = world
+  const id = world.newId('say')
+  const sent: Sent = { id, sessionId, ...what }
+  model.sent.set(id, sent)
+  const by = { id: random.pick(['ann', 'bob']), name: id }
+  return { sent, origin: { sessionId, by, via: 'web', ...(random.chance(0.5) && { idempotencyKey: id }) } }
+}
+
+/** What a person looks at: mostly something pending, now and then what was settled long ago. */
+export function target({ random, model }: World, sessionId: string): Asked | undefined {
+  const session = model.sessions.get(sessionId)
+  if (!session || session.asked.length === 0) return undefined
+  const pending = [...session.pending]
+  if (pending.length > 0 && random.chance(0.8)) return model.asked.get(random.pick(pending))
+  return random.pick(session.asked)
+}

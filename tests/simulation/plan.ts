@@ -1,0 +1,36 @@
+import type { Faults } from './line.js'
+import type { Random } from './random.js'
+
+/** What kind of run a seed makes. */
+export interface Plan {
+  processes: number
+  /** Several processes on one store; else one at a time. */
+  shared: boolean
+  faults: Faults
+  crashes: number
+  clock: number
+  commands: number
+  sessions: number
+  sessionsInMemory: number
+  pendingPerSession: number
+  /** How often an agent tells so much that old turns leave the window, and a snapshot is due. */
+  floods: number
+}
+
+export function randomPlan(random: Random): Plan {
+  const shared = random.chance(0.5)
+  const faulty = random.chance(0.5)
+  const rate = (most: number) => (faulty ? random.next() * most : 0)
+  return {
+    processes: shared ? random.between(2, 3) : 1,
+    shared,
+    faults: { refused: rate(0.1), unknown: rate(0.1), unreadable: rate(0.03) },
+    crashes: random.chance(0.6) ? 0.15 : 0,
+    clock: random.pick([0.2, 0.6, 1.5]),
+    commands: random.between(15, 30),
+    sessions: random.between(1, 3),
+    sessionsInMemory: random.pick([1, 2, 1000]),
+    pendingPerSession: random.chance(0.1) ? 3 : 5000,
+    floods: random.pick([0, 0.02, 0.15]),
+  }
+}

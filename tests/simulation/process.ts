@@ -1,0 +1,79 @@
+import { createDesk, type Append, type Clock, type Desk } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+import { Line } from './line.js'
+import { checkCommit } from './log-rules.js'
+import { colour } from './requests.js'
+import { simulatedStore } from './simulated-store.js'
+import type { World } from './world.js'
+
+type Listener = (ring: { sessionId: string; seq: number }) => void
+
+/** One life of a process. When it ends, its timers never ring and its calls are never answered. */
+export class Process {
+  readonly name: string
+  readonly desk: Desk
+  readonly line: Line
+  alive = true
+  readonly #listeners = new Set<Listener>()
+
+  constructor(world: World, slot: number) {
+    const { random, plan, model } = world
+    this.name = world.newId(`p${slot}.`)
+    this.line = new Line(random, plan.faults)
+    const store = simulatedStore({
+      disk: world.disk,
+      line: this.line,
+      shared: plan.shared,
+      changes: world.changes,
+      onAppend: (listener) => {
+        this.#listeners.add(listener)
+        return () => this.#listeners.delete(listener)
+      },
+      committed: (append) => {
+        world.changes.committed(append)
+        world.guard(() => checkCommit(model, append))
+      },
+      told: (append, committed) => {
+        if (committed) this.#told(world, append)
+      },
+      erased: (sessionId) => {
+        world.changes.erased(sessionId)
+        world.guard(() => model.erase(sessionId))
+      },
+    })
+    this.desk = createDesk({
+      store,
+      clock: this.#clock(world, plan.shared ? random.between(-400, 400) : 0),
+      newId: () => world.newId(),
+      kinds: [colour],
+      limits: { sessionsInMemory: plan.sessionsInMemory, pendingPerSession: plan.pendingPerSession },
+      isInside: (folder, path) => Promise.resolve(path.startsWith(`${folder}/`)),
+      onError: (error) => {
+        if (!(error instanceof AskbackError) || error.code !== 'unavailable') world.broke(error)
+      },
+    })
+  }
+
+  hear(ring: { sessionId: string; seq: number }): void {
+    for (const listener of this.#listeners) listener(ring)
+  }
+
+  /** Machines do not agree about the time, and what changes their clocks does not move their timers. */
+  #clock(world: World, skew: number): Clock {
+    const { clock } = world
+    const ahead = () => world.offset + skew
+    return {
+      now: () => clock.now() + ahead(),
+      alarm: (at, wake) =>
+        clock.alarm(at - ahead(), () => {
+          if (this.alive) wake()
+        }),
+    }
+  }
+
+  #told({ model }: World, { events }: Append): void {
+    for (const event of events) {
+      if (event.type === 'interaction_delivered') model.known(event.interactionId).claimTold = true
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import type { SessionDefaults } from '@askback/core'
+import { Agents } from './agents.js'
+import { cancel, respond } from './answers.js'
+import { cancelAll, deleteRule, setMode } from './controls.js'
+import { checkEnd } from './final-rules.js'
+import { message, progress } from './messages.js'
+import { randomPlan, type Plan } from './plan.js'
+import { Random } from './random.js'
+import { look } from './readers.js'
+import { report } from './reports.js'
+import { rest } from './rest.js'
+import { Waits } from './waits.js'
+import { World } from './world.js'
+
+export interface Run {
+  plan: Plan
+  trace: string[]
+  events: number
+}
+
+const MAX_STEPS = 5000
+
+/** One seed, one run: random commands and faults, step by step, then rest, then every rule once more. */
+export async function simulate(seed: number, tail = 60): Promise<Run> {
+  const random = new Random(seed)
+  const plan = randomPlan(random)
+  const world = new World(random, plan)
+  const { trace } = world
+  try {
+    await play(world)
+  } catch (error) {
+    const steps = trace.slice(-tail).join('\n  ')
+    throw new Error(`seed ${seed} ${JSON.stringify(plan)}\n  ${steps}\n${String(error)}`, { cause: error })
+  } finally {
+    for (const process of world.live) process.desk.close()
+  }
+  const events = [...world.model.logs.values()].reduce((sum, log) => sum + log.events.length, 0)
+  // What the desks still say when they are closed is no part of the run.
+  return { plan, trace: [...trace], events }
+}
+
+async function play(world: World): Promise<void> {
+  const { random, plan } = world
+  const ids = Array.from({ length: plan.sessions }, (_, index) => `s${index + 1}`)
+  const sessions = new Map(ids.map((id) => [id, randomSession(random)]))
+  const waits = new Waits(world)
+  const agents = new Agents(world, waits, sessions)
+  for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
+  for (const [id, session] of sessions) create(world, id, session)
+  let commands = 0
+  for (let step = 0; commands < plan.commands && step < MAX_STEPS; step++) {
+    const { busy, live } = world
+    await random.weighted<() => void | Promise<void>>([
+      [busy.length > 0 ? 8 : 0, () => world.step()],
+      [world.bells > 0 ? 3 : 0, () => world.ring()],
+      [
+        live.length === 0 ? 0 : world.running < 12 ? 2 : 0.1,
+        () => {
+          commands++
+          command(world, agents, random.pick(ids))
+        },
+      ],
+      [plan.clock, () => passTime(world)],
+      [live.length > 0 ? plan.crashes : 0, () => world.crash(random.pick(live))],
+      [live.length < plan.processes ? 1 : 0, () => world.startMissing()],
+      [world.late.length > 0 ? 0.5 : 0, () => world.late.shift()?.()],
+      [world.retries > 0 && live.length > 0 ? 1 : 0, () => world.retryOne()],
+      [waits.size > 0 ? 0.2 : 0, () => waits.abort()],
+    ])()
+    await world.drain()
+  }
+  await rest(world, waits)
+  await checkEnd(world, waits)
+}
+
+function command(world: World, agents: Agents, sessionId: string): void {
+  world.random.weighted<() => void>([
+    [9, () => agents.ask(sessionId)],
+    [8, () => respond(world, sessionId)],
+    [1, () => cancel(world, sessionId)],
+    [1, () => progress(world, sessionId)],
+    [2, () => message(world, sessionId)],
+    [5, () => report(world, sessionId)],
+    [0.5, () => cancelAll(world, sessionId, 'interrupt')],
+    [0.4, () => cancelAll(world, sessionId, 'clear')],
+    [0.3, () => cancelAll(world, sessionId, 'delete')],
+    [0.6, () => setMode(world, sessionId)],
+    [0.4, () => deleteRule(world)],
+    [2, () => look(world, sessionId)],
+  ])()
+}
+
+function create(world: World, id: string, session: SessionDefaults): void {
+  const idempotencyKey = `create ${id}`
+  world.call(`create ${id}`, (desk) => desk.createSession({ ...session, id, idempotencyKey }), {
+    done: () => {},
+    refused: (error) => {
+      if (error.code === 'unavailable') world.retry(`create ${id}`, () => create(world, id, session))
+    },
+    lost: () => world.retry(`create ${id}`, () => create(world, id, session)),
+  })
+}
+
+function passTime(world: World): void {
+  const { random, clock } = world
+  const ms = random.weighted([
+    [4, random.between(1, 600)],
+    [3, random.between(600, 6000)],
+    [1, 120_000],
+  ])
+  if (random.chance(0.8)) {
+    world.note(`${ms} ms pass`)
+    return clock.advance(ms)
+  }
+  const jump = random.chance(0.5) ? ms : -ms
+  world.note(`the clocks are changed by ${jump} ms`)
+  world.offset += jump
+  world.jumped += ms
+}
+
+function randomSession(random: Random): SessionDefaults {
+  return {
+    agent: random.pick([null, 'demo']),
+    ...(random.chance(0.6) && { cwd: '/w' }),
+    permissionMode: random.pick(['default', 'default', 'acceptEdits', 'plan', 'bypassPermissions']),
+  }
+}

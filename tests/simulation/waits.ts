@@ -1,0 +1,112 @@
+import { AskbackError, type Interaction } from '@askback/protocol'
+import { checkFollowed, checkHandOver, checkSettlement, checkTold } from './told.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+interface Wait {
+  sessionId: string
+  interactionId: string
+  abort: AbortController
+}
+
+/** Those who wait for a settlement. Whatever stops them, they come back until they have it. */
+export class Waits {
+  readonly #world: World
+  readonly #running = new Set<Wait>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  get size(): number {
+    return this.#running.size
+  }
+
+  /** What is waited for, as it was first asked. */
+  get waited(): string[] {
+    return [...this.#running].map(({ interactionId }) => interactionId)
+  }
+
+  start(sessionId: string, interactionId: string): void {
+    const wait: Wait = { sessionId, interactionId, abort: new AbortController() }
+    this.#running.add(wait)
+    this.#world.random.weighted([
+      [6, () => this.#wait(wait)],
+      [1, () => this.#watch(wait)],
+      [2, () => this.#poll(wait)],
+    ])()
+  }
+
+  /** Aborting only stops waiting. */
+  abort(): void {
+    const { interactionId, abort } = this.#world.random.pick([...this.#running])
+    this.#world.note(`the wait for ${interactionId} is aborted`)
+    abort.abort(new AskbackError('unavailable', 'aborted'))
+  }
+
+  #wait(wait: Wait): void {
+    const { sessionId, interactionId, abort } = wait
+    const options = this.#world.random.chance(0.7) ? { sessionId, to: 'agent' } : {}
+    this.#world.call(`wait ${interactionId}`, (desk) => desk.wait(interactionId, abort.signal, options), {
+      ...this.#otherwise(wait),
+      done: (settled) => {
+        this.#running.delete(wait)
+        checkSettlement(this.#world.model, interactionId, settled)
+      },
+    })
+  }
+
+  /** Looks on, and claims nothing. */
+  #watch(wait: Wait): void {
+    const { sessionId, interactionId, abort } = wait
+    const { model } = this.#world
+    const watch = `watch ${interactionId}`
+    this.#world.call(watch, (desk) => desk.watch(sessionId, interactionId, abort.signal), {
+      ...this.#otherwise(wait),
+      done: (told) => {
+        this.#running.delete(wait)
+        checkTold(model, told)
+        checkFollowed(model, interactionId, told)
+        holds(told.status === 'settled', 'L10', () => `${interactionId} was shown before it was settled`)
+      },
+    })
+  }
+
+  /** Over HTTP: what is still pending when the time is up is asked for again. */
+  #poll(wait: Wait): void {
+    const { sessionId, interactionId, abort } = wait
+    const { model } = this.#world
+    const { signal } = abort
+    const done = (told: Interaction) => {
+      this.#running.delete(wait)
+      if (told.status === 'settled') return checkHandOver(model, interactionId, told)
+      holds(signal.aborted, 'L10', () => `${interactionId} was shown before it was settled`)
+      checkTold(model, told)
+      this.#again(wait)
+    }
+    const poll = `poll ${interactionId}`
+    this.#world.call(poll, (desk) => desk.poll(sessionId, interactionId, { to: 'http', signal }), {
+      ...this.#otherwise(wait),
+      done,
+    })
+  }
+
+  #otherwise(wait: Wait) {
+    return {
+      lost: () => this.#again(wait),
+      refused: (error: AskbackError) => {
+        if (error.code === 'unavailable') return this.#again(wait)
+        this.#running.delete(wait)
+        const { interactionId } = wait
+        const deleted = error.code === 'not_found' && this.#world.model.known(interactionId).session.ended
+        holds(deleted, 'L10', () => `the wait for ${interactionId}: ${error.message}`)
+      },
+    }
+  }
+
+  #again(wait: Wait): void {
+    const { sessionId, interactionId } = wait
+    this.#running.delete(wait)
+    this.#world.retry(`wait ${interactionId}`, () => this.start(sessionId, interactionId))
+  }
+}

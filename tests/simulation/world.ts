@@ -1,0 +1,176 @@
+import { memoryStore, type Desk, type Store } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+import { fakeClock, type FakeClock } from '../../packages/core/src/testing/fake-clock.js'
+import { LogModel, type Asked } from './log-model.js'
+import type { Plan } from './plan.js'
+import { Process } from './process.js'
+import type { Random } from './random.js'
+import { SharedChanges } from './shared-changes.js'
+import { Violation } from './violation.js'
+
+type Ring = { process: Process; ring: { sessionId: string; seq: number } }
+
+export interface Outcome<T> {
+  done: (value: T) => void
+  /** What a caller can expect is an `AskbackError`; anything else breaks the run. */
+  refused: (error: AskbackError) => void
+  /** The process is gone, and its answer with it. */
+  lost?: () => void
+}
+
+/** One run: processes with their desks, the store they share, time, and everybody who has called them. */
+export class World {
+  readonly random: Random
+  readonly plan: Plan
+  /** Never goes back; what the processes see is ahead of it by `offset`. */
+  readonly clock: FakeClock = fakeClock()
+  offset = 0
+  /** By how much a timer can be behind the clock. */
+  jumped = 0
+  readonly disk: Store = memoryStore()
+  readonly changes = new SharedChanges()
+  readonly model = new LogModel()
+  readonly trace: string[] = []
+  readonly processes: Process[] = []
+  /** Writes of dead processes that are still on their way. */
+  readonly late: (() => Promise<void>)[] = []
+  /** The interaction that each idempotency key stands for. */
+  readonly firsts = new Map<string, Asked>()
+  /** From then on nothing fails any more. */
+  faultless = false
+  /** What clients will send again. */
+  #retries: { name: string; again: () => void }[] = []
+  #bells: Ring[] = []
+  #calls = new Set<{ process: Process; lost: () => void }>()
+  #broken: Error | null = null
+  #ids = 0
+
+  constructor(random: Random, plan: Plan) {
+    this.random = random
+    this.plan = plan
+    this.disk.onAppend((ring) => {
+      for (const process of this.processes) if (process.alive) this.#bells.push({ process, ring })
+    })
+  }
+
+  newId = (prefix = 'n'): string => `${prefix}${++this.#ids}`
+
+  note(step: string): void {
+    this.trace.push(step)
+  }
+
+  get running(): number {
+    return this.#calls.size
+  }
+
+  get live(): Process[] {
+    return this.processes.filter(({ alive }) => alive)
+  }
+
+  get busy(): Process[] {
+    return this.processes.filter(({ alive, line }) => alive && line.busy)
+  }
+
+  get bells(): number {
+    return this.#bells.length
+  }
+
+  get retries(): number {
+    return this.#retries.length
+  }
+
+  retry(name: string, again: () => void): void {
+    this.#retries.push({ name, again })
+  }
+
+  retryOne(): void {
+    const [next] = this.#retries.splice(this.random.below(this.#retries.length), 1)
+    this.note(`again: ${next!.name}`)
+    next!.again()
+  }
+
+  start(slot: number): void {
+    const process = new Process(this, slot)
+    this.processes[slot] = process
+    this.note(`${process.name} starts`)
+    // A host whose desk does not come up starts it again.
+    process.desk.ready.catch(() => this.retry(`restart ${process.name}`, () => void this.crash(process)))
+  }
+
+  startMissing(): void {
+    this.start(this.processes.findIndex(({ alive }) => !alive))
+  }
+
+  /** Lets one process get one step further with its store. */
+  async step(): Promise<void> {
+    const process = this.random.pick(this.busy)
+    this.note(`${process.name} ${await process.line.step(this.faultless)}`)
+  }
+
+  async crash(process: Process): Promise<void> {
+    if (!process.alive) return
+    const gentle = this.random.chance(0.3)
+    this.note(`${process.name} ${gentle ? 'closes' : 'crashes'}`)
+    if (gentle) process.desk.close()
+    process.alive = false
+    this.#bells = this.#bells.filter((bell) => bell.process !== process)
+    for (const call of this.#calls) {
+      if (call.process !== process) continue
+      this.#calls.delete(call)
+      call.lost()
+    }
+    this.late.push(await process.line.cut(this.plan.shared))
+  }
+
+  /** Calls a desk that may be gone before it answers. */
+  call<T>(name: string, work: (desk: Desk) => Promise<T>, outcome: Outcome<T>): void {
+    const process = this.random.pick(this.live)
+    this.note(`${process.name} gets ${name}`)
+    const call = { process, lost: () => outcome.lost?.() }
+    this.#calls.add(call)
+    const ended = (how: string, told: () => void) => {
+      if (!this.#calls.delete(call)) return
+      this.note(`${process.name} answers ${name.split(' ')[0]}: ${how}`)
+      this.guard(told)
+    }
+    // A desk may also throw at once.
+    new Promise<T>((resolve) => resolve(work(process.desk))).then(
+      (value) => ended('done', () => outcome.done(value)),
+      (error: unknown) =>
+        ended(error instanceof AskbackError ? error.code : String(error), () => {
+          if (!(error instanceof AskbackError) || error.code === 'internal') throw error
+          outcome.refused(error)
+        }),
+    )
+  }
+
+  /** Lets one bell ring, or not. */
+  ring(): void {
+    const index = this.random.below(this.#bells.length)
+    const { process, ring } = this.#bells[index]!
+    const fate = this.plan.shared && !this.faultless ? this.random.next() : 1
+    if (fate > 0.15) this.#bells.splice(index, 1)
+    const lost = fate < 0.35 && fate > 0.15
+    this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${ring.sessionId}@${ring.seq}`)
+    if (!lost) process.hear(ring)
+  }
+
+  /** Runs a check that must not break the code it is called from. */
+  guard(check: () => void): void {
+    try {
+      check()
+    } catch (error) {
+      this.broke(error)
+    }
+  }
+
+  broke(error: unknown): void {
+    this.#broken ??= error instanceof Error ? error : new Violation('something else than an error was thrown')
+  }
+
+  /** Everything that needs no further step has happened when this resolves. */
+  async drain(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (this.#broken) throw this.#broken
+  }
+}
