@@ -11,6 +11,9 @@ export const help = `Askback: agents that ask back.
     --no-open                   do not open the browser
     --json                      one line of JSON when it is ready
 
+  askback open                  log another browser in at the gateway that runs
+    --print                     print the link instead; it works once, for ten minutes
+
   askback token create --person NAME    make a token for a person and print it
   askback token list                    whose tokens there are
   askback token revoke NAME             revoke a person's tokens and logins

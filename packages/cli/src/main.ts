@@ -9,6 +9,7 @@ type Command = (args: string[]) => Promise<number | undefined>
 /** Each loads only what it needs: one that asks a running gateway should not wait for a server to be read. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve/serve.js')).serve,
+  open: async () => (await import('./open.js')).open,
   token: async () => (await import('./token.js')).token,
 }
 

@@ -118,6 +118,9 @@ describe('a body', () => {
     expect((await fetch(url, { method: 'POST', headers: { authorization } })).status).toBe(202)
     const typed = { authorization, 'content-type': 'application/json' }
     expect((await fetch(url, { method: 'POST', headers: typed })).status).toBe(202)
+    expect((await fetch(url, { method: 'POST', headers: typed, body: '{' })).status).toBe(400)
+    const plain = { authorization, 'content-type': 'text/plain' }
+    expect((await fetch(url, { method: 'POST', headers: plain })).status).toBe(415)
   })
 
   it('that does not parse keeps the connection usable', async () => {

@@ -1,4 +1,4 @@
-import { AskbackError, type Json } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol'
 import { parseWith } from '@askback/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from './context.js'
@@ -81,7 +81,7 @@ async function run(
 }
 
 function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): AnyCall {
-  const { params, query, body, method, name } = route
+  const { params, query, method, name } = route
   const { credential, headers } = request
   const origin: AnyCall['origin'] = credential ? actorOf(credential, headers) : {}
   if (credential && method !== 'GET') {
@@ -91,7 +91,7 @@ function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): Any
   return {
     params: params ? parse(params, request.params, 'the address') : request.params,
     query: query ? parse(query, request.query, 'the query') : undefined,
-    body: body ? parseBody(route, body, request) : undefined,
+    body: bodyOf(route, request),
     credential,
     origin,
     request,
@@ -99,17 +99,16 @@ function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): Any
   }
 }
 
-function parseBody({ refusal }: Route, schema: NonNullable<Route['body']>, request: FastifyRequest): unknown {
-  const value = bodyOf(request)
-  if (refusal === undefined || schema.safeParse(value).success) return parse(schema, value, 'the body')
-  throw new AskbackError('invalid_request', refusal)
-}
-
-function bodyOf(request: FastifyRequest): Json {
+/** What comes must be well formed even where nothing is asked for. */
+function bodyOf({ body: schema, refusal }: Route, request: FastifyRequest): unknown {
   const parsed = request.body as ParsedBody | undefined
   if (parsed && !parsed.ok) throw parsed.error
-  if (parsed?.value === undefined) throw new AskbackError('invalid_request', 'This needs a body in JSON.')
-  return parsed.value
+  if (!schema) return undefined
+  const value = parsed?.value
+  if (refusal !== undefined && !schema.safeParse(value).success)
+    throw new AskbackError('invalid_request', refusal)
+  if (value === undefined) throw new AskbackError('invalid_request', 'This needs a body in JSON.')
+  return parse(schema, value, 'the body')
 }
 
 function parse(schema: NonNullable<Route['body']>, value: unknown, what: string): unknown {

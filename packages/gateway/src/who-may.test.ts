@@ -39,6 +39,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'GET /api/tokens': { may: PEOPLE },
   'POST /api/tokens': { may: PEOPLE, body: { person: 'bob' } },
   'DELETE /api/tokens/{name}': { may: PEOPLE },
+  'POST /api/logins': { may: PEOPLE },
   'GET /api/metrics': { may: PEOPLE },
   'GET /api/openapi.json': { may: PEOPLE },
 }

@@ -33,6 +33,13 @@ it('works when the gateway has its tokens from the environment', async () => {
   expect((await token(gateway, 'create', '--person', 'Grace')).code).toBe(0)
 })
 
+it('askback open makes a link for another browser', async () => {
+  const gateway = await serve()
+  const command = run(['open', '--print', '--data', gateway.data])
+  expect((await command.ended).code).toBe(0)
+  expect((await fetch(command.stdout.trim(), { redirect: 'manual' })).status).toBe(303)
+})
+
 it('needs a gateway that runs', async () => {
   const data = newFolder()
   const sentence = `No gateway runs on ${data}. Start one with askback serve.\n`

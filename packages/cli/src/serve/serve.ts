@@ -1,7 +1,7 @@
 import { AskbackError } from '@askback/protocol'
 import { announceGateway } from '../running-gateway.js'
 import { compose, type Composed } from './compose.js'
-import { hasBrowser, openBrowser } from './open-browser.js'
+import { hasBrowser, openBrowser } from '../open-browser.js'
 import { serveOptions, type ServeOptions } from './options.js'
 import { serveTokens, type Tokens } from './tokens.js'
 
@@ -16,13 +16,22 @@ export async function serve(args: string[]): Promise<undefined> {
   const composed = await compose(options, tokens).catch((error: unknown) => {
     throw listenProblem(error, options) ?? error
   })
-  const { gateway, url, localToken } = composed
+  try {
+    await run(composed, options, tokens)
+  } catch (error) {
+    await composed.gateway.close()
+    throw error
+  }
+}
+
+async function run(composed: Composed, options: ServeOptions, tokens: Tokens): Promise<void> {
+  const { gateway, url, localToken, ready } = composed
   const retract = announceGateway(options.dataFolder, { url, pid: process.pid, token: localToken })
   stopOnSignals(composed, options, retract)
   process.on('unhandledRejection', (error) => gateway.app.log.error({ err: error }, 'Nobody took this error'))
   // Whoever started us may stop reading.
   process.stdout.on('error', () => undefined)
-  await composed.ready
+  await ready
   await sayReady(composed, options, tokens)
 }
 

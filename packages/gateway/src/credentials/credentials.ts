@@ -62,7 +62,18 @@ export class Credentials {
   }
 
   loginCode(by: Actor): string {
-    return this.#codes.make(by)
+    const code = this.newCode()
+    this.keepCode(code, by)
+    return code
+  }
+
+  /** The same `seed` makes the same code, as with tokens. */
+  newCode(seed?: string): string {
+    return seed === undefined ? newToken('code') : `code_${macOf(this.#secret, `code ${seed}`)}`
+  }
+
+  keepCode(code: string, by: Actor): void {
+    this.#codes.keep(code, by)
   }
 
   /** The value of a cookie for whoever brings a code that is good. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@askback/core'
 import type { Actor } from '@askback/protocol'
-import { hashOf, newToken } from './secrets.js'
+import { hashOf } from './secrets.js'
 
 const LIFETIME_MS = 10 * 60_000
 
@@ -13,12 +13,10 @@ export class LoginCodes {
     this.#clock = clock
   }
 
-  make(by: Actor): string {
+  keep(code: string, by: Actor): void {
     const now = this.#clock.now()
     for (const [key, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(key)
-    const code = newToken('code')
     this.#codes.set(hashOf(code), { by, expiresAt: now + LIFETIME_MS })
-    return code
   }
 
   /** Whom it logs in, if it is one of ours, in time, and used for the first time. */

@@ -15,6 +15,8 @@ import {
   waiting,
 } from './schemas.js'
 
+const LONGEST_ID = 500
+
 export function interactionRoutes(context: GatewayContext): Route[] {
   const { desk } = context.host
   return [
@@ -140,10 +142,12 @@ function opened(item: Interaction, credential: Credential): boolean {
 
 /** What the environment of a script inside an agent's shell says of where it runs. */
 function environment({ headers }: FastifyRequest): { anchorTo?: string; agentThread?: string } {
-  const toolCall = headers['askback-tool-call']
-  const thread = headers['askback-agent-thread']
-  return {
-    ...(typeof toolCall === 'string' && toolCall !== '' && { anchorTo: toolCall }),
-    ...(typeof thread === 'string' && thread !== '' && { agentThread: thread }),
-  }
+  const anchorTo = idIn(headers['askback-tool-call'])
+  const agentThread = idIn(headers['askback-agent-thread'])
+  return { ...(anchorTo && { anchorTo }), ...(agentThread && { agentThread }) }
+}
+
+function idIn(header: string | string[] | undefined): string {
+  if (header === undefined || (typeof header === 'string' && header.length <= LONGEST_ID)) return header ?? ''
+  throw new AskbackError('invalid_request', `An id in a header has at most ${LONGEST_ID} characters.`)
 }

@@ -53,6 +53,40 @@ describe('a one-time code', () => {
   })
 })
 
+describe('another browser', () => {
+  it('of the same person gets a code of its own', async () => {
+    await new Api(gateway).post('/api/tokens', { person: 'grace' })
+    const grace = gateway.credentials.newToken()
+    await gateway.credentials.keep('grace', grace)
+    const made = await new Api(gateway, grace).post<{ openUrl: string }>('/api/logins')
+    expect(made.status).toBe(201)
+    const { pathname, search } = new URL(made.body.openUrl)
+    const { status, headers } = await stranger.get(pathname + search)
+    expect(status).toBe(303)
+    const browser = new Api(gateway, null, { cookie: String(headers['set-cookie']).split(';', 1)[0]! })
+    const id = await browser.session()
+    await browser.post(`/api/sessions/${id}/messages`, { text: 'hello' })
+    const events = await gateway.store.read({ sessionId: id, limit: 10 })
+    expect(events.at(-1)).toMatchObject({ type: 'user_message', by: { id: 'grace' } })
+  })
+
+  it('that follows an old link is shown a page', async () => {
+    const { status, body } = await stranger.get<string>('/login?code=old', { accept: 'text/html,*/*' })
+    expect(status).toBe(401)
+    expect(body).toContain('This link has been used')
+  })
+
+  it('gets the same link for the same key', async () => {
+    const key = { 'idempotency-key': 'k' }
+    const [one, two] = [
+      await new Api(gateway).post('/api/logins', undefined, key),
+      await new Api(gateway).post('/api/logins', undefined, key),
+    ]
+    expect([one.status, two.status]).toEqual([201, 200])
+    expect(two.body).toEqual(one.body)
+  })
+})
+
 describe('a cookie', () => {
   it('is a person on the web', async () => {
     const browser = new Api(gateway, null, await cookie())
