@@ -375,6 +375,16 @@ export class Desk {
     if (seen) await kv.put(seen.key, recordOf(seen, { events: [] }, []).value, null)
   }
 
+  /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
+  async events(
+    sessionId: string,
+    query: { after?: number; before?: number; limit: number },
+  ): Promise<SessionEvent[]> {
+    // What is told must be durable, and of a session that is there.
+    await this.#engine.read(sessionId, (state) => state.seq)
+    return this.#options.store.read({ sessionId, ...query })
+  }
+
   /** Which agent a session is for, `null` for outside agents: who may use it depends on that. */
   agentOf(sessionId: string): Promise<string | null> {
     return this.#engine.read(sessionId, (state) => state.agent)
