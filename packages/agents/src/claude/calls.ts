@@ -39,6 +39,11 @@ export class Calls {
     await this.#report({ type: 'tool_call', ...call, source: 'agent' })
   }
 
+  /** Whether no other call is open. */
+  isSole(toolCallId: string): boolean {
+    return this.#open.size === 1 && this.#open.has(toolCallId)
+  }
+
   /** Whether it was open. Results of calls that nobody told of, or told of twice, are left out. */
   end(event: Reported | { toolCallId: string }): boolean {
     return 'toolCallId' in event && this.#open.delete(event.toolCallId)

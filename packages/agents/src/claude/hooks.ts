@@ -4,14 +4,16 @@ import { approve } from './approval.js'
 import { asking, type Asking } from './asking.js'
 import { elicit } from './elicitation.js'
 import type { Grants } from './grants.js'
-import { PlanMissing, reviewPlan } from './plan-review.js'
+import { PARKED_TOOLS, parkingHook, type ParkingOptions } from './parking.js'
+import { PlanMissing, planOf, reviewPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
 import { refusalOf, type Refused } from './refusal.js'
-import type { CanUseTool, OnElicitation, PermissionResult, ToolUse } from './sdk.js'
+import type { CanUseTool, OnElicitation, PermissionResult, QueryOptions, ToolUse } from './sdk.js'
 
 export interface ClaudeHooks {
   canUseTool: CanUseTool
   onElicitation: OnElicitation
+  hooks?: NonNullable<QueryOptions['hooks']>
 }
 
 export interface ClaudeHooksOptions {
@@ -33,6 +35,8 @@ export interface AdapterPorts {
   startAfresh(plan: string, call: Call): Promise<PermissionResult>
   planMissing(error: PlanMissing): Promise<void>
   grants: Grants
+  /** Ends a process that waits longer than this. */
+  parking: Pick<ParkingOptions, 'afterMs' | 'isSole'> | null
 }
 
 export interface Call extends ToolUse {
@@ -64,6 +68,17 @@ export function createClaudeHooks(
       default:
         return approve(session, call, ask, { cwd, plans: plansFolder, grants: ports?.grants ?? null })
     }
+  }
+
+  /** Only asks: the call itself comes later, and finds what has been asked. */
+  async function askAhead(call: Call): Promise<void> {
+    await announce(call)
+    const ask = asking(askOptions(call, signalOf(call.signal)), clock)
+    const isPlan = call.toolName === 'ExitPlanMode'
+    const settled = isPlan
+      ? await session.reviewPlan({ ...(await planOf(call.input)), ...ask.options })
+      : await session.ask({ ...questionRequest(call.input), ...ask.options })
+    await ask.settled(settled)
   }
 
   function askOptions(call: Call | undefined, signal: AbortSignal): AskOptions & { signal: AbortSignal } {
@@ -102,7 +117,14 @@ export function createClaudeHooks(
         return { action: 'cancel' }
       }
     },
+    ...(ports?.parking && { hooks: parkingHooks({ ...ports.parking, clock, ask: askAhead }) }),
   }
+}
+
+/** No timeout of the program's own: the hook keeps its time itself. */
+function parkingHooks(options: ParkingOptions): NonNullable<QueryOptions['hooks']> {
+  const timeout = Math.ceil(options.afterMs / 1000) + 3600
+  return { PreToolUse: [{ matcher: PARKED_TOOLS, timeout, hooks: [parkingHook(options)] }] }
 }
 
 async function question(session: SessionHandle, call: Call, ask: Asking): Promise<PermissionResult> {

@@ -29,9 +29,16 @@ export interface ClaudeAgentOptions {
   mcpServers?: Record<string, McpServer>
   /** How long a request waits for a person; the desk's default without it. */
   timeoutMs?: number | null
+  /**
+   * A process that waits longer than this for a single question or plan ends, to free its memory, and goes on with the
+   * answer. Two minutes by default; `null` never.
+   */
+  parkAfterMs?: number | null
   clock?: Clock
   newId?: () => string
 }
+
+const PARK_AFTER_MS = 2 * 60_000
 
 /** Claude, by its own Agent SDK. Whatever it asks goes through the session's desk. */
 export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
@@ -70,7 +77,8 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
         {
           sdk: loaded,
           query,
-          plansFolder: plansFolder(environment),
+          configFolder: configFolder(environment),
+          parkAfterMs: options.parkAfterMs === undefined ? PARK_AFTER_MS : options.parkAfterMs,
           clock,
           newId,
           forgotten: (id) => lost.add(id),
@@ -90,7 +98,6 @@ async function checkFolder(cwd: string): Promise<void> {
     )
 }
 
-function plansFolder({ CLAUDE_CONFIG_DIR: config, HOME: home }: Record<string, string>): string | null {
-  if (config !== undefined) return join(config, 'plans')
-  return home === undefined ? null : join(home, '.claude', 'plans')
+function configFolder({ CLAUDE_CONFIG_DIR: config, HOME: home }: Record<string, string>): string | null {
+  return config ?? (home === undefined ? null : join(home, '.claude'))
 }

@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import type { AgentContext, AgentProcess, Clock, Ending, Reported } from '@askback/core'
-import type { PermissionMode } from '@askback/protocol'
+import type { Interaction, PermissionMode, SessionStateJson } from '@askback/protocol'
 import { pause } from './asking.js'
 import { Calls } from './calls.js'
 import { Grants } from './grants.js'
@@ -8,6 +9,7 @@ import { planPrompt } from './plan-review.js'
 import { MessageReader } from './reader.js'
 import { openRequests, outcomeOf, resumeMessage, type Outcome } from './resume.js'
 import { ClaudeRun, sdkMode } from './run.js'
+import { isDeferred } from './transcript.js'
 import type {
   AssistantMessage,
   ClaudeSdk,
@@ -31,7 +33,10 @@ interface Usage {
 export interface ProcessOptions {
   sdk: ClaudeSdk
   query: QueryOptions
-  plansFolder: string | null
+  /** Where the agent's program keeps its conversations and plans. */
+  configFolder: string | null
+  /** How long a process waits for a person before it ends; `null` for ever. */
+  parkAfterMs: number | null
   timeoutMs?: number | null
   clock: Clock
   newId: () => string
@@ -112,7 +117,8 @@ export class ClaudeProcess implements AgentProcess {
   }
 
   #start(resume: string | null): ClaudeRun {
-    const { sdk, query, plansFolder, timeoutMs, clock } = this.#options
+    const { sdk, query, configFolder, timeoutMs, parkAfterMs, clock } = this.#options
+    const plansFolder = configFolder === null ? null : join(configFolder, 'plans')
     const hooks = createClaudeHooks(
       this.#context.session,
       {
@@ -128,6 +134,10 @@ export class ClaudeProcess implements AgentProcess {
         planMissing: ({ message }) =>
           this.#report({ type: 'error', code: 'plan_missing', message, fatal: false }),
         grants: this.#grants,
+        parking:
+          parkAfterMs === null
+            ? null
+            : { afterMs: parkAfterMs, isSole: (id) => this.#calls.isSole(id) && !this.#run?.hasMail },
       },
     )
     const options = { ...query, permissionMode: this.#mode, ...(resume !== null && { resume }) }
@@ -202,7 +212,7 @@ export class ClaudeProcess implements AgentProcess {
   async #result(run: ClaudeRun, result: ResultMessage): Promise<void> {
     if (result.stop_reason === 'tool_deferred') {
       this.#isParked = true
-      return run.kill()
+      return run.finish()
     }
     this.#count(result)
     if (this.#interrupted) return this.#endTurn('interrupted')
@@ -258,7 +268,9 @@ export class ClaudeProcess implements AgentProcess {
   async #takeUp({ turnId, state }: NonNullable<AgentContext['resume']>): Promise<void> {
     this.#turn = turnId
     const open = openRequests(state, turnId)
-    if (open.length === 0) return
+    const [first] = open
+    if (!first) return
+    if (open.length === 1 && (await this.#isParkedAt(first))) return this.#unpark(first, state)
     this.#takingUp = new AbortController()
     const signal = AbortSignal.any([this.#takingUp.signal, this.#stop.signal])
     try {
@@ -269,6 +281,19 @@ export class ClaudeProcess implements AgentProcess {
     } finally {
       this.#takingUp = null
     }
+  }
+
+  #isParkedAt({ toolCallId }: Interaction): Promise<boolean> {
+    return isDeferred(this.#options.configFolder, this.#context.agentSessionId, toolCallId)
+  }
+
+  /** The program asks once more about the call that it has put off, and finds the answer. */
+  #unpark({ toolName, toolCallId }: Interaction, state: SessionStateJson): void {
+    const call = state.toolCalls.find((one) => one.toolCallId === toolCallId)
+    if (call) this.#calls.reported([{ type: 'tool_call', ...call }])
+    // A plan is handed in from plan mode, whatever was decided since.
+    if (toolName === 'ExitPlanMode') this.#mode = 'plan'
+    this.#running()
   }
 
   async #tell(outcomes: Outcome[]): Promise<void> {

@@ -5,6 +5,8 @@ import type { ClaudeHooks } from './hooks.js'
 import { InputQueue } from './input-queue.js'
 import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode } from './sdk.js'
 
+const FINISH_MS = 3000
+
 /**
  * Plan mode is a way to work, so the agent must know of it. All other modes only say who decides, and that is for the
  * desk: in its own `acceptEdits` or `bypassPermissions` the agent would neither ask nor leave a trace, and as root it
@@ -78,8 +80,12 @@ export class ClaudeRun {
     await this.query.setPermissionMode(mode)
   }
 
-  async gone(): Promise<void> {
+  /** Lets it end by itself, with its conversation written down. */
+  async finish(): Promise<void> {
+    this.#input.close()
+    const timer = setTimeout(() => void this.kill(), FINISH_MS)
     await this.#child?.gone
+    clearTimeout(timer)
   }
 
   async kill(): Promise<void> {

@@ -97,8 +97,16 @@ export interface ElicitationResult {
   [key: string]: unknown
 }
 
+export interface PreToolUseInput {
+  hook_event_name: string
+  tool_name?: string
+  tool_use_id?: string
+  tool_input?: unknown
+  agent_id?: string
+}
+
 export type PreToolUseHook = (
-  input: { hook_event_name: string },
+  input: PreToolUseInput,
   toolUseId: string | undefined,
   options: { signal: AbortSignal },
 ) => Promise<PreToolUseOutput>

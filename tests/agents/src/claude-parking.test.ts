@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeSession } from './claude-session.js'
+import { programsOf } from './processes.js'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint()
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(() => endpoint.close())
+
+const find = { PLAN: /(\/\S+\/plans\/\S+?\.md)/ }
+const parking = { parkAfterMs: 200 }
+const ask = (question: string) => ({
+  tool: 'AskUserQuestion',
+  input: {
+    questions: [
+      {
+        header: 'Pick',
+        question,
+        options: [
+          { label: 'Red', description: 'r' },
+          { label: 'Blue', description: 'b' },
+        ],
+        multiSelect: false,
+      },
+    ],
+  },
+})
+const blue = { answers: [{ selected: ['Blue'] }] }
+
+/** Until the agent's program is gone. */
+async function parked(home: string): Promise<void> {
+  await vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), { timeout: 15_000, interval: 100 })
+}
+
+describe.concurrent('a question that waits for long', () => {
+  it('ends the program, and its answer resumes the same call', async () => {
+    const told = ['"Parked?"="Blue"']
+    endpoint.add({ when: 'park me', steps: [{ say: [ask('Parked?')] }, { told, say: [{ text: 'Blue.' }] }] })
+    const session = await claudeSession({ url: endpoint.url, agent: parking })
+    await session.say('park me')
+    const [item] = await session.pending()
+    await parked(session.home)
+    expect((await session.host.snapshot(session.sessionId)).session.status).toBe('waiting')
+    await session.answer(item!, blue)
+    expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    expect(await session.of('error')).toEqual([])
+    expect(await session.of('interaction_request')).toHaveLength(1)
+    expect((await session.of('tool_result'))[0]).toMatchObject({
+      toolCallId: item!.toolCallId,
+      isError: false,
+    })
+    await session.close()
+  })
+
+  it('is resumed by another gateway, too', async () => {
+    const told = ['"Parked and restarted?"="Blue"']
+    endpoint.add({
+      when: 'park and restart',
+      steps: [{ say: [ask('Parked and restarted?')] }, { told, say: [{ text: 'Blue.' }] }],
+    })
+    const first = await claudeSession({ url: endpoint.url, agent: parking })
+    await first.say('park and restart')
+    const [item] = await first.pending()
+    await parked(first.home)
+    await first.close()
+    const second = await claudeSession({ url: endpoint.url, agent: parking, before: first })
+    await second.answer(item!, blue)
+    await second.until('turn_ended')
+    expect((await second.of('tool_result'))[0]).toMatchObject({ isError: false })
+    await second.close()
+  })
+
+  it('keeps its program while another call is open', async () => {
+    endpoint.add({
+      when: 'two at once',
+      steps: [
+        { say: [ask('First of two?'), ask('Second of two?')] },
+        { told: ['"First of two?"="Blue"', '"Second of two?"="Blue"'], say: [{ text: 'Both.' }] },
+      ],
+    })
+    const session = await claudeSession({ url: endpoint.url, agent: parking })
+    await session.say('two at once')
+    const items = await session.pending(2)
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(await programsOf(session.home)).not.toEqual([])
+    for (const item of items) await session.answer(item, blue)
+    await session.until('turn_ended')
+    await session.close()
+  })
+
+  it.each(['edit', 'clean_edit'])('is a plan that goes on by %s', async (decision) => {
+    const when = `plan parked by ${decision}`
+    const plan = `# Plan ${when}`
+    const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }
+    endpoint.add(
+      {
+        when,
+        find,
+        steps: [
+          { say: [write] },
+          { say: [{ tool: 'ExitPlanMode', input: {} }] },
+          { told: ['approved'], say: [{ text: 'On it.' }] },
+        ],
+      },
+      { when: plan, steps: [{ told: ['approved this plan'], say: [{ text: 'Afresh.' }] }] },
+    )
+    const session = await claudeSession({ url: endpoint.url, mode: 'plan', agent: parking })
+    await session.say(when)
+    const [item] = await session.pending()
+    await parked(session.home)
+    await session.answer(item!, { decision })
+    expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    const texts = (await session.of('text')).map(({ text }) => text)
+    expect(texts).toEqual([decision === 'edit' ? 'On it.' : 'Afresh.'])
+    await session.close()
+  })
+})
