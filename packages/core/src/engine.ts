@@ -239,6 +239,7 @@ export class Engine {
       const result = await appending
       if (!result.ok) {
         release(claims)
+        this.#lookAgain(log.state.sessionId)
         return null
       }
     } catch (error) {
@@ -280,7 +281,10 @@ export class Engine {
     return true
   }
 
-  /** After an append of which nobody knows whether it was written: makes up for what it would have armed, told and woken. */
+  /**
+   * After an append that failed: others were faster, and their doorbell was taken for ours, or it was written and nobody
+   * knows. Makes up for what that would have armed, told and woken.
+   */
   #lookAgain(sessionId: string): void {
     const look = async () => {
       const { state } = await this.log(sessionId)
