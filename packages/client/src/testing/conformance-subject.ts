@@ -89,7 +89,7 @@ export async function until(check: () => void | Promise<void>, transport?: Trans
       transport?.wake()
       await check()
     },
-    { timeout: 5000, interval: 10 },
+    { timeout: 15_000, interval: 10 },
   )
 }
 
