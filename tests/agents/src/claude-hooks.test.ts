@@ -1,0 +1,65 @@
+import { query } from '@anthropic-ai/claude-agent-sdk'
+import { expect, it, vi } from 'vitest'
+import { createClaudeHooks } from '@askback/agents/claude'
+import { createDesk, memoryStore } from '@askback/core'
+import { startClaudeEndpoint } from './claude-endpoint.js'
+import { claudeEnv, folderOf, me } from './claude-session.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+it('a query of one’s own asks through a session: a question and an approval, in one line', async () => {
+  const options = [
+    { label: 'Left', description: 'l' },
+    { label: 'Right', description: 'r' },
+  ]
+  const questions = [{ header: 'Way', question: 'Which way?', options, multiSelect: false }]
+  const endpoint = await startClaudeEndpoint({
+    when: 'lead the way',
+    steps: [
+      { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
+      {
+        told: ['"Which way?"="Right"'],
+        say: [{ tool: 'Bash', input: { command: 'touch right && echo turned' } }],
+      },
+      { told: ['turned'], say: [{ text: 'We are there.' }] },
+    ],
+  })
+  const cwd = await folderOf('work')
+  const env = claudeEnv(endpoint.url, await folderOf('home'))
+  const desk = createDesk({ store: memoryStore() })
+  const asked: string[] = []
+  desk.on(({ events }) => {
+    for (const event of events) {
+      if (event.type !== 'interaction_request') continue
+      asked.push(event.kind)
+      const answer =
+        event.kind === 'question' ? { answers: [{ selected: ['Right'] }] } : { decision: 'approve' }
+      void desk.respond({ ...me, interactionId: event.interactionId, answer })
+    }
+  })
+
+  const session = desk.session('my-own')
+  const run = query({
+    prompt: 'lead the way',
+    options: {
+      cwd,
+      env,
+      permissionMode: 'default',
+      settingSources: [],
+      ...createClaudeHooks(session, { cwd }),
+    },
+  })
+  let result = ''
+  for await (const message of run)
+    if (message.type === 'result' && 'result' in message) result = message.result
+
+  expect(result).toBe('We are there.')
+  expect(asked).toEqual(['question', 'approval'])
+  expect((await session.snapshot()).state.toolCalls.map(({ toolName }) => toolName)).toEqual([
+    'AskUserQuestion',
+    'Bash',
+  ])
+  expect(endpoint.problems).toEqual([])
+  desk.close()
+  await endpoint.close()
+})
