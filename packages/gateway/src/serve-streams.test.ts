@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { Api, startTestGateway, type TestGateway } from './testing/index.js'
+
+let gateway: TestGateway
+let id: string
+beforeEach(async () => {
+  gateway = await startTestGateway()
+  id = await new Api(gateway).session()
+})
+afterEach(() => gateway.close())
+
+const stream = (path: string, token: string, headers: Record<string, string> = {}) =>
+  fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
+
+/** What the server answers an upgrade with: 101, or an error. */
+async function upgrade(headers: Record<string, string>): Promise<number> {
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers })
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      socket.on('open', () => resolve(101))
+      socket.on('unexpected-response', (_, response) => resolve(response.statusCode ?? 0))
+      socket.on('error', reject)
+    })
+  } finally {
+    socket.terminate()
+  }
+}
+
+describe('streams', () => {
+  it('are for those who may read the session', async () => {
+    const path = `/api/sessions/${id}/events`
+    const statuses = [
+      gateway.token,
+      gateway.agentToken,
+      gateway.credentials.sessionToken(id),
+      gateway.credentials.sessionToken('x'),
+      'wrong',
+    ]
+    const seen: number[] = []
+    for (const token of statuses) {
+      const response = await stream(path, token)
+      seen.push(response.status)
+      await response.body?.cancel()
+    }
+    expect(seen).toEqual([200, 200, 200, 403, 401])
+  })
+
+  it('over all sessions are for people', async () => {
+    const person = await stream('/api/events', gateway.token)
+    expect(person.status).toBe(200)
+    await person.body?.cancel()
+    expect((await stream('/api/events', gateway.agentToken)).status).toBe(403)
+  })
+
+  it('are not for pages of other sites', async () => {
+    expect((await stream('/api/events', gateway.token, { origin: 'http://evil.example' })).status).toBe(403)
+  })
+
+  it('end when their credential is revoked', async () => {
+    const token = gateway.credentials.newToken()
+    await gateway.credentials.keep('grace', token)
+    const response = await stream(`/api/sessions/${id}/events`, token)
+    const read = response.text()
+    await new Api(gateway).delete('/api/tokens/grace')
+    expect(await read.catch(() => 'cut')).toBeDefined()
+    expect((await stream(`/api/sessions/${id}/events`, token)).status).toBe(401)
+  })
+
+  it('are told to come back when the gateway drains', async () => {
+    const response = await stream(`/api/sessions/${id}/events`, gateway.token)
+    const read = response.text()
+    await gateway.gateway.drain()
+    expect(await read).toMatch(/^retry: \d+$/m)
+  })
+
+  it('are counted', async () => {
+    const response = await stream(`/api/sessions/${id}/events`, gateway.token)
+    const { body } = await new Api(gateway).get<string>('/api/metrics')
+    expect(body).toContain('askback_streams_open{transport="sse"} 1')
+    await response.body?.cancel()
+  })
+})
+
+describe('a WebSocket', () => {
+  const bearer = () => ({ authorization: `Bearer ${gateway.token}` })
+
+  it('is opened for whoever has a credential', async () => {
+    expect(await upgrade(bearer())).toBe(101)
+    expect(await upgrade({ authorization: `Bearer ${gateway.agentToken}` })).toBe(101)
+    expect(await upgrade({})).toBe(401)
+    expect(await upgrade({ authorization: 'Bearer wrong' })).toBe(401)
+  })
+
+  it('is opened for pages of this gateway only, cookie or not', async () => {
+    const port = new URL(gateway.url).port
+    expect(await upgrade({ ...bearer(), origin: `http://127.0.0.1:${port}` })).toBe(101)
+    expect(await upgrade({ ...bearer(), origin: 'http://127.0.0.1:1' })).toBe(403)
+    expect(await upgrade({ ...bearer(), origin: 'http://evil.example' })).toBe(403)
+    expect(await upgrade({ ...bearer(), host: 'evil.example' })).toBe(403)
+    expect(await upgrade({ ...bearer(), 'sec-fetch-site': 'cross-site' })).toBe(403)
+  })
+
+  it('ends when its credential is revoked', async () => {
+    const token = gateway.credentials.newToken()
+    await gateway.credentials.keep('grace', token)
+    const headers = { authorization: `Bearer ${token}` }
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers })
+    await once(socket, 'open')
+    const closed = once(socket, 'close')
+    await new Api(gateway).delete('/api/tokens/grace')
+    await closed
+    expect(socket.readyState).toBe(WebSocket.CLOSED)
+  })
+})
