@@ -1,3 +1,4 @@
+import { claudeAgent } from '@askback/agents/claude'
 import { demoAgent } from '@askback/agents/demo'
 import { createDesk, createHost, type Store } from '@askback/core'
 import { createCredentials, createGateway, isInside, Metrics, newToken, type Gateway } from '@askback/gateway'
@@ -64,7 +65,8 @@ async function composeOn(
   const listens = new Promise<string>((resolve) => (listening = resolve))
   const host = createHost({
     desk,
-    agents: [demoAgent()],
+    // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
+    agents: [demoAgent(), claudeAgent({ env: process.env })],
     onError: report,
     // Agents that were cut by a restart may start before the port is known.
     env: async (sessionId) => ({
