@@ -1,0 +1,54 @@
+// What node:http does with the same bytes and nothing else: one answer, one frame to many, one replay to each.
+import { createServer } from 'node:http'
+import { serve, withBody } from './peer.mjs'
+
+/** @typedef {import('node:http').ServerResponse} Response */
+
+/** What to answer, as the gateway answered it. */
+const known = { body: '{}', replay: Buffer.alloc(0) }
+/** @type {Set<import('node:net').Socket>} */
+const readers = new Set()
+
+/**
+ * @param {Response} response
+ * @param {string} text
+ */
+function answer(response, text) {
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(text)
+}
+
+/** @param {Response} response */
+function stream(response) {
+  response.removeHeader('transfer-encoding')
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', connection: 'close' })
+  response.flushHeaders()
+  return response.socket
+}
+
+const server = createServer((request, response) => {
+  if (request.method === 'GET') {
+    if (request.url === '/stream') {
+      const socket = stream(response)
+      if (!socket) return
+      readers.add(socket)
+      socket.once('close', () => readers.delete(socket))
+    } else if (request.url === '/replay') stream(response)?.write(known.replay)
+    else answer(response, known.body)
+    return
+  }
+  withBody(request, (/** @type {{ text: string }} */ { text }) => {
+    if (request.url === '/body') known.body = text
+    else if (request.url === '/replay') known.replay = Buffer.from(text)
+    else {
+      const frame = Buffer.from(text)
+      for (const reader of readers) reader.write(frame)
+    }
+    answer(response, '{}')
+  })
+})
+
+serve(server)
