@@ -64,7 +64,10 @@ export class Engine {
     this.options = options
     this.#settled = told.settled
     this.#heard = told.heard
-    this.#logs = new SessionLogs(options.store, options.keepSessions)
+    this.#logs = new SessionLogs(options.store, options.keepSessions, (sessionId) => {
+      // It may have been read with what others appended while it was not in memory.
+      if (options.store.shared) this.#heard(sessionId).catch(options.onError)
+    })
     this.#deadlines = new Deadlines(options.clock, (deadline) => this.#expire(deadline))
   }
 

@@ -5,13 +5,15 @@ import type { Store } from './store.js'
 export class SessionLogs {
   readonly #store: Store
   readonly #kept: number
+  readonly #onLoad: (sessionId: string) => void
   /** In the order of their last use. */
   readonly #loaded = new Map<string, SessionLog>()
   readonly #loading = new Map<string, Promise<SessionLog>>()
 
-  constructor(store: Store, kept: number) {
+  constructor(store: Store, kept: number, onLoad: (sessionId: string) => void) {
     this.#store = store
     this.#kept = kept
+    this.#onLoad = onLoad
   }
 
   get(sessionId: string): SessionLog | Promise<SessionLog> {
@@ -49,6 +51,7 @@ export class SessionLogs {
             this.#loading.delete(sessionId)
             this.#loaded.set(sessionId, log)
             this.#evict()
+            this.#onLoad(sessionId)
           }
           return log
         },
