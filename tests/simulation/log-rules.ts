@@ -173,6 +173,7 @@ function checkMode(
   events: SessionEvent[],
   before: PermissionMode,
 ): void {
+  if (session.ended) return
   const plans = events.flatMap((event) => {
     if (event.type !== 'interaction_response' || event.settlement !== 'approved') return []
     const { decision } = event.answer as { decision: string }

@@ -13,6 +13,8 @@ export interface Plan {
   sessions: number
   sessionsInMemory: number
   pendingPerSession: number
+  /** Doorbells get lost, and a poll makes up for it; else all ring, and nobody polls. */
+  lossy: boolean
   /** How often an agent tells so much that old turns leave the window, and a snapshot is due. */
   floods: number
 }
@@ -21,11 +23,14 @@ export function randomPlan(random: Random): Plan {
   const shared = random.chance(0.5)
   const faulty = random.chance(0.5)
   const rate = (most: number) => (faulty ? random.next() * most : 0)
+  const crashes = random.chance(0.6) ? 0.15 : 0
   return {
     processes: shared ? random.between(2, 3) : 1,
     shared,
     faults: { refused: rate(0.1), unknown: rate(0.1), unreadable: rate(0.03) },
-    crashes: random.chance(0.6) ? 0.15 : 0,
+    crashes,
+    // What a dead process has opened or begun to delete is found by the poll alone.
+    lossy: crashes > 0 || random.chance(0.5),
     clock: random.pick([0.2, 0.6, 1.5]),
     commands: random.between(15, 30),
     sessions: random.between(1, 3),

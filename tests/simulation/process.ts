@@ -46,6 +46,7 @@ export class Process {
       clock: this.#clock(world, plan.shared ? random.between(-400, 400) : 0),
       newId: () => world.newId(),
       kinds: [colour],
+      repairMs: plan.lossy ? 5000 : 1e12,
       limits: { sessionsInMemory: plan.sessionsInMemory, pendingPerSession: plan.pendingPerSession },
       isInside: (folder, path) => Promise.resolve(path.startsWith(`${folder}/`)),
       onError: (error) => {

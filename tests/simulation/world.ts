@@ -148,7 +148,7 @@ export class World {
   ring(): void {
     const index = this.random.below(this.#bells.length)
     const { process, ring } = this.#bells[index]!
-    const fate = this.plan.shared && !this.faultless ? this.random.next() : 1
+    const fate = this.plan.shared && this.plan.lossy && !this.faultless ? this.random.next() : 1
     if (fate > 0.15) this.#bells.splice(index, 1)
     const lost = fate < 0.35 && fate > 0.15
     this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${ring.sessionId}@${ring.seq}`)
