@@ -19,6 +19,7 @@ const parts = [
   { name: 'node', find: () => process.versions.node, help: 'install Node.js 20.19 or newer' },
   { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
   { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
+  { name: 'chromium', find: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
   { name: 'claude', find: claudeVersion, npm: 'tests/agents', help: 'run `npm ci` in tests/agents' },
 ]
 
@@ -43,6 +44,10 @@ function sqliteVersion() {
   } catch {
     return undefined
   }
+}
+
+function chromiumVersion() {
+  return output('chromium', ['--version', '--no-sandbox'])
 }
 
 /** The lock that was installed must be the lock that is there, or the tests would run against another version. */

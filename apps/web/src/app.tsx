@@ -1,0 +1,83 @@
+import { useInbox, useSessions } from '@askback/react'
+import { MenuIcon } from 'lucide-react'
+import { useState } from 'react'
+import { InboxPage } from './inbox-page.js'
+import { KeyboardHelp } from './keyboard-help.js'
+import { NewSession } from './new-session.js'
+import { Notices } from './notices.js'
+import { goTo, hrefOf, useRoute, type Route } from './route.js'
+import { SessionPage } from './session-page.js'
+import { Sidebar } from './sidebar.js'
+import { SignedOut } from './signed-out.js'
+import { useKeys } from './use-keys.js'
+import { useNotifications } from './use-notifications.js'
+import { useTabCount } from './use-tab-count.js'
+
+export function App() {
+  const route = useRoute()
+  const { view: inbox } = useInbox()
+  const { view: sessions } = useSessions()
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  // Where it was opened: it closes by going elsewhere.
+  const [menuAt, setMenuAt] = useState<string | null>(null)
+  const waiting = inbox.items ?? []
+  const here = hrefOf(route)
+  useTabCount(waiting.length, inbox.more)
+  useNotifications(inbox.items)
+  useKeys({
+    '?': () => setHelpOpen(true),
+    i: () => goTo({ page: 'inbox' }),
+    n: () => goTo({ page: 'new' }),
+  })
+
+  if (sessions.connection === 'unauthorized') return <SignedOut />
+  return (
+    <div className="flex h-dvh bg-page text-ink">
+      <Sidebar
+        route={route}
+        isOpen={menuAt === here}
+        close={() => setMenuAt(null)}
+        openHelp={() => setHelpOpen(true)}
+      />
+      <div className="flex min-w-0 flex-1 flex-col">
+        <header className="flex items-center gap-2 border-b border-line px-3 py-2 md:hidden">
+          <button
+            type="button"
+            className="rounded-md p-2 hover:bg-side"
+            aria-label={waiting.length > 0 ? `Menu, ${waiting.length} waiting` : 'Menu'}
+            onClick={() => setMenuAt(here)}
+          >
+            <MenuIcon className="size-5" aria-hidden />
+          </button>
+          <span className="font-semibold">Askback</span>
+          {waiting.length > 0 && <Count value={waiting.length} />}
+        </header>
+        <Notices connection={sessions.connection} />
+        <main className="flex min-h-0 flex-1 flex-col">
+          <Page route={route} />
+        </main>
+      </div>
+      <KeyboardHelp isOpen={isHelpOpen} setOpen={setHelpOpen} />
+    </div>
+  )
+}
+
+export function Count({ value }: { value: number }) {
+  return (
+    <span className="rounded-full bg-wait/15 px-2 py-0.5 text-xs font-semibold tabular-nums text-wait">
+      {value}
+    </span>
+  )
+}
+
+function Page({ route }: { route: Route }) {
+  switch (route.page) {
+    case 'home':
+    case 'inbox':
+      return <InboxPage />
+    case 'new':
+      return <NewSession />
+    case 'session':
+      return <SessionPage key={route.sessionId} sessionId={route.sessionId} />
+  }
+}

@@ -1,0 +1,31 @@
+import { Dialog } from './dialog.js'
+
+const keys: [string, string][] = [
+  ['1 – 9', 'Pick an option'],
+  ['↑ ↓', 'Move between options'],
+  ['Space', 'Toggle an option'],
+  ['Enter', 'Submit'],
+  ['A / D', 'Approve or deny the focused approval'],
+  ['J / K', 'Next and previous in the inbox'],
+  ['I', 'Inbox'],
+  ['N', 'New session'],
+  ['Esc', 'Leave'],
+  ['?', 'This list'],
+]
+
+export function KeyboardHelp({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpen: boolean) => void }) {
+  return (
+    <Dialog title="Keyboard" isOpen={isOpen} setOpen={setOpen}>
+      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2 text-sm">
+        {keys.map(([key, does]) => (
+          <div key={key} className="contents">
+            <dt>
+              <kbd className="rounded border border-line bg-side px-1.5 py-0.5 font-sans text-xs">{key}</kbd>
+            </dt>
+            <dd className="text-soft">{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

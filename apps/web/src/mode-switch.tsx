@@ -1,0 +1,50 @@
+import type { PermissionMode } from '@askback/protocol'
+import { ShieldIcon } from 'lucide-react'
+import { DropdownMenu } from 'radix-ui'
+
+export const modes: Record<PermissionMode, { name: string; says: string }> = {
+  default: { name: 'Ask', says: 'You are asked, unless a rule allows it.' },
+  acceptEdits: { name: 'Accept edits', says: 'Edits inside the folder are allowed; the rest is asked.' },
+  plan: { name: 'Plan', says: 'The agent plans; what changes something is asked.' },
+  bypassPermissions: { name: 'Allow everything', says: 'Nothing is asked but questions, forms and plans.' },
+}
+
+export function ModeSwitch({
+  mode,
+  change,
+}: {
+  mode: PermissionMode
+  change: (mode: PermissionMode) => void
+}) {
+  return (
+    <DropdownMenu.Root>
+      <DropdownMenu.Trigger
+        aria-label={`Permission mode: ${modes[mode].name}`}
+        className={`flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side ${mode === 'bypassPermissions' ? 'text-bad' : ''}`}
+      >
+        <ShieldIcon className="size-3.5" aria-hidden />
+        <span className="max-sm:sr-only">{modes[mode].name}</span>
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content
+          align="end"
+          sideOffset={4}
+          className="z-30 w-72 rounded-lg border border-line bg-raised p-1 text-ink shadow-lg"
+        >
+          <DropdownMenu.RadioGroup value={mode} onValueChange={(value) => change(value as PermissionMode)}>
+            {Object.entries(modes).map(([value, { name, says }]) => (
+              <DropdownMenu.RadioItem
+                key={value}
+                value={value}
+                className="cursor-pointer rounded-md px-2.5 py-2 outline-none data-[highlighted]:bg-side data-[state=checked]:bg-brand/10"
+              >
+                <span className="block text-sm font-medium">{name}</span>
+                <span className="block text-xs text-soft">{says}</span>
+              </DropdownMenu.RadioItem>
+            ))}
+          </DropdownMenu.RadioGroup>
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}

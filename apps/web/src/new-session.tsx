@@ -1,0 +1,126 @@
+import type { AgentInfo } from '@askback/client'
+import type { PermissionMode } from '@askback/protocol'
+import { useTransport } from '@askback/react'
+import { useEffect, useState } from 'react'
+import { modes } from './mode-switch.js'
+import { goTo } from './route.js'
+import { useCall } from './use-call.js'
+
+export function NewSession() {
+  const transport = useTransport()
+  const [agents, setAgents] = useState<AgentInfo[] | null>(null)
+  const [agent, setAgent] = useState<string | null>(null)
+  const [cwd, setCwd] = useState('')
+  const [text, setText] = useState('')
+  const [mode, setMode] = useState<PermissionMode>('default')
+  const { call, error, isBusy } = useCall()
+  const chosen = agent ?? agents?.find(({ available }) => available)?.id ?? null
+
+  useEffect(() => {
+    call(async () => setAgents(await transport.agents()))
+  }, [transport])
+
+  const create = () =>
+    call(async () => {
+      const session = await transport.create({
+        agent: chosen,
+        permissionMode: mode,
+        ...(cwd.trim() !== '' && { cwd: cwd.trim() }),
+        ...(text.trim() !== '' && { title: titleFrom(text) }),
+      })
+      if (text.trim() !== '') await transport.send(session.id, text)
+      goTo({ page: 'session', sessionId: session.id })
+    })
+
+  return (
+    <form
+      className="min-h-0 flex-1 overflow-y-auto"
+      onSubmit={(event) => {
+        event.preventDefault()
+        create()
+      }}
+    >
+      <div className="mx-auto max-w-xl space-y-6 px-4 py-8">
+        <h1 className="text-lg font-semibold">New session</h1>
+        <fieldset>
+          <legend className="mb-2 text-sm font-medium">Agent</legend>
+          <div className="space-y-2">
+            {agents?.map(({ id, name, available, reason }) => (
+              <label
+                key={id}
+                className="flex items-center gap-3 rounded-lg border border-line px-3 py-2.5 has-checked:border-brand has-checked:bg-brand/5 has-disabled:opacity-60"
+              >
+                <input
+                  type="radio"
+                  name="agent"
+                  value={id}
+                  checked={chosen === id}
+                  disabled={!available}
+                  onChange={() => setAgent(id)}
+                  className="accent-brand"
+                />
+                <span className="min-w-0">
+                  <span className="block text-sm font-medium">{name}</span>
+                  {reason && <span className="block text-xs text-soft">{reason}</span>}
+                </span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        <label className="block">
+          <span className="mb-1.5 block text-sm font-medium">Message</span>
+          <textarea
+            rows={3}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            placeholder={chosen === 'demo' ? 'Say hello to take the tour' : 'What should the agent do?'}
+            className="w-full rounded-lg border border-line bg-raised px-3 py-2 text-sm outline-none focus:border-brand"
+          />
+        </label>
+        <label className="block">
+          <span className="mb-1.5 block text-sm font-medium">
+            Folder <span className="font-normal text-soft">(optional)</span>
+          </span>
+          <input
+            value={cwd}
+            onChange={(event) => setCwd(event.target.value)}
+            placeholder="/path/to/project"
+            spellCheck={false}
+            className="w-full rounded-lg border border-line bg-raised px-3 py-2 font-mono text-sm outline-none focus:border-brand"
+          />
+        </label>
+        <label className="block">
+          <span className="mb-1.5 block text-sm font-medium">Permissions</span>
+          <select
+            value={mode}
+            onChange={(event) => setMode(event.target.value as PermissionMode)}
+            className="w-full rounded-lg border border-line bg-raised px-3 py-2 text-sm"
+          >
+            {Object.entries(modes).map(([value, { name, says }]) => (
+              <option key={value} value={value}>
+                {name} — {says}
+              </option>
+            ))}
+          </select>
+        </label>
+        {error && (
+          <p role="alert" className="text-sm text-bad">
+            {error}
+          </p>
+        )}
+        <button
+          type="submit"
+          disabled={isBusy || chosen === null}
+          className="rounded-lg bg-brand px-4 py-2 text-sm font-medium text-white disabled:opacity-40 dark:text-black"
+        >
+          Start
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function titleFrom(text: string): string {
+  const line = text.trim().split('\n')[0] ?? ''
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line
+}

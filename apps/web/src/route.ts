@@ -1,0 +1,42 @@
+import { useSyncExternalStore } from 'react'
+
+export type Route =
+  | { page: 'home' }
+  | { page: 'inbox' }
+  | { page: 'new' }
+  | { page: 'session'; sessionId: string }
+
+/** The address after `#`, so that a reload and a shared link show the same, and the gateway needs no routes for it. */
+export function useRoute(): Route {
+  return parse(useSyncExternalStore(subscribe, () => location.hash))
+}
+
+export function hrefOf(route: Route): string {
+  switch (route.page) {
+    case 'home':
+      return '#/'
+    case 'inbox':
+      return '#/inbox'
+    case 'new':
+      return '#/new'
+    case 'session':
+      return `#/s/${encodeURIComponent(route.sessionId)}`
+  }
+}
+
+export function goTo(route: Route): void {
+  location.hash = hrefOf(route)
+}
+
+function parse(hash: string): Route {
+  const [, page, id] = hash.split('/')
+  if (page === 'inbox') return { page: 'inbox' }
+  if (page === 'new') return { page: 'new' }
+  if (page === 's' && id) return { page: 'session', sessionId: decodeURIComponent(id) }
+  return { page: 'home' }
+}
+
+function subscribe(listener: () => void): () => void {
+  window.addEventListener('hashchange', listener)
+  return () => window.removeEventListener('hashchange', listener)
+}

@@ -1,0 +1,152 @@
+import { useInbox, useSessions } from '@askback/react'
+import type { Session } from '@askback/protocol'
+import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
+import { useState } from 'react'
+import { Count } from './app.js'
+import { hrefOf, type Route } from './route.js'
+import { Settings } from './settings.js'
+
+interface SidebarProps {
+  route: Route
+  /** On a phone it covers the page while it is open. */
+  isOpen: boolean
+  close: () => void
+  openHelp: () => void
+}
+
+export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
+  const { view, store } = useSessions()
+  const { view: inbox } = useInbox()
+  const [isSettingsOpen, setSettingsOpen] = useState(false)
+  const waiting = countBySession((inbox.items ?? []).map(({ sessionId }) => sessionId))
+  const total = inbox.items?.length ?? 0
+  return (
+    <>
+      {isOpen && (
+        <button
+          type="button"
+          aria-label="Close menu"
+          className="fixed inset-0 z-10 bg-black/40 md:hidden"
+          onClick={close}
+        />
+      )}
+      <nav
+        aria-label="Sessions"
+        className={`${isOpen ? 'flex' : 'hidden'} fixed inset-y-0 left-0 z-20 w-72 flex-col border-r border-line bg-side md:static md:flex`}
+      >
+        <div className="flex items-center gap-2 px-4 pt-4 pb-3">
+          <img src="/icon.svg" alt="" className="size-6" />
+          <span className="font-semibold tracking-tight">Askback</span>
+        </div>
+        <div className="space-y-0.5 px-2">
+          <Row href={hrefOf({ page: 'inbox' })} isCurrent={route.page === 'inbox' || route.page === 'home'}>
+            <InboxIcon className="size-4" aria-hidden />
+            <span className="flex-1">Inbox</span>
+            {total > 0 && <Count value={total} />}
+          </Row>
+          <Row href={hrefOf({ page: 'new' })} isCurrent={route.page === 'new'}>
+            <PlusIcon className="size-4" aria-hidden />
+            <span className="flex-1">New session</span>
+          </Row>
+        </div>
+        <h2 className="px-4 pt-5 pb-1 text-xs font-medium text-soft">Sessions</h2>
+        <ul className="min-h-0 flex-1 space-y-0.5 overflow-y-auto px-2 pb-2">
+          {view.items?.map((session) => (
+            <li key={session.id}>
+              <SessionRow session={session} waiting={waiting.get(session.id) ?? 0} route={route} />
+            </li>
+          ))}
+          {view.items?.length === 0 && <li className="px-2 py-1 text-sm text-soft">None yet.</li>}
+          {view.more && (
+            <li>
+              <button
+                type="button"
+                className="w-full rounded-md px-2 py-1.5 text-left text-sm text-soft hover:bg-line/60"
+                onClick={() => void store.loadMore()}
+              >
+                Show more
+              </button>
+            </li>
+          )}
+        </ul>
+        <div className="flex gap-1 border-t border-line p-2">
+          <Tool label="Settings" onClick={() => setSettingsOpen(true)}>
+            <SettingsIcon className="size-4" aria-hidden />
+          </Tool>
+          <Tool label="Keyboard shortcuts" onClick={openHelp}>
+            <CircleHelpIcon className="size-4" aria-hidden />
+          </Tool>
+        </div>
+      </nav>
+      <Settings isOpen={isSettingsOpen} setOpen={setSettingsOpen} />
+    </>
+  )
+}
+
+export function titleOf(session: Pick<Session, 'id' | 'title' | 'cwd' | 'agent'>): string {
+  const folder = session.cwd?.split(/[/\\]/).findLast((part) => part !== '')
+  return session.title ?? folder ?? `${session.agent ?? 'Outside agent'} · ${session.id.slice(-6)}`
+}
+
+const dots: Record<Session['status'], { color: string; label: string }> = {
+  idle: { color: 'bg-line', label: 'idle' },
+  running: { color: 'bg-brand animate-pulse motion-reduce:animate-none', label: 'running' },
+  waiting: { color: 'bg-wait', label: 'waiting for you' },
+  ended: { color: 'bg-line', label: 'ended' },
+  failed: { color: 'bg-bad', label: 'failed' },
+}
+
+function SessionRow({ session, waiting, route }: { session: Session; waiting: number; route: Route }) {
+  const { color, label } = dots[session.status]
+  const isCurrent = route.page === 'session' && route.sessionId === session.id
+  return (
+    <Row href={hrefOf({ page: 'session', sessionId: session.id })} isCurrent={isCurrent}>
+      <span className={`size-2 shrink-0 rounded-full ${color}`} role="img" aria-label={label} title={label} />
+      <span className="min-w-0 flex-1">
+        <span className="block truncate">{titleOf(session)}</span>
+        <span className="block truncate text-xs text-soft">{session.agent ?? 'outside agent'}</span>
+      </span>
+      {waiting > 0 && <Count value={waiting} />}
+    </Row>
+  )
+}
+
+function Row({ href, isCurrent, children }: { href: string; isCurrent: boolean; children: React.ReactNode }) {
+  return (
+    <a
+      href={href}
+      aria-current={isCurrent ? 'page' : undefined}
+      className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm hover:bg-line/60 aria-[current]:bg-line/80 aria-[current]:font-medium"
+    >
+      {children}
+    </a>
+  )
+}
+
+function Tool({
+  label,
+  onClick,
+  children,
+}: {
+  label: string
+  onClick: () => void
+  children: React.ReactNode
+}) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      className="rounded-md p-2 text-soft hover:bg-line/60 hover:text-ink"
+      onClick={onClick}
+    >
+      {children}
+    </button>
+  )
+}
+
+function countBySession(ids: string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return counts
+}

@@ -1,0 +1,11 @@
+import { useEffect } from 'react'
+
+/** The tab's title and icon carry how much waits. */
+export function useTabCount(count: number, isMore: boolean): void {
+  useEffect(() => {
+    document.title = count > 0 ? `(${count}${isMore ? '+' : ''}) Askback` : 'Askback'
+    document
+      .querySelector('link[rel="icon"]')
+      ?.setAttribute('href', count > 0 ? '/icon-waiting.svg' : '/icon.svg')
+  }, [count, isMore])
+}

@@ -1,0 +1,276 @@
+import { createDesk, type Reported } from '@askback/core'
+import type { Interaction } from '@askback/protocol'
+import { sqliteStore } from '@askback/store-sqlite'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { newFolder } from '../http/command.js'
+import { serve, type RunningGateway } from '../http/gateways.js'
+import { goTo, openWindow } from './browser.js'
+
+const database = {
+  kind: 'question',
+  toolName: 'ask_user',
+  toolCallId: 'call-1',
+  request: {
+    questions: [
+      {
+        header: 'Database',
+        question: 'Which database?',
+        options: [{ label: 'SQLite' }, { label: 'Postgres' }],
+        multiSelect: false,
+      },
+    ],
+  },
+}
+
+const release = {
+  kind: 'form',
+  toolCallId: 'call-2',
+  request: {
+    message: 'The release',
+    schema: {
+      fields: [
+        { name: 'version', type: 'text', label: 'Version', required: true },
+        { name: 'notes', type: 'textarea', label: 'Notes' },
+      ],
+    },
+  },
+}
+
+async function ask(gateway: RunningGateway, body: unknown): Promise<Interaction> {
+  const sessionId = await gateway.session()
+  const { body: opened } = await gateway.call<{ interaction: Interaction }>(
+    'POST',
+    `/api/sessions/${sessionId}/interactions`,
+    { body, as: gateway.ready.agentToken },
+  )
+  return opened.interaction
+}
+
+async function standing(
+  gateway: RunningGateway,
+  { sessionId, interactionId }: Interaction,
+): Promise<Interaction> {
+  const path = `/api/sessions/${sessionId}/interactions/${interactionId}`
+  return (await gateway.call<{ interaction: Interaction }>('GET', path)).body.interaction
+}
+
+function portOf(gateway: RunningGateway): string {
+  return new URL(gateway.ready.url).port
+}
+
+async function seriousFindings(page: Page): Promise<string[]> {
+  await page.addScriptTag({ content: axe })
+  return page.evaluate(async () => {
+    const { axe: checker } = window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }
+    const { violations } = await checker.run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
+}
+
+interface Finding {
+  id: string
+  impact: string
+  nodes: { html: string }[]
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+describe('the first minute', () => {
+  it('takes the tour from the first page to its end, with nothing set up', async () => {
+    const page = await openWindow(await serve())
+    await page.getByRole('button', { name: 'Take the tour' }).click()
+    await page.getByRole('radio', { name: /PostgreSQL/ }).click()
+    await expect.poll(() => page.title()).toBe('(1) Askback')
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await page.getByText('PostgreSQL it is.').waitFor()
+    await page.getByRole('checkbox', { name: /Search, by name/ }).click()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByRole('radio', { name: /End to end/ }).click()
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await page.getByRole('button', { name: 'Approve once' }).click()
+    await page.getByText('Done. Next, one file needs a change.').waitFor()
+    await page.getByRole('button', { name: 'Approve once' }).click()
+    await page.getByRole('button', { name: 'Proceed', exact: true }).click()
+    await page.getByText('That was the tour.').waitFor()
+    await expect.poll(() => page.title()).toBe('Askback')
+  })
+
+  it('is told by a keyboard alone', async () => {
+    const gateway = await serve()
+    const page = await openWindow(gateway)
+    const item = await ask(gateway, database)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByText('Which database?').first().waitFor()
+    await page.locator('.ab-card').first().focus()
+    await page.keyboard.press('2')
+    await expect.poll(() => page.getByRole('radio', { name: /Postgres/ }).isChecked()).toBe(true)
+    // Controls take nothing until they have been on the screen for a moment.
+    await expect.poll(() => page.getByRole('button', { name: 'Submit' }).isEnabled()).toBe(true)
+    await page.keyboard.press('Enter')
+    await expect
+      .poll(async () => (await standing(gateway, item)).answer)
+      .toEqual({ answers: [{ selected: ['Postgres'] }] })
+  })
+})
+
+describe('a person with more than one window', () => {
+  it('sees in the others what was answered in one, by whom and where', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, database)
+    const first = await openWindow(gateway)
+    const second = await openWindow(gateway)
+    for (const page of [first, second]) await goTo(page, `#/s/${item.sessionId}`)
+    await second.getByRole('radio', { name: /Postgres/ }).click()
+    await first.getByRole('radio', { name: /SQLite/ }).click()
+    await first.getByRole('button', { name: 'Submit' }).click()
+    await second.getByText(/Selected:/).waitFor()
+    await second.getByText(/Answered by/).waitFor()
+    expect((await standing(gateway, item)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
+  })
+
+  it('finds what was chosen but not sent after a reload', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, database)
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByRole('radio', { name: /Postgres/ }).click()
+    await page.reload()
+    await expect.poll(() => page.getByRole('radio', { name: /Postgres/ }).isChecked()).toBe(true)
+    await expect.poll(() => page.title()).toBe('(1) Askback')
+  })
+})
+
+describe('a gateway that goes away', () => {
+  it('leaves a half-filled form as it is, and takes it when it is back', async () => {
+    const before = await serve()
+    const item = await ask(before, release)
+    const page = await openWindow(before)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByLabel('Version').fill('1.2.3')
+    await before.stop('SIGKILL')
+    await page.getByText('The gateway can’t be reached.').waitFor()
+    await page.getByLabel('Notes').fill('while it was down')
+    const after = await serve({ data: before.data, args: ['--port', portOf(before)] })
+    await expect
+      .poll(() => page.getByText('The gateway can’t be reached.').isVisible(), { timeout: 30_000 })
+      .toBe(false)
+    expect(await page.getByLabel('Version').inputValue()).toBe('1.2.3')
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await expect
+      .poll(async () => (await standing(after, item)).answer, { timeout: 20_000 })
+      .toEqual({ values: { version: '1.2.3', notes: 'while it was down' } })
+  })
+
+  it('gets an answer that was given meanwhile, once', async () => {
+    const before = await serve()
+    const item = await ask(before, database)
+    const page = await openWindow(before)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByRole('radio', { name: /SQLite/ }).click()
+    await before.stop('SIGKILL')
+    await page.getByText('The gateway can’t be reached.').waitFor()
+    await page.getByRole('button', { name: 'Submit' }).click()
+    const after = await serve({ data: before.data, args: ['--port', portOf(before)] })
+    await expect.poll(async () => (await standing(after, item)).status, { timeout: 30_000 }).toBe('settled')
+    await page.getByText(/Selected:/).waitFor()
+  })
+})
+
+describe('on a phone', () => {
+  it('fits, and reaches every session through the menu', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, database)
+    const page = await openWindow(gateway, { viewport: { width: 375, height: 720 }, hasTouch: true })
+    await page.getByText('Which database?').first().waitFor()
+    const overflow = () =>
+      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    expect(await overflow()).toBe(0)
+    await page.getByRole('button', { name: /^Menu/ }).click()
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: /outside agent/i })
+      .click()
+    await page.getByRole('radio', { name: /SQLite/ }).click()
+    expect(await overflow()).toBe(0)
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await expect.poll(async () => (await standing(gateway, item)).status).toBe('settled')
+  })
+})
+
+describe('accessibility', () => {
+  it.each(['light', 'dark'] as const)('has no serious finding, %s', async (colorScheme) => {
+    const gateway = await serve()
+    const page = await openWindow(gateway, { colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
+    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    for (const body of [database, release]) {
+      const { sessionId } = await ask(gateway, body)
+      await goTo(page, `#/s/${sessionId}`)
+      await page.locator('.ab-card').waitFor()
+      expect(await seriousFindings(page)).toEqual([])
+    }
+    await goTo(page, '#/inbox')
+    await expect.poll(() => page.locator('.ab-card').count()).toBe(2)
+    expect(await seriousFindings(page)).toEqual([])
+  })
+})
+
+describe('what an agent sends', () => {
+  it('is shown as text, and nothing of it runs', async () => {
+    const gateway = await serve()
+    const evil =
+      '<img src=x onerror="alert(1)"><script>alert(2)</script> [click](javascript:alert(3)) \u202Etxt.exe \u001b[31mred'
+    const { sessionId } = await ask(gateway, {
+      kind: 'question',
+      request: {
+        questions: [
+          {
+            header: evil,
+            question: evil,
+            options: [{ label: evil, description: evil, preview: evil }],
+            multiSelect: false,
+          },
+        ],
+      },
+    })
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${sessionId}`)
+    await page.locator('.ab-card').waitFor()
+    expect(await page.locator('.ab-card img, .ab-card script, .ab-card a[href^="javascript"]').count()).toBe(
+      0,
+    )
+    expect(await page.locator('.ab-hidden-character').count()).toBeGreaterThan(0)
+  })
+
+  it('opens at its end however long it is', async () => {
+    const data = newFolder()
+    const store = sqliteStore({ path: join(data, 'askback.db') })
+    const desk = createDesk({ store })
+    const { session } = await desk.createSession({ agent: null })
+    for (let batch = 0; batch < 10; batch++) {
+      const events = Array.from({ length: 500 }, (_, index) => readCall(batch * 500 + index)).flat()
+      await desk.report({ sessionId: session.id, events })
+    }
+    await desk.message({ sessionId: session.id, text: 'The last words.', by: { id: 'me' } })
+    desk.close()
+    await store.close()
+    const page = await openWindow(await serve({ data }))
+    await goTo(page, `#/s/${session.id}`)
+    await page.getByText('The last words.').waitFor()
+    expect(await page.locator('.ab-conversation *').count()).toBeLessThan(20_000)
+  })
+})
+
+function readCall(index: number): Reported[] {
+  const toolCallId = `c${index}`
+  return [
+    { type: 'tool_call', toolCallId, toolName: 'Read', input: { file_path: `src/file-${index}.ts` } },
+    { type: 'tool_result', toolCallId, output: 'read', isError: false },
+  ]
+}
