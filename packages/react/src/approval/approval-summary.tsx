@@ -1,19 +1,15 @@
-import { approvalAnswer, approvalRequest, type Interaction } from '@askback/protocol'
+import { approvalAnswer, approvalRequest, type ApprovalScope, type Interaction } from '@askback/protocol'
 import { ShownText } from '../content/shown-text.js'
 import { describeCall } from './describe-call.js'
 
-/** "Approved for this session" and the like. */
-export function ApprovalOutcome({ interaction }: { interaction: Interaction }) {
-  const { settlement, via, updatedDigest } = interaction
-  const answer = approvalAnswer.safeParse(interaction.answer).data
-  if (settlement === 'approved') {
-    if (via === 'policy') return 'Approved'
-    const scope = answer?.scope ?? 'once'
-    const how = scope === 'session' ? ' for this session' : scope === 'always' ? ' always' : ' once'
-    return `Approved${how}${updatedDigest === undefined ? '' : ', as edited'}`
-  }
-  return undefined
+/** "Approved for this session" and the like; what its settlement says by itself is left to that. */
+export function approvalOutcome({ settlement, via, answer, updatedDigest }: Interaction): string | undefined {
+  if (settlement !== 'approved' || via === 'policy') return undefined
+  const scope = approvalAnswer.safeParse(answer).data?.scope ?? 'once'
+  return `Approved ${scopes[scope]}${updatedDigest === undefined ? '' : ', as edited'}`
 }
+
+const scopes: Record<ApprovalScope, string> = { once: 'once', session: 'for this session', always: 'always' }
 
 /** What it was about, and the reason that went with it. */
 export function ApprovalSummary({ interaction }: { interaction: Interaction }) {
@@ -23,7 +19,7 @@ export function ApprovalSummary({ interaction }: { interaction: Interaction }) {
   const reason = message ?? approvalAnswer.safeParse(answer).data?.message
   return (
     <ul className="ab-summary">
-      <li className="ab-summary-line">
+      <li className="ab-summary-line ab-approval-about">
         <span className="ab-summary-text ab-one-line">
           <span className="ab-quiet">{words} </span>
           {object !== null && (

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '@askback/protocol'
+import type { ApprovalRequest, Json } from '@askback/protocol'
 import { ShieldQuestion } from 'lucide-react'
 import { useState, type KeyboardEvent } from 'react'
 import { ShownText } from '../content/shown-text.js'
@@ -10,7 +10,8 @@ import { useArmed } from '../interaction/use-armed.js'
 import { ApprovalActions } from './approval-actions.js'
 import { ApprovalEditor } from './approval-editor.js'
 import { ApprovalInput } from './approval-input.js'
-import { ApprovalOutcome, ApprovalSummary } from './approval-summary.js'
+import { approvalOutcome, ApprovalSummary } from './approval-summary.js'
+import { commandIn } from './command.js'
 import { describeCall } from './describe-call.js'
 import { useApproval } from './use-approval.js'
 
@@ -42,12 +43,13 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       open={open}
       icon={<ShieldQuestion />}
       title="Approval needed"
-      outcome={control.phase === 'settled' && <ApprovalOutcome interaction={control.interaction} />}
+      outcome={approvalOutcome(control.interaction)}
       summary={<ApprovalSummary interaction={control.interaction} />}
       onKeyDown={onKeyDown}
     >
       <p className="ab-approval-words">
-        {words} {object !== null && <ApprovalObject object={object} />}
+        {commandIn(request.input) === null ? words : 'Run this command'}
+        <ApprovalObject input={request.input} object={object} />
         <span className="ab-tool-tag">
           <ShownText text={interaction.toolName} as="code" />
         </span>
@@ -70,10 +72,9 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
   )
 }
 
-/** A long one stands whole in the box below; here it would be cut. */
-function ApprovalObject({ object }: { object: string }) {
-  const isShort = object.length <= 200 && !object.includes('\n')
-  if (!isShort) return 'the following'
+/** A command stands whole in the box below, and so does what would be cut here. */
+function ApprovalObject({ input, object }: { input: Json; object: string | null }) {
+  if (object === null || commandIn(input) !== null || object.length > 200) return null
   return (
     <code className="ab-inline-code">
       <ShownText text={object} as="code" />

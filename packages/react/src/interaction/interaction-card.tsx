@@ -17,7 +17,7 @@ export interface InteractionCardProps {
   /** What became of it, in a line or two. */
   summary?: ReactNode
   /** Takes the place of "Answered" and the like. */
-  outcome?: ReactNode
+  outcome?: string | undefined
   onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
 }
 

@@ -1,6 +1,6 @@
 import type { Interaction, SettlementKind, Via } from '@askback/protocol'
 import { Ban, Check, CircleSlash, Hourglass, RefreshCw, X } from 'lucide-react'
-import type { ComponentType, ReactNode } from 'react'
+import type { ComponentType } from 'react'
 import { ShownText } from '../content/shown-text.js'
 
 export type Tone = 'pending' | 'good' | 'bad' | 'gone'
@@ -42,7 +42,7 @@ export function Outcome({
 }: {
   interaction: Interaction
   isOwn: boolean
-  word?: ReactNode
+  word?: string | undefined
 }) {
   const { settlement, by, via } = interaction
   const look = settlement ? looks[settlement] : closed

@@ -18,7 +18,9 @@ export function UnknownInteraction({
         <ShownText text={interaction.kind} as="code" />
         ”. Answer it where it is known, or let it time out. This is what was asked:
       </p>
-      <LongText text={JSON.stringify(interaction.request, null, 2)} label="The request as JSON" />
+      <div className="ab-code-block">
+        <LongText text={JSON.stringify(interaction.request, null, 2)} label="The request as JSON" />
+      </div>
     </InteractionCard>
   )
 }

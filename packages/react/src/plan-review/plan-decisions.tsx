@@ -17,30 +17,25 @@ export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl
         <SubmitButton control={control} tone="plain" disabled={!isArmed} onPress={() => decide('default')}>
           Proceed in default mode
         </SubmitButton>
-        <span className="ab-footer-rest">
-          <button
-            type="button"
-            className="ab-button"
-            data-tone="quiet"
-            disabled={!canAnswer}
-            onClick={() => setAdjusting(true)}
-          >
-            Adjust…
-          </button>
-          <button
-            type="button"
-            className="ab-button"
-            data-tone="quiet"
-            disabled={!canAnswer}
-            onClick={() => edit(edited === null ? request.plan : null)}
-          >
-            {edited === null ? 'Edit the plan' : 'Discard the edit'}
-          </button>
-        </span>
+        <button type="button" className="ab-button" disabled={!canAnswer} onClick={() => setAdjusting(true)}>
+          Adjust…
+        </button>
       </footer>
-      <p className="ab-hint">
-        “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
-      </p>
+      <div className="ab-card-footer">
+        <p className="ab-hint ab-plan-hint">
+          “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
+        </p>
+        <button
+          type="button"
+          className="ab-button"
+          data-tone="quiet"
+          data-size="small"
+          disabled={!canAnswer}
+          onClick={() => edit(edited === null ? request.plan : null)}
+        >
+          {edited === null ? 'Edit the plan' : 'Discard the edit'}
+        </button>
+      </div>
     </>
   )
 }

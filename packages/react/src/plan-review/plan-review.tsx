@@ -23,7 +23,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       open={open}
       icon={<ListChecks />}
       title="A plan to review"
-      outcome={control.phase === 'settled' && <PlanOutcome interaction={control.interaction} />}
+      outcome={planOutcome(control.interaction)}
       summary={<PlanSummary interaction={control.interaction} plan={request.plan} />}
     >
       {request.planFilePath !== undefined && (
@@ -63,8 +63,8 @@ const outcomes: Record<PlanDecision, string> = {
   adjust: 'Sent back with feedback',
 }
 
-function PlanOutcome({ interaction }: { interaction: Interaction }) {
-  const { decision, updatedPlan } = planReviewAnswer.safeParse(interaction.answer).data ?? {}
+function planOutcome({ answer }: Interaction): string | undefined {
+  const { decision, updatedPlan } = planReviewAnswer.safeParse(answer).data ?? {}
   if (decision === undefined) return undefined
   return `${outcomes[decision]}${updatedPlan === undefined ? '' : ', as edited'}`
 }

@@ -4,11 +4,18 @@ import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
 import type { QuestionControl } from './use-question.js'
 
+export interface QuestionOptionsProps {
+  control: QuestionControl
+  step: number
+  /** The id of the question's text. */
+  labelledBy: string
+}
+
 type Option = Question['options'][number]
 
 /** The options of one question, and beside them the preview of the one that is looked at. */
-export function QuestionOptions({ control, step }: { control: QuestionControl; step: number }) {
-  const { options, multiSelect = false, question } = control.questions[step]!
+export function QuestionOptions({ control, step, labelledBy }: QuestionOptionsProps) {
+  const { options, multiSelect = false } = control.questions[step]!
   const { selected, isOther, otherText } = control.replies[step]!
   const name = useId()
   const [lookedAt, setLookedAt] = useState<string | null>(null)
@@ -18,8 +25,7 @@ export function QuestionOptions({ control, step }: { control: QuestionControl; s
 
   return (
     <div className="ab-options" data-previews={hasPreviews || undefined}>
-      <fieldset className="ab-option-list" disabled={isDisabled}>
-        <legend className="ab-only-spoken">{question}</legend>
+      <fieldset className="ab-option-list" disabled={isDisabled} aria-labelledby={labelledBy}>
         {options.map((option, index) => (
           <OptionRow
             key={option.label}

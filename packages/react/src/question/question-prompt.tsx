@@ -1,5 +1,5 @@
 import { MessageCircleQuestion } from 'lucide-react'
-import type { KeyboardEvent } from 'react'
+import { useId, type KeyboardEvent } from 'react'
 import { ShownText } from '../content/shown-text.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { digitOf, isCommandKey, isSubmitKey } from '../interaction/keys.js'
@@ -15,6 +15,7 @@ import { useQuestion, type QuestionControl } from './use-question.js'
 export function QuestionPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useQuestion(interaction, open)
   const isArmed = useArmed()
+  const questionId = useId()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { questions, step, goTo, isComplete, canAnswer } = control
   const question = questions[step]!
@@ -57,11 +58,11 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
             <ShownText text={question.header} />
           </span>
         )}
-        <p className="ab-question-text">
+        <p className="ab-question-text" id={questionId}>
           <ShownText text={question.question} />
         </p>
       </div>
-      <QuestionOptions key={step} control={control} step={step} />
+      <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} />
       <footer className="ab-card-footer">
         {!isLast && (
           <button

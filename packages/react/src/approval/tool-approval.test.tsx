@@ -1,0 +1,226 @@
+// @vitest-environment happy-dom
+import { asked, called, ended, settled, type ScriptedTransport } from '@askback/client/testing'
+import type { Json, NewEvent } from '@askback/protocol'
+import { fireEvent, screen } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
+import { Conversation } from '../index.js'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+function approval(input: Json, fields: { toolName?: string; [key: string]: unknown } = {}): NewEvent[] {
+  const { toolName = 'Bash', ...request } = fields
+  return asked('i1', { toolName, request: { input, ...request } as Json })
+}
+
+function button(name: string | RegExp): HTMLButtonElement {
+  return screen.getByRole('button', { name })
+}
+
+function card(): HTMLElement {
+  return document.querySelector<HTMLElement>('.ab-card')!
+}
+
+const ls = { command: 'ls -la' }
+
+function withFolder(transport: ScriptedTransport): void {
+  void transport.create({ cwd: '/shop', agent: 'claude' })
+}
+
+describe('deciding', () => {
+  it('approves once by default', async () => {
+    const { user, answers } = await show({ events: approval(ls) })
+    await user.click(button('Approve once'))
+    expect(answers()).toEqual([{ decision: 'approve', scope: 'once' }])
+  })
+
+  it('denies, with a reason if there is one', async () => {
+    const { user, answers } = await show({ events: approval(ls) })
+    await user.click(button('Deny with a reason…'))
+    await user.type(screen.getByRole('textbox', { name: /Reason/ }), 'Not now{Enter}')
+    expect(answers()).toEqual([{ decision: 'deny', message: 'Not now' }])
+  })
+
+  it('approves for the session only after saying what that means', async () => {
+    const { user, answers } = await show({ events: approval(ls) })
+    await user.click(screen.getByRole('radio', { name: 'This session' }))
+    screen.getByText(/with exactly this input is approved without asking/)
+    screen.getByText('{"command":"ls -la"}')
+    await user.click(button('Approve for this session'))
+    expect(answers()).toEqual([{ decision: 'approve', scope: 'session' }])
+  })
+
+  it('offers “always” only where there is a folder, and names it', async () => {
+    const { transport, user, answers } = await show({
+      ui: <Conversation sessionId="s2" />,
+      change: withFolder,
+    })
+    transport.play('s2', ...approval(ls))
+    await pass(400)
+    await user.click(screen.getByRole('radio', { name: 'Always' }))
+    const rule = document.querySelector('.ab-rule')!
+    expect(rule.textContent).toContain('/shop')
+    expect(rule.textContent).toContain('claude')
+    await user.click(button('Approve always'))
+    expect(answers()).toEqual([{ decision: 'approve', scope: 'always' }])
+  })
+
+  it('does not offer “always” without a folder', async () => {
+    await show({ events: approval(ls) })
+    expect(screen.getAllByRole('radio')).toHaveLength(2)
+  })
+
+  it('says who decided where, and keeps the reason in view', async () => {
+    await show({
+      events: [
+        ...approval(ls),
+        ...settled('i1', {
+          settlement: 'denied',
+          message: 'Not on a Friday',
+          by: { id: 'bo', name: 'Bo' },
+          via: 'telegram',
+        }),
+      ],
+    })
+    screen.getByText('by Bo on Telegram', { normalizer: (text) => text.replaceAll(/\s+/g, ' ').trim() })
+    screen.getByText('Not on a Friday')
+    expect(screen.queryByRole('button', { name: /Approve/ })).toBeNull()
+  })
+})
+
+describe('editing', () => {
+  it('approves the command as it was edited, once', async () => {
+    const { user, answers } = await show({ events: approval({ ...ls, timeout: 5 }) })
+    await user.click(button('Edit…'))
+    const editor = screen.getByRole('textbox', { name: /command/ })
+    await user.clear(editor)
+    expect(button('Approve as edited').disabled).toBe(true)
+    await user.type(editor, 'ls')
+    expect(screen.queryByRole('radio')).toBeNull()
+    await user.click(button('Approve as edited'))
+    expect(answers()).toEqual([{ decision: 'approve', updatedInput: { command: 'ls', timeout: 5 } }])
+  })
+
+  it('refuses what is no JSON, and says so', async () => {
+    const { user, answers } = await show({ events: approval({ a: 1 }, { toolName: 'deploy' }) })
+    await user.click(button('Edit…'))
+    const editor = screen.getByRole('textbox', { name: /JSON/ })
+    fireEvent.change(editor, { target: { value: '{"a": 12345678901234567890}' } })
+    expect(button('Approve as edited').disabled).toBe(true)
+    fireEvent.change(editor, { target: { value: '{"a": 2}' } })
+    await user.click(button('Approve as edited'))
+    expect(answers()).toEqual([{ decision: 'approve', updatedInput: { a: 2 } }])
+  })
+
+  it('spells out what cannot be seen in the editor', async () => {
+    const { user } = await show({ events: approval({ command: 'ls \u202e' }) })
+    await user.click(button('Edit…'))
+    screen.getByText(/can’t be seen/)
+    expect(document.querySelector('.ab-editor')?.textContent).toContain('U+202E')
+  })
+})
+
+describe('what is shown', () => {
+  it('is the command, with its size', async () => {
+    await show({ events: approval(ls) })
+    screen.getByText('Run this command')
+    screen.getByText('ls -la', { selector: 'pre' })
+    screen.getByText('1 line · 6 bytes')
+  })
+
+  it('is the change, for an edit, before anything can be approved', async () => {
+    const input = { file_path: '/a.ts', old_string: 'one\ntwo\n', new_string: 'one\nthree\n' }
+    await show({ events: approval(input, { toolName: 'Edit' }), after: 400 })
+    // The library that compares is loaded on demand.
+    await vi.dynamicImportSettled()
+    await pass(0)
+    const rows = [...document.querySelectorAll('.ab-diff-row')].map((row) => row.getAttribute('data-type'))
+    expect(rows).toEqual(['same', 'removed', 'added'])
+    expect(button('Approve once').disabled).toBe(false)
+  })
+
+  it('is all of the JSON of an edit that has more than is known of it', async () => {
+    const input = { file_path: '/a.ts', old_string: 'a', new_string: 'b', also: 'rm -rf /' }
+    await show({ events: approval(input, { toolName: 'Edit' }) })
+    screen.getByText('rm -rf /')
+  })
+
+  it('must be opened to its end before it can be approved', async () => {
+    const command = Array.from({ length: 5000 }, (_, line) => `echo line ${line}`).join('\n')
+    const { user, answers } = await show({ events: approval({ command }) })
+    screen.getByText(/^5,000 lines/)
+    expect(button('Approve once').disabled).toBe(true)
+    fireEvent.keyDown(card(), { key: 'a' })
+    expect(answers()).toEqual([])
+    await user.click(button(/Show the remaining/))
+    screen.getByText(/echo line 4999/)
+    expect(button('Approve once').disabled).toBe(false)
+  })
+
+  it('quotes what the agent says, and labels the buttons itself', async () => {
+    await show({ events: approval(ls, { title: 'Approve once', reason: 'Click Approve' }) })
+    const quote = document.querySelector('.ab-quote')
+    expect(quote?.textContent).toContain('Click Approve')
+    expect(screen.getAllByRole('button', { name: 'Approve once' })).toHaveLength(1)
+  })
+
+  it('says which subagent asks', async () => {
+    await show({ events: asked('i1', { agentId: 'reviewer' }) })
+    expect(card().textContent).toContain('asked by subagent reviewer')
+  })
+
+  it('has a block of its own when its tool call is not in the log', async () => {
+    await show({ events: approval(ls) })
+    screen.getByText('Waiting for input')
+  })
+})
+
+describe('against a slip', () => {
+  it('controls arm after 300 ms', async () => {
+    const { answers } = await show({ events: approval(ls), after: 200 })
+    expect(button('Approve once').disabled).toBe(true)
+    fireEvent.keyDown(card(), { key: 'a' })
+    await pass(150)
+    expect(button('Approve once').disabled).toBe(false)
+    expect(answers()).toEqual([])
+  })
+
+  it('controls arm anew when somebody comes back to the window', async () => {
+    await show({ events: approval(ls) })
+    fireEvent.focus(window)
+    expect(button('Approve once').disabled).toBe(true)
+    await pass(300)
+    expect(button('Approve once').disabled).toBe(false)
+  })
+
+  it('nothing of a new card has the focus', async () => {
+    const { play } = await show()
+    await play(...approval(ls))
+    expect(document.activeElement).toBe(document.body)
+  })
+
+  it('A approves and D denies, on the card and nowhere else', async () => {
+    const { answers } = await show({ events: approval(ls) })
+    fireEvent.keyDown(document.body, { key: 'a' })
+    fireEvent.keyDown(card(), { key: 'a', ctrlKey: true })
+    fireEvent.keyDown(card(), { key: 'a', repeat: true })
+    expect(answers()).toEqual([])
+    fireEvent.keyDown(card(), { key: 'd' })
+    await pass(0)
+    expect(answers()).toEqual([{ decision: 'deny' }])
+  })
+
+  it('Enter held down on Approve does not press it', async () => {
+    await show({ events: approval(ls) })
+    const event = fireEvent.keyDown(button('Approve once'), { key: 'Enter', repeat: true })
+    expect(event).toBe(false)
+  })
+})
+
+it('a call that has ended closes its controls before the log says so', async () => {
+  await show({
+    events: [called('call-i1', { input: ls }), ...approval(ls), ended('call-i1', { isError: true })],
+  })
+  expect(screen.queryByRole('button', { name: /Approve/ })).toBeNull()
+  screen.getByText(/Closed/)
+})

@@ -1,0 +1,72 @@
+// @vitest-environment happy-dom
+import { asked, askedQuestion } from '@askback/client/testing'
+import { AskbackError } from '@askback/protocol'
+import { screen } from '@testing-library/react'
+import { expect, it } from 'vitest'
+import { useComposer } from '../index.js'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+function Composer() {
+  const { text, setText, target, leave, send, error } = useComposer('s1')
+  return (
+    <>
+      <p>{target ? `Replying to: ${target.about}` : 'To the agent'}</p>
+      <input value={text} onChange={(event) => setText(event.target.value)} />
+      <button onClick={leave}>Leave</button>
+      <button onClick={() => void send()}>Send</button>
+      <p>{error?.message}</p>
+    </>
+  )
+}
+
+async function composer(events = askedQuestion('i1')) {
+  const shown = await show({ events, ui: <Composer /> })
+  return {
+    ...shown,
+    async sends(text: string) {
+      await shown.user.type(screen.getByRole('textbox'), text)
+      await shown.user.click(screen.getByRole('button', { name: 'Send' }))
+      await pass(0)
+      return shown.transport.calls.findLast(({ method }) => method === 'send')?.args[1]
+    },
+  }
+}
+
+it('says what a text would answer, and sends it there', async () => {
+  const { sends } = await composer()
+  screen.getByText('Replying to: Which database?')
+  const sent = { text: 'SQLite', route: 'interaction', interactionId: 'i1', questionIndex: 0 }
+  expect(await sends('SQLite')).toEqual(sent)
+})
+
+it('goes to the agent after one has left, and where nothing is asked', async () => {
+  const { sends, user } = await composer()
+  await user.click(screen.getByRole('button', { name: 'Leave' }))
+  screen.getByText('To the agent')
+  expect(await sends('hello')).toEqual({ text: 'hello', route: 'agent' })
+})
+
+it('an approval takes a text before a question does', async () => {
+  await composer([...askedQuestion('i1'), ...asked('i2')])
+  screen.getByText('Replying to: Run ls')
+})
+
+it('keeps the text when it is refused, says why, and empties when it is sent', async () => {
+  const { sends, transport } = await composer()
+  transport.failNext('send', new AskbackError('needs_decision', 'A text denies.'))
+  await sends('yes')
+  screen.getByText('A text denies.')
+  const input = screen.getByRole<HTMLInputElement>('textbox')
+  expect(input.value).toBe('yes')
+  await sends('!')
+  expect(input.value).toBe('')
+})
+
+it('keeps what was typed over a reload', async () => {
+  const { user, reload } = await composer()
+  await user.type(screen.getByRole('textbox'), 'half')
+  await reload()
+  expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('half')
+})

@@ -1,0 +1,161 @@
+// @vitest-environment happy-dom
+import { asked, askedQuestion, called, ended, settled, wrote } from '@askback/client/testing'
+import type { NewEvent } from '@askback/protocol'
+import { fireEvent, screen } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import { registerRenderer } from '../index.js'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+const begun: NewEvent = { type: 'turn_started', turnId: 't1' }
+const r1 = { turnId: 't1', responseId: 'r1' }
+
+function typing(): HTMLElement | null {
+  return screen.queryByLabelText('The agent is working')
+}
+
+describe('the typing indicator', () => {
+  it('is there while the agent works, and not while a person is waited for', async () => {
+    const { play } = await show({ events: [begun] })
+    expect(typing()).not.toBeNull()
+    await play(...askedQuestion('i1', r1))
+    expect(typing()).toBeNull()
+    await play(...settled('i1', { kind: 'question', settlement: 'cancelled', ...r1 }))
+    expect(typing()).not.toBeNull()
+  })
+
+  it('stays away after a reload while something is pending', async () => {
+    const { reload } = await show({ events: [begun, ...askedQuestion('i1', r1)] })
+    await reload()
+    expect(typing()).toBeNull()
+  })
+})
+
+describe('text', () => {
+  it('is shown while it is being written, and the thinking folded', async () => {
+    const { transport, user } = await show({ events: [begun] })
+    transport.playLive('s1', { type: 'thinking_delta', blockId: 'b0', offset: 0, text: 'Hmm' })
+    transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Hello **you' })
+    await pass(0)
+    transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 11, text: '** there' })
+    await pass(0)
+    expect(screen.getByText('you').tagName).toBe('STRONG')
+    expect(screen.queryByText('Hmm')).toBeNull()
+    await user.click(screen.getByRole('button', { name: 'Thinking…' }))
+    screen.getByText('Hmm')
+  })
+
+  it('draws only the piece again that has grown', async () => {
+    const { transport } = await show({ events: [begun] })
+    const grow = async (offset: number, text: string) => {
+      transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text })
+      await pass(0)
+    }
+    await grow(0, 'First piece.\n\nSecond')
+    const first = screen.getByText('First piece.')
+    const mark = document.createComment('not drawn again')
+    first.append(mark)
+    await grow(20, ' piece')
+    screen.getByText('Second piece')
+    expect(screen.getByText('First piece.').contains(mark)).toBe(true)
+  })
+})
+
+describe('tool calls', () => {
+  it('are quiet lines that open', async () => {
+    const { user } = await show({
+      events: [
+        begun,
+        called('c1', { input: { command: 'make' }, ...r1 }),
+        ended('c1', { output: 'made it' }),
+      ],
+    })
+    expect(screen.queryByText('made it')).toBeNull()
+    await user.click(screen.getByRole('button', { name: /Run make/ }))
+    screen.getByText('made it')
+  })
+
+  it('that follow each other fold into one line, and open from there', async () => {
+    const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id)])
+    const { user } = await show({ events: [begun, ...calls] })
+    expect(screen.queryByRole('button', { name: /Run ls/ })).toBeNull()
+    await user.click(screen.getByRole('button', { name: /3 tool calls/ }))
+    expect(screen.getAllByRole('button', { name: /Run ls/ })).toHaveLength(3)
+  })
+
+  it('that wait say so, stand alone and are not folded', async () => {
+    const calls = ['a', 'b', 'c'].map((id) => called(id, r1))
+    await show({ events: [begun, ...calls, ...asked('i1', { toolCallId: 'b', ...r1 })] })
+    screen.getByText('Waiting for input')
+    screen.getByRole('button', { name: 'Approve once' })
+    expect(screen.queryByRole('button', { name: /tool calls/ })).toBeNull()
+  })
+
+  it('of no response have a container of their own, and say where they came from', async () => {
+    await show({ events: [called('c1', { source: 'http' }), called('c2', { source: 'cli' })] })
+    screen.getByText('via HTTP')
+    screen.getByText('via CLI')
+  })
+
+  it('that a rule allowed do not look as if somebody was asked', async () => {
+    await show({
+      events: [
+        begun,
+        called('c1', r1),
+        ...asked('i1', { toolCallId: 'c1', requestedAt: 1_800_000_003_000, ...r1 }),
+        ...settled('i1', { toolCallId: 'c1', settlement: 'approved', via: 'policy', ...r1 }),
+      ],
+    })
+    expect(screen.queryByRole('button', { name: 'Approve once' })).toBeNull()
+    expect(document.body.textContent).toContain('by a rule')
+  })
+})
+
+it('a reprompt takes the place of the card before it', async () => {
+  const { play } = await show({ events: askedQuestion('i1') })
+  await play(
+    ...settled('i1', { kind: 'question', settlement: 'superseded', supersededBy: 'i2' }),
+    ...askedQuestion('i2', { toolCallId: 'call-i1', errors: {} }),
+  )
+  expect(document.querySelectorAll('.ab-card')).toHaveLength(1)
+  expect(document.querySelector('[data-interaction=i2]')).not.toBeNull()
+})
+
+it('what is asked is announced', async () => {
+  const { play, container } = await show({ events: [begun] })
+  await play(...askedQuestion('i1', r1))
+  expect(container.querySelector('[aria-live]')?.textContent).toBe('The agent asks a question.')
+})
+
+it('a long session draws its end only, and keeps what still waits', async () => {
+  const texts = Array.from({ length: 500 }, (_, index) => wrote(`b${index}`, r1))
+  await show({ events: [begun, ...askedQuestion('i1', r1), ...texts] })
+  expect(document.querySelectorAll('.ab-row').length).toBeLessThan(100)
+  screen.getByText('text of b499')
+  expect(screen.queryByText('text of b1')).toBeNull()
+  screen.getByText('Which database?')
+})
+
+it('a gateway that cannot be reached is a quiet banner', async () => {
+  const { transport } = await show({ events: [begun] })
+  transport.online(false)
+  await pass(0)
+  screen.getByText(/cannot be reached/)
+  expect(typing()).toBeNull()
+})
+
+it('a session that is not there says so', async () => {
+  await show({ change: (transport) => void transport.remove('s1') })
+  screen.getByText(/There is no session/)
+})
+
+it('a kind of one’s own is drawn by the component that was registered for it', async () => {
+  const forget = registerRenderer('poll', ({ interaction }) => <p>Poll {interaction.interactionId}</p>)
+  await show({ events: asked('i1', { kind: 'poll', presentation: 'questionnaire' }) })
+  screen.getByText('Poll i1')
+  forget()
+  fireEvent.focus(window)
+  await pass(0)
+  screen.getByText(/can’t show/)
+})

@@ -1,0 +1,205 @@
+// @vitest-environment happy-dom
+import { asked, settled } from '@askback/client/testing'
+import type { Json, NewEvent } from '@askback/protocol'
+import { fireEvent, screen } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+function form(
+  fields: Json,
+  more: { initialValues?: Json; errors?: Record<string, string>; progress?: Json } = {},
+) {
+  const { initialValues, ...rest } = more
+  return asked('i1', {
+    kind: 'form',
+    presentation: 'questionnaire',
+    request: {
+      message: 'Release',
+      schema: { fields },
+      ...(initialValues !== undefined && { initialValues }),
+    },
+    ...rest,
+  })
+}
+
+function fill(name: RegExp | string, value: string): void {
+  fireEvent.change(screen.getByLabelText(name), { target: { value } })
+}
+
+function submit(): void {
+  fireEvent.click(screen.getByRole('button', { name: 'Submit' }))
+}
+
+async function answerTo(events: NewEvent[], act: () => void): Promise<unknown> {
+  const { answers } = await show({ events })
+  act()
+  submit()
+  await pass(0)
+  return answers()[0]
+}
+
+const options = [
+  { value: 1, label: 'One' },
+  { value: 2, label: 'Two' },
+]
+
+describe('every type of field', () => {
+  it('sends values of the right JSON type, and leaves out what was left empty', async () => {
+    const answer = await answerTo(
+      form([
+        { name: 'text', type: 'text', label: 'Text' },
+        { name: 'area', type: 'textarea', label: 'Area' },
+        { name: 'number', type: 'number', label: 'Number' },
+        { name: 'boolean', type: 'boolean', label: 'Boolean' },
+        { name: 'select', type: 'select', label: 'Select', options },
+        { name: 'radio', type: 'radio', label: 'Radio', options },
+        { name: 'multi', type: 'multiselect', label: 'Multi', options },
+        { name: 'check', type: 'checkbox', label: 'Check' },
+        { name: 'date', type: 'date', label: 'Date' },
+        { name: 'time', type: 'time', label: 'Time' },
+        { name: 'moment', type: 'datetime', label: 'Moment' },
+        { name: 'empty', type: 'text', label: 'Empty' },
+      ]),
+      () => {
+        fill('Text', 'hello')
+        fill('Area', 'a\nb')
+        fill('Number', '1.5')
+        fireEvent.click(screen.getByLabelText('No'))
+        fill('Select', '1')
+        const group = (name: string) => screen.getByRole('group', { name }).querySelectorAll('input')
+        fireEvent.click(group('Radio')[0]!)
+        fireEvent.click(group('Multi')[1]!)
+        fireEvent.click(group('Multi')[0]!)
+        fireEvent.click(screen.getByLabelText('Check'))
+        fill('Date', '2026-02-28')
+        fill('Time', '09:30')
+        fill('Moment', '2026-02-28T09:30')
+      },
+    )
+    expect(answer).toEqual({
+      values: {
+        text: 'hello',
+        area: 'a\nb',
+        number: 1.5,
+        boolean: false,
+        select: 2,
+        radio: 1,
+        multi: [2, 1],
+        check: true,
+        date: '2026-02-28',
+        time: '09:30',
+        moment: '2026-02-28T09:30',
+      },
+    })
+  })
+
+  it('begins with the initial values', async () => {
+    const answer = await answerTo(
+      form([{ name: 'a', type: 'text' }], { initialValues: { a: 'x' } }),
+      () => {},
+    )
+    expect(answer).toEqual({ values: { a: 'x' } })
+  })
+})
+
+describe('fields that depend on others', () => {
+  const fields = [
+    { name: 'channel', type: 'select', label: 'Channel', options: [{ value: 'beta' }, { value: 'stable' }] },
+    { name: 'percent', type: 'number', label: 'Percent', visibleWhen: { field: 'channel', equals: 'beta' } },
+  ]
+
+  it('come and go with them, and a hidden one is not sent', async () => {
+    const answer = await answerTo(form(fields), () => {
+      expect(screen.queryByLabelText('Percent')).toBeNull()
+      fill('Channel', '0')
+      fill('Percent', '10')
+      fill('Channel', '1')
+      expect(screen.queryByLabelText('Percent')).toBeNull()
+    })
+    expect(answer).toEqual({ values: { channel: 'stable' } })
+  })
+})
+
+describe('what does not fit', () => {
+  const required = form([
+    { name: 'a', type: 'text', label: 'First' },
+    { name: 'b', type: 'text', label: 'Second', required: true },
+    { name: 'c', type: 'number', label: 'Third', max: 3 },
+  ])
+
+  it('is said next to its field, which gets the focus, and nothing is sent', async () => {
+    const { answers } = await show({ events: required })
+    expect(screen.queryByText('Required.')).toBeNull()
+    fill('Third', '4')
+    submit()
+    const second = screen.getByLabelText(/Second/)
+    expect(second.getAttribute('aria-invalid')).toBe('true')
+    expect(document.getElementById(second.getAttribute('aria-describedby')!)?.textContent).toBe('Required.')
+    screen.getByText('Must be at most 3.')
+    expect(document.activeElement).toBe(second)
+    expect(answers()).toEqual([])
+  })
+
+  it('is said by the gateway in a reprompt that keeps what was typed', async () => {
+    const reprompted = form(
+      [
+        { name: 'version', type: 'text', label: 'Version', pattern: '^\\d+\\.\\d+\\.\\d+$' },
+        { name: 'notes', type: 'text', label: 'Notes' },
+      ],
+      { errors: { version: 'Does not match.' }, progress: { values: { version: '1.5', notes: 'All new' } } },
+    )
+    await show({ events: reprompted })
+    expect(screen.getByLabelText<HTMLInputElement>('Version').value).toBe('1.5')
+    expect(screen.getByLabelText<HTMLInputElement>('Notes').value).toBe('All new')
+    screen.getByText('Does not match.')
+    fill('Version', '1.5.0')
+    expect(screen.queryByText('Does not match.')).toBeNull()
+  })
+})
+
+describe('10,000 options', () => {
+  const many = Array.from({ length: 10_000 }, (_, index) => ({ value: index, label: `Option ${index}` }))
+
+  it('are searched, and only some of them are drawn', async () => {
+    const answer = await answerTo(
+      form([{ name: 'a', type: 'multiselect', label: 'A', options: many }]),
+      () => {
+        expect(screen.getAllByRole('checkbox').length).toBeLessThanOrEqual(50)
+        fireEvent.change(screen.getByRole('searchbox'), { target: { value: 'option 9999' } })
+        fireEvent.click(screen.getByRole('checkbox', { name: 'Option 9999' }))
+        fireEvent.change(screen.getByRole('searchbox'), { target: { value: '' } })
+        screen.getByRole('button', { name: 'Remove Option 9999' })
+      },
+    )
+    expect(answer).toEqual({ values: { a: [9999] } })
+  })
+
+  it('of which one may be chosen work the same', async () => {
+    const answer = await answerTo(form([{ name: 'a', type: 'select', label: 'A', options: many }]), () => {
+      fireEvent.change(screen.getByRole('searchbox'), { target: { value: 'option 4242' } })
+      fireEvent.keyDown(screen.getByRole('searchbox'), { key: 'Enter' })
+    })
+    expect(answer).toEqual({ values: { a: 4242 } })
+  })
+})
+
+it('a half-filled form survives a reload', async () => {
+  const { reload } = await show({ events: form([{ name: 'a', type: 'text', label: 'A' }]) })
+  fill('A', 'half')
+  await pass(300)
+  await reload()
+  expect(screen.getByLabelText<HTMLInputElement>('A').value).toBe('half')
+})
+
+it('collapses to the values that were sent', async () => {
+  await show({
+    events: [
+      ...form([{ name: 'a', type: 'select', label: 'Amount', options }]),
+      ...settled('i1', { kind: 'form', settlement: 'answered', answer: { values: { a: 2 } } }),
+    ],
+  })
+  screen.getByText('Amount')
+  screen.getByText('Two')
+})

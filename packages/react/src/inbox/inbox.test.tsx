@@ -1,0 +1,51 @@
+// @vitest-environment happy-dom
+import { asked, askedQuestion } from '@askback/client/testing'
+import { fireEvent, screen, within } from '@testing-library/react'
+import { expect, it, vi } from 'vitest'
+import { Inbox } from '../index.js'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+const onOpenSession = vi.fn<(sessionId: string, interactionId: string) => void>()
+
+function inbox() {
+  return show({
+    events: askedQuestion('i1'),
+    ui: <Inbox onOpenSession={onOpenSession} />,
+    change: (transport) => void transport.play('s2', ...asked('i2')),
+  })
+}
+
+it('holds what waits in all sessions, to be answered in place', async () => {
+  const { user, answers } = await inbox()
+  expect(document.querySelectorAll('.ab-card')).toHaveLength(2)
+  await user.click(screen.getByRole('radio', { name: /SQLite/ }))
+  await user.click(screen.getByRole('button', { name: 'Submit' }))
+  await pass(0)
+  expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
+  expect(screen.queryByText('Which database?')).toBeNull()
+})
+
+it('J and K go from card to card, and never to what decides', async () => {
+  await inbox()
+  const cards = [...document.querySelectorAll<HTMLElement>('.ab-card')]
+  fireEvent.keyDown(document.querySelector('.ab-inbox')!, { key: 'j' })
+  expect(document.activeElement).toBe(cards[0])
+  fireEvent.keyDown(cards[0]!, { key: 'j' })
+  expect(document.activeElement).toBe(cards[1])
+  fireEvent.keyDown(cards[1]!, { key: 'k' })
+  expect(document.activeElement).toBe(cards[0])
+})
+
+it('leads to the session', async () => {
+  const { user } = await inbox()
+  const [first] = screen.getAllByRole('listitem')
+  await user.click(within(first!).getByRole('button', { name: /Untitled/ }))
+  expect(onOpenSession).toHaveBeenCalledWith('s1', 'i1')
+})
+
+it('says so when nothing waits', async () => {
+  await show({ ui: <Inbox /> })
+  screen.getByText('Nothing waits for you.')
+})

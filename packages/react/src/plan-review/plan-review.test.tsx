@@ -1,0 +1,76 @@
+// @vitest-environment happy-dom
+import { asked, settled } from '@askback/client/testing'
+import { fireEvent, screen } from '@testing-library/react'
+import { expect, it } from 'vitest'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+const plan = '# Move\n\n1. Write **tests**\n2. Move'
+const events = asked('i1', {
+  kind: 'plan_review',
+  presentation: 'questionnaire',
+  toolName: 'ExitPlanMode',
+  request: { plan },
+})
+
+function press(name: string): void {
+  fireEvent.click(screen.getByRole('button', { name }))
+}
+
+it('shows the plan as Markdown', async () => {
+  await show({ events })
+  screen.getByRole('heading', { name: 'Move' })
+  expect(screen.getAllByRole('listitem')).toHaveLength(2)
+})
+
+it.each([
+  ['Proceed', 'edit'],
+  ['Proceed with a fresh context', 'clean_edit'],
+  ['Proceed in default mode', 'default'],
+])('“%s” decides `%s`', async (name, decision) => {
+  const { answers } = await show({ events })
+  press(name)
+  await pass(0)
+  expect(answers()).toEqual([{ decision }])
+})
+
+it('adjusts with feedback, and not without', async () => {
+  const { user, answers } = await show({ events })
+  press('Adjust…')
+  const send = screen.getByRole<HTMLButtonElement>('button', { name: 'Send feedback' })
+  expect(send.disabled).toBe(true)
+  await user.type(screen.getByRole('textbox', { name: /Feedback/ }), 'Smaller steps')
+  await user.click(send)
+  expect(answers()).toEqual([{ decision: 'adjust', feedback: 'Smaller steps' }])
+})
+
+it('keeps the feedback over a reload', async () => {
+  const { user, reload } = await show({ events })
+  press('Adjust…')
+  await user.type(screen.getByRole('textbox', { name: /Feedback/ }), 'Smaller')
+  await pass(300)
+  await reload()
+  expect(screen.getByRole<HTMLTextAreaElement>('textbox').value).toBe('Smaller')
+})
+
+it('sends the plan as it was edited', async () => {
+  const { answers } = await show({ events })
+  press('Edit the plan')
+  fireEvent.change(screen.getByRole('textbox'), { target: { value: '# Stay' } })
+  press('Proceed')
+  await pass(0)
+  expect(answers()).toEqual([{ decision: 'edit', updatedPlan: '# Stay' }])
+})
+
+it('collapses to the decision, with the feedback and the plan at hand', async () => {
+  const answer = { decision: 'adjust', feedback: 'Smaller steps' }
+  await show({
+    events: [...events, ...settled('i1', { kind: 'plan_review', settlement: 'denied', answer })],
+  })
+  screen.getByText('Sent back with feedback')
+  screen.getByText('Smaller steps')
+  expect(screen.queryByRole('heading', { name: 'Move' })).toBeNull()
+  press('Show the plan')
+  screen.getByRole('heading', { name: 'Move' })
+})

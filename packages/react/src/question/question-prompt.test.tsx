@@ -1,0 +1,178 @@
+// @vitest-environment happy-dom
+import { askedQuestion, settled } from '@askback/client/testing'
+import type { Json } from '@askback/protocol'
+import { fireEvent, screen, within } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import { pass, show, useStillTime } from '../show.test.helper.js'
+
+useStillTime()
+
+const threeQuestions: Json = {
+  questions: [
+    {
+      header: 'Features',
+      question: 'Which features?',
+      options: [{ label: 'Search, by name' }, { label: 'Cart' }],
+      multiSelect: true,
+    },
+    { header: 'Layout', question: 'Which layout?', options: [{ label: 'Wide' }, { label: 'Narrow' }] },
+    { header: 'Name', question: 'What name?', options: [] },
+  ],
+}
+
+function submit(): HTMLButtonElement {
+  return screen.getByRole('button', { name: 'Submit' })
+}
+
+describe('one question', () => {
+  it('shows its header, text and options, and takes no answer before one is chosen', async () => {
+    await show({ events: askedQuestion('i1') })
+    screen.getByText('Database')
+    screen.getByText('Which database?')
+    expect(screen.getAllByRole('radio')).toHaveLength(3)
+    expect(submit().disabled).toBe(true)
+  })
+
+  it('sends the label that was chosen', async () => {
+    const { user, answers } = await show({ events: askedQuestion('i1') })
+    await user.click(screen.getByRole('radio', { name: /SQLite/ }))
+    await user.click(submit())
+    expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
+  })
+
+  it('counts a text of one’s own only while “Other” is chosen, and keeps it', async () => {
+    const { user, answers } = await show({ events: askedQuestion('i1') })
+    await user.click(screen.getByRole('radio', { name: /Other/ }))
+    expect(submit().disabled).toBe(true)
+    await user.type(screen.getByRole('textbox'), 'DuckDB')
+    expect(submit().disabled).toBe(false)
+    await user.click(screen.getByRole('radio', { name: /Postgres/ }))
+    expect(screen.getByRole<HTMLTextAreaElement>('textbox').value).toBe('DuckDB')
+    await user.click(submit())
+    expect(answers()).toEqual([{ answers: [{ selected: ['Postgres'] }] }])
+  })
+
+  it('chooses “Other” when somebody types there', async () => {
+    const { user, answers } = await show({ events: askedQuestion('i1') })
+    await user.click(screen.getByRole('radio', { name: /Other/ }))
+    await user.type(screen.getByRole('textbox'), 'x')
+    await user.click(screen.getByRole('radio', { name: /Postgres/ }))
+    await user.type(screen.getByRole('textbox'), 'y')
+    await user.click(submit())
+    expect(answers()).toEqual([{ answers: [{ selected: [], other: 'xy' }] }])
+  })
+
+  it('collapses to a summary of what was chosen', async () => {
+    const { user } = await show({ events: askedQuestion('i1') })
+    await user.click(screen.getByRole('radio', { name: /SQLite/ }))
+    await user.click(submit())
+    await pass(0)
+    expect(screen.queryByRole('radio')).toBeNull()
+    screen.getByText('Answered')
+    screen.getByText('SQLite')
+  })
+
+  it('shows the preview of the option that is looked at', async () => {
+    const options = [
+      { label: 'A', preview: 'picture of A' },
+      { label: 'B', preview: 'picture of B' },
+    ]
+    const { user } = await show({
+      events: askedQuestion('i1', { request: { questions: [{ question: 'Which?', options }] } }),
+    })
+    await user.click(screen.getByRole('radio', { name: /B/ }))
+    screen.getByText('picture of B')
+    expect(screen.queryByText('picture of A')).toBeNull()
+  })
+})
+
+describe('several questions', () => {
+  it('are steps of one card, and Submit comes when each has an answer', async () => {
+    const { user, answers } = await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+    await user.click(screen.getByRole('checkbox', { name: /Search, by name/ }))
+    await user.click(screen.getByRole('checkbox', { name: /Cart/ }))
+    expect(screen.queryByRole('button', { name: 'Submit' })).toBeNull()
+    await user.click(screen.getByRole('button', { name: 'Next' }))
+    await user.click(screen.getByRole('radio', { name: /Narrow/ }))
+    await user.click(screen.getByRole('button', { name: 'Next' }))
+    expect(submit().disabled).toBe(true)
+    await user.type(screen.getByRole('textbox'), 'Shop')
+    await user.click(submit())
+    expect(answers()).toEqual([
+      {
+        answers: [
+          { selected: ['Search, by name', 'Cart'] },
+          { selected: ['Narrow'] },
+          { selected: [], other: 'Shop' },
+        ],
+      },
+    ])
+  })
+
+  it('begin with what was answered on another surface', async () => {
+    const progress = [{ selected: ['Cart'] }]
+    await show({ events: askedQuestion('i1', { request: threeQuestions, progress }) })
+    screen.getByText('Which layout?')
+  })
+
+  it('keep two labels with commas apart in the summary', async () => {
+    const answer = {
+      answers: [
+        { selected: ['Search, by name', 'Cart'] },
+        { selected: ['Wide'] },
+        { selected: [], other: 'X' },
+      ],
+    }
+    await show({
+      events: [
+        ...askedQuestion('i1', { request: threeQuestions }),
+        ...settled('i1', { kind: 'question', settlement: 'answered', answer }),
+      ],
+    })
+    screen.getByText('Search, by name')
+    screen.getByText('Cart')
+  })
+})
+
+describe('by keys', () => {
+  function card(): HTMLElement {
+    return document.querySelector<HTMLElement>('.ab-card')!
+  }
+
+  it('a digit picks, and Enter sends', async () => {
+    const { answers } = await show({ events: askedQuestion('i1') })
+    fireEvent.keyDown(card(), { key: '2' })
+    fireEvent.keyDown(card(), { key: 'Enter' })
+    await pass(0)
+    expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
+  })
+
+  it('a digit after the last option is “Other”, and digits in its field are text', async () => {
+    const { user } = await show({ events: askedQuestion('i1') })
+    fireEvent.keyDown(card(), { key: '3' })
+    await user.type(screen.getByRole('textbox'), '1 or 2')
+    expect(screen.getByRole<HTMLInputElement>('radio', { name: /Other/ }).checked).toBe(true)
+  })
+
+  it('Enter that is held down sends nothing, nor does it without an answer', async () => {
+    const { answers } = await show({ events: askedQuestion('i1') })
+    fireEvent.keyDown(card(), { key: 'Enter' })
+    fireEvent.keyDown(card(), { key: '1' })
+    fireEvent.keyDown(card(), { key: 'Enter', repeat: true })
+    await pass(0)
+    expect(answers()).toEqual([])
+  })
+
+  it('Enter goes from question to question', async () => {
+    await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+    fireEvent.keyDown(card(), { key: '1' })
+    fireEvent.keyDown(card(), { key: 'Enter' })
+    within(card()).getByText('Which layout?')
+  })
+})
+
+it('a question that is none is shown as it came', async () => {
+  await show({ events: askedQuestion('i1', { request: { questions: [] } }) })
+  screen.getByText(/can’t show/)
+  expect(screen.queryByRole('radio')).toBeNull()
+})
