@@ -2,7 +2,7 @@ import type { SessionState, Turn } from '@askback/protocol'
 import type { LaidTurn, Layout } from './layout-model.js'
 import { layoutTurn, withLive } from './layout-turn.js'
 import type { LiveBlock } from './live-blocks.js'
-import { entriesOf, indexOf, place, shownIn, type TurnIndex } from './placement.js'
+import { entriesOf, indexOf, place, rootOf, shownIn, type TurnIndex } from './placement.js'
 import { share } from './share.js'
 import type { Drawing } from './tool-block.js'
 
@@ -10,6 +10,8 @@ import type { Drawing } from './tool-block.js'
 export function layout(state: SessionState, live: readonly LiveBlock[] = []): Layout {
   return createLayout()(state, live)
 }
+
+const NONE: readonly never[] = []
 
 interface Known {
   turn: Turn
@@ -105,19 +107,23 @@ function factsOf(turn: Turn, index: TurnIndex, drawing: Drawing): unknown[] {
   const { approvals, questionnaires, standing, children } = placement
   const facts: unknown[] = [turn, state.ended]
   const aboutCall = (toolCallId: string): void => {
-    facts.push(state.toolCalls.get(toolCallId))
+    const call = state.toolCalls.get(toolCallId)
+    facts.push(call)
+    // The call around it may be in another turn, and come later.
+    if (call?.parentToolCallId !== undefined) facts.push(rootOf(state, call))
     const output = outputs.get(toolCallId)
     if (output !== undefined) facts.push(output)
     for (const map of [approvals, questionnaires, standing]) {
-      const about = map.get(toolCallId)
-      if (about) facts.push(...about)
+      for (const about of map.get(toolCallId) ?? NONE) {
+        facts.push(about, placement.replaced.get(about.interactionId)?.join())
+      }
     }
     for (const child of children.get(toolCallId) ?? []) aboutCall(child.toolCallId)
   }
   for (const id of index.calls) aboutCall(id)
   for (const id of index.interactions) {
     const shown = shownIn(index, id, placement)
-    facts.push(state.interactions.get(id), shown)
+    facts.push(shown, shown && placement.replaced.get(shown.interactionId)?.join())
     if (shown && !state.toolCalls.has(shown.toolCallId)) aboutCall(shown.toolCallId)
   }
   return facts

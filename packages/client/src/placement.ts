@@ -134,7 +134,7 @@ function successor(state: SessionState, first: Interaction, { replaced }: Placem
 }
 
 /** The outermost call around it; itself if that is not known, or if the parents run in a circle. */
-function rootOf(state: SessionState, call: ToolCall): ToolCall {
+export function rootOf(state: SessionState, call: ToolCall): ToolCall {
   if (call.parentToolCallId === undefined) return call
   const path = new Set([call])
   let root = call

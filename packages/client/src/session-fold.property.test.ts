@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { over, says, turn } from './layout-cases.test.helper.js'
 import { createLayout, layout } from './layout.js'
+import type { LiveBlock } from './live-blocks.js'
 import { SessionFold } from './session-fold.js'
 import {
   asked,
@@ -51,6 +52,12 @@ const step: fc.Arbitrary<NewEvent[]> = fc.oneof(
     ),
 )
 
+const liveBlock: fc.Arbitrary<LiveBlock> = fc.oneof(
+  few.map((n) => ({ type: 'text' as const, id: `live${n}`, text: `text ${n}` })),
+  few.map((n) => ({ type: 'tool_call' as const, id: `live${n}`, toolName: 'Bash', text: '{' })),
+  few.map((n) => ({ type: 'tool_output' as const, id: `c${n}`, text: `output ${n}` })),
+)
+
 const logs = fc.array(step, { maxLength: 60 }).map((steps) => {
   const log = new EventLog()
   log.append(started())
@@ -59,18 +66,20 @@ const logs = fc.array(step, { maxLength: 60 }).map((steps) => {
 })
 
 it('what is laid out event by event is what is laid out of the whole', () => {
+  const making = fc.array(liveBlock, { maxLength: 3 })
   fc.assert(
-    fc.property(logs, (events) => {
+    fc.property(logs, fc.infiniteStream(making), (events, blocks) => {
       const draw = createLayout()
       let state = emptyState('s1')
       for (const event of events) {
         state = fold(state, [event])
-        const drawn = draw(state)
-        expect(drawn).toEqual(layout(state))
-        expect(draw(state)).toBe(drawn)
+        const live = blocks.next().value
+        const drawn = draw(state, live)
+        expect(drawn).toEqual(layout(state, live))
+        expect(draw(state, [...live])).toEqual(drawn)
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 150 },
   )
 })
 
@@ -83,7 +92,7 @@ it('every pending interaction has exactly one card', () => {
       )
       for (const id of state.pending) expect(shown.filter((each) => each === id)).toHaveLength(1)
     }),
-    { numRuns: 200 },
+    { numRuns: 300 },
   )
 })
 
