@@ -73,7 +73,7 @@ it('what is laid out event by event is what is laid out of the whole', () => {
       let state = emptyState('s1')
       for (const event of events) {
         state = fold(state, [event])
-        const live = blocks.next().value
+        const live = blocks.next().value as LiveBlock[]
         const drawn = draw(state, live)
         expect(drawn).toEqual(layout(state, live))
         expect(draw(state, [...live])).toEqual(drawn)
