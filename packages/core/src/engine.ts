@@ -72,14 +72,7 @@ export class Engine {
   }
 
   async run(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const ran = await this.#attempt(sessionId, command, key)
-      if (ran) return ran
-    }
-    throw new AskbackError(
-      'unavailable',
-      'Too many others write to this session. Try again with the same key.',
-    )
+    return (await this.#attempt(sessionId, command, key)) ?? this.#runAgain(sessionId, command, key)
   }
 
   /** What `project` makes of the state, told only when all of that is durable. */
@@ -152,6 +145,23 @@ export class Engine {
 
   get closed(): boolean {
     return this.#closed
+  }
+
+  async #runAgain(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
+    // Else sessions that come and go could push it out of memory again and again before it is decided.
+    const letGo = this.#logs.hold(sessionId)
+    try {
+      for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
+        const ran = await this.#attempt(sessionId, command, key)
+        if (ran) return ran
+      }
+    } finally {
+      letGo()
+    }
+    throw new AskbackError(
+      'unavailable',
+      'Too many others write to this session. Try again with the same key.',
+    )
   }
 
   /** `null` when the facts changed under it: then it is decided anew. */
@@ -257,13 +267,10 @@ export class Engine {
   #stamp(state: SessionState, decision: Decision, at: number): SessionEvent[] {
     const { newId } = this.options
     const { sessionId, seq } = state
-    return decision.events.map((event, index) => ({
-      seq: seq + 1 + index,
-      id: newId(),
-      sessionId,
-      at,
-      ...event,
-    }))
+    // In place: they were made for this append, and to copy them all costs as much as to decide.
+    return decision.events.map((event, index) =>
+      Object.assign(event, { seq: seq + 1 + index, id: newId(), sessionId, at }),
+    )
   }
 
   #committed(log: SessionLog, events: SessionEvent[], settled: Interaction[], claims: Waiter[]): void {
@@ -333,15 +340,22 @@ export class Engine {
 
 /** The interactions that these events settle, as they are before anyone has claimed them. */
 function settledBy(events: SessionEvent[], state: SessionState, extra: Looked): Interaction[] {
-  const opened = new Map<string, Interaction>()
   const settled: Interaction[] = []
   for (const event of events) {
-    if (event.type === 'interaction_request') opened.set(event.interactionId, openInteraction(event))
     if (event.type !== 'interaction_response') continue
-    const item = opened.get(event.interactionId) ?? interactionIn(state, event.interactionId, extra)
+    const { interactionId } = event
+    const item = interactionIn(state, interactionId, extra) ?? openedBy(events, interactionId)
     if (item) settled.push(settleInteraction(item, event))
   }
   return settled
+}
+
+function openedBy(events: SessionEvent[], interactionId: string): Interaction | undefined {
+  for (const event of events) {
+    if (event.type === 'interaction_request' && event.interactionId === interactionId)
+      return openInteraction(event)
+  }
+  return undefined
 }
 
 function interactionIn(state: SessionState, interactionId: string, extra: Looked): Interaction | undefined {

@@ -1,6 +1,6 @@
 import { stateToJson } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { replay } from './index.js'
+import { memoryStore, replay, type Store } from './index.js'
 import {
   ada,
   bob,
@@ -9,6 +9,7 @@ import {
   listFiles,
   sqlite,
   testDesk,
+  tick,
   waiting,
   yes,
   type TestDesk,
@@ -60,6 +61,26 @@ describe('sessions that have left memory', () => {
     const settled = await Promise.all(asked)
     expect(settled.filter(({ settlement }) => settlement === 'answered')).toHaveLength(4)
     expect(settled.filter(({ settlement }) => settlement === 'timed_out')).toHaveLength(4)
+  })
+
+  it('come back while all others are in use, however few may stay', async () => {
+    const inner = memoryStore()
+    // As with a disk, an append ends in a later turn of the event loop.
+    const append: Store['append'] = (change) => tick().then(() => inner.append(change))
+    const { desk } = await testDesk({ store: { ...inner, append }, limits: { sessionsInMemory: 1 } })
+    const names = Array.from({ length: 12 }, (_, index) => `session-${index}`)
+    await Promise.all(names.map((id) => desk.createSession({ id })))
+    const asked = names.map((name) => desk.session(name).ask(database))
+    while ((await desk.pending()).interactions.length < names.length) await tick()
+    const { interactions } = await desk.pending()
+    await Promise.all(
+      interactions.map(({ sessionId, interactionId }) =>
+        desk.respond({ ...ada, sessionId, interactionId, answer: sqlite }),
+      ),
+    )
+    const reads = await Promise.all(names.map((name) => desk.snapshot(name)))
+    expect(reads.every(({ state }) => state.interactions[0]?.settlement === 'answered')).toBe(true)
+    expect((await Promise.all(asked)).every(({ settlement }) => settlement === 'answered')).toBe(true)
   })
 
   it('take commands that are on their way while they leave', async () => {

@@ -9,6 +9,8 @@ export class SessionLogs {
   /** In the order of their last use. */
   readonly #loaded = new Map<string, SessionLog>()
   readonly #loading = new Map<string, Promise<SessionLog>>()
+  /** How often each is held. */
+  readonly #held = new Map<string, number>()
 
   constructor(store: Store, kept: number, onLoad: (sessionId: string) => void) {
     this.#store = store
@@ -24,6 +26,17 @@ export class SessionLogs {
       return log
     }
     return this.#loading.get(sessionId) ?? this.#load(sessionId)
+  }
+
+  /** Keeps a session in memory until it is let go. */
+  hold(sessionId: string): () => void {
+    this.#held.set(sessionId, (this.#held.get(sessionId) ?? 0) + 1)
+    return () => {
+      const left = this.#held.get(sessionId)! - 1
+      if (left > 0) this.#held.set(sessionId, left)
+      else this.#held.delete(sessionId)
+      this.#evict()
+    }
   }
 
   /** Only if it is in memory. */
@@ -50,7 +63,7 @@ export class SessionLogs {
           else {
             this.#loading.delete(sessionId)
             this.#loaded.set(sessionId, log)
-            this.#evict()
+            this.#evict(log)
             this.#onLoad(sessionId)
           }
           return log
@@ -64,10 +77,11 @@ export class SessionLogs {
     return loading
   }
 
-  #evict(): void {
+  /** Not the one that was loaded just now: when all others are in use, whoever waits for it would never get it. */
+  #evict(fresh?: SessionLog): void {
     for (const [sessionId, log] of this.#loaded) {
       if (this.#loaded.size <= this.#kept) return
-      if (!log.idle) continue
+      if (log === fresh || !log.idle || this.#held.has(sessionId)) continue
       // Whoever still holds it must come back for the one that is loaded next.
       log.stale = true
       this.#loaded.delete(sessionId)
