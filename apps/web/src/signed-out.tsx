@@ -5,8 +5,8 @@ export function SignedOut() {
         <img src="/icon.svg" alt="" className="mx-auto mb-4 size-12" />
         <h1 className="text-lg font-semibold">You are not signed in</h1>
         <p className="mt-2 text-sm text-soft">
-          Open the address that <code>askback serve</code> printed: it signs this browser in, once. Start the
-          gateway again for a new one; what waits stays pending meanwhile.
+          Open the address that <code>askback serve</code> printed, or run <code>askback open</code>: either
+          signs this browser in, once.
         </p>
       </div>
     </div>
