@@ -18,9 +18,11 @@ export function memoryStore(): Store {
   }
 
   /** Writes wait for their microtask, in order, so that a caller sees nothing before it lets go, as with a disk. */
+  const itsTurn = Promise.resolve()
+
   async function write<T>(change: () => T): Promise<T> {
     open()
-    await Promise.resolve()
+    await itsTurn
     return change()
   }
 
@@ -40,8 +42,10 @@ export function memoryStore(): Store {
 
   return {
     async append(append) {
+      open()
       checkAppend(append)
-      const result = await write(() => commit(append))
+      await itsTurn
+      const result = commit(append)
       if (result.ok)
         bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })
       return result

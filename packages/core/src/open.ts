@@ -169,8 +169,8 @@ function interactionFrom(
 
 /** L1. */
 function request(item: Interaction): NewEvent[] {
-  const { interactionId, toolCallId, toolName, presentation, expiresAt, turnId, responseId } = item
-  const { sessionId: _, status: __, ...fields } = item
+  const { interactionId, toolCallId, toolName, kind, presentation, digest, requestedAt, onTimeout } = item
+  const { anchor: how, expiresAt, agentId, openedBy, turnId, responseId } = item
   return [
     {
       type: 'interaction_pending',
@@ -182,7 +182,19 @@ function request(item: Interaction): NewEvent[] {
       reason: 'requested',
       ...optional({ expiresAt, turnId, responseId }),
     },
-    { type: 'interaction_request', ...fields },
+    {
+      type: 'interaction_request',
+      interactionId,
+      toolCallId,
+      toolName,
+      kind,
+      presentation,
+      request: item.request,
+      digest,
+      requestedAt,
+      onTimeout,
+      ...optional({ anchor: how, expiresAt, agentId, openedBy, turnId, responseId }),
+    },
   ]
 }
 

@@ -1,7 +1,9 @@
 import {
   AskbackError,
+  canonicalJson,
   copyJson,
   digestOf,
+  digestOfCanonical,
   onTimeout as onTimeoutSchema,
   type ApprovalRequest,
   type Json,
@@ -33,20 +35,23 @@ export function prepareRequest(
     throw new AskbackError('unknown_kind', `Nobody has defined the kind ${JSON.stringify(input.kind)}.`)
   }
   const request = copyJson(input.request, 'request')
-  if (isLargerThan(options.maxBytes, request)) {
+  const text = canonicalJson(request)
+  if (isLargerThan(options.maxBytes, text)) {
     throw new AskbackError('too_large', `The request is larger than ${options.maxBytes} bytes.`)
   }
   const parsed = parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
   kind.checkRequest?.(parsed)
   const toolName = input.toolName ?? kind.kind
-  const subject = kind.kind === 'approval' ? (request as ApprovalRequest).input : request
   const { timeoutMs = options.defaultTimeoutMs } = input
   checkTimeout(timeoutMs)
   return {
     kind,
     toolName,
     request,
-    digest: digestOf(toolName, subject),
+    digest:
+      kind.kind === 'approval'
+        ? digestOf(toolName, (request as ApprovalRequest).input)
+        : digestOfCanonical(toolName, text),
     timeoutMs,
     onTimeout: declared(kind, request, input.onTimeout, options.role),
   }
@@ -78,8 +83,7 @@ function declared(
   )
 }
 
-function isLargerThan(maxBytes: number, request: Json): boolean {
-  const text = JSON.stringify(request)
+function isLargerThan(maxBytes: number, text: string): boolean {
   // A UTF-16 code unit becomes one to three bytes, so most requests need not be encoded to know.
   return text.length * 3 > maxBytes && encoder.encode(text).length > maxBytes
 }

@@ -128,12 +128,18 @@ export class SessionHandle {
     })
   }
 
-  async #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
+  #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
     const { signal, ...rest } = options
-    signal?.throwIfAborted()
-    return this.#existing(() =>
-      this.#desk.open({ sessionId: this.id, kind, request: request as Json, claimAs: CLAIMANT, ...rest }),
-    )
+    return this.#existing(() => {
+      signal?.throwIfAborted()
+      return this.#desk.open({
+        sessionId: this.id,
+        kind,
+        request: request as Json,
+        claimAs: CLAIMANT,
+        ...rest,
+      })
+    })
   }
 }
 

@@ -125,11 +125,10 @@ function settleWith(
 ): Decision {
   const { interactionId } = item
   const updatedDigest = editedDigest(item, outcome.answer)
-  const events = settlement(
-    item,
-    { ...outcome, ...who, ...(updatedDigest !== undefined && { updatedDigest }) },
-    context,
-  )
+  const { settlement: ends, answer, message } = outcome
+  const { by, via } = who
+  const how = { settlement: ends, answer, via, ...optional({ message, by, updatedDigest }) }
+  const events = settlement(item, how, context)
   const kv = storedRule(state, item, outcome.answer, who, context)
   if (item.kind === 'plan_review' && outcome.settlement === 'approved') {
     const effect = planEffect((outcome.answer as PlanReviewAnswer).decision)

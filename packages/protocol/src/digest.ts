@@ -13,5 +13,10 @@ export function sha256Hex(text: string): string {
 
 /** L12: what a person approves is bound to these bytes. */
 export function digestOf(toolName: string, input: Json): string {
-  return sha256Hex(canonicalJson({ input, toolName }))
+  return digestOfCanonical(toolName, canonicalJson(input))
+}
+
+/** The same for an input that is canonical JSON already. */
+export function digestOfCanonical(toolName: string, input: string): string {
+  return sha256Hex(`{"input":${input},"toolName":${JSON.stringify(toolName)}}`)
 }
