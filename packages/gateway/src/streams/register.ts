@@ -1,6 +1,6 @@
 import { systemClock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendAnswer } from '../http/answers.js'
 import { AllEvents } from './all-events.js'
 import { eventPage } from './event-page.js'
@@ -49,7 +49,7 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
         sendAnswer(reply, { status: 200, body: await eventPage(store, params.id, query) })
         return reply
       }
-      mayOpen(reply)
+      mayOpen()
       return streamSession(
         request,
         reply,
@@ -62,7 +62,7 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
     const { person, credential } = await authorize(request.raw)
     if (!person) throw new AskbackError('forbidden', 'Only people see all sessions.')
-    mayOpen(reply)
+    mayOpen()
     const socket = openSse(reply)
     if (!socket) return
     const closed = (stream: SseStream) => all.remove(stream)
@@ -83,10 +83,9 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
     ws.close()
   })
 
-  function mayOpen(reply: FastifyReply): void {
+  function mayOpen(): void {
     if (streams.draining) throw new AskbackError('unavailable', 'The gateway is going away.')
     if (streams.size - sockets.open < config.streams) return
-    reply.header('retry-after', '1')
     throw new AskbackError('rate_limited', `There are ${config.streams} streams open, which is the limit.`)
   }
 

@@ -124,6 +124,18 @@ describe('one WebSocket', () => {
     expect(await client.ask({ ...op, interactionId: 'none' })).toMatchObject({ error: { code: 'not_found' } })
   })
 
+  it('counts an answer once that is sent again with its key, and answers a ping', async () => {
+    const server = await streamServer()
+    const id = await sessionWith(server, 0)
+    const interactionId = await asked(server, id)
+    const client = await wsClient(server.port)
+    const op = { op: 'respond', sessionId: id, interactionId, answer: yes, idempotencyKey: 'once' }
+    const [first, again] = [await client.ask(op), await client.ask(op)]
+    expect([first, again]).toMatchObject([{ ok: true }, { ok: true }])
+    expect(again['events']).toEqual(first['events'])
+    expect(await client.ask({ op: 'ping' })).toMatchObject({ ok: true })
+  })
+
   it('lets an agent read its own session and settle nothing', async () => {
     const server = await streamServer()
     const [own, other] = [await sessionWith(server, 0), await sessionWith(server, 0)]

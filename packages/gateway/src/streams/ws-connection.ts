@@ -3,6 +3,7 @@ import { AskbackError } from '@askback/protocol'
 import type { Socket } from 'node:net'
 import type { RawData, WebSocket } from 'ws'
 import { bodyOf, toAskbackError } from '../http/answers.js'
+import { idempotencyKey } from '../http/idempotency-key.js'
 import type { Feeds } from './feeds.js'
 import type { OpenStream, OpenStreams } from './open-streams.js'
 import type { Caller } from './options.js'
@@ -96,6 +97,8 @@ export class WsConnection implements OpenStream {
         return this.#unsubscribe(op)
       case 'respond':
         return this.#respond(op)
+      case 'ping':
+        return Promise.resolve(this.#send({ ref: op.ref, ok: true }))
     }
   }
 
@@ -125,15 +128,19 @@ export class WsConnection implements OpenStream {
     this.#send({ ref, ok: true })
   }
 
-  async #respond({ ref, sessionId, interactionId, answer, digest }: WsOpOf<'respond'>): Promise<void> {
-    const { person } = this.#caller
+  async #respond(op: WsOpOf<'respond'>): Promise<void> {
+    const { ref, sessionId, interactionId, answer, digest } = op
+    const { person, credential } = this.#caller
     if (!person) throw new AskbackError('forbidden', 'Only people settle interactions.')
+    // The same record as over HTTP, where an answer whose reply was lost is sent again.
+    const key = idempotencyKey(op.idempotencyKey, 'respond', credential)
     const { interaction, events } = await this.#options.host.desk.respond({
       sessionId,
       interactionId,
       answer,
       ...person,
       ...(digest !== undefined && { digest }),
+      ...(key !== undefined && { idempotencyKey: key }),
     })
     this.#send({ ref, ok: true, interaction, events })
   }

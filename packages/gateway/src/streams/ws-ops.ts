@@ -15,7 +15,10 @@ const op = z.discriminatedUnion('op', [
     interactionId: id,
     answer: z.unknown(),
     digest: z.string().optional(),
+    idempotencyKey: z.string().optional(),
   }),
+  // Pages cannot see the gateway's own pings.
+  z.object({ op: z.literal('ping'), ref }),
 ])
 
 export type Ref = z.infer<typeof ref> | null
