@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -187,6 +188,17 @@ describe.concurrent('a failure', () => {
     expect(pids.filter(isAlive)).toEqual([])
     await hello(session, 2)
     await session.close()
+  })
+
+  it('a conversation that the program has lost starts over with the message', async () => {
+    const first = await claudeSession({ url: endpoint.url })
+    await hello(first, 1)
+    await first.close()
+    await rm(join(first.home, '.claude/projects'), { recursive: true })
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await hello(second, 2)
+    expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
+    await second.close()
   })
 
   it('a folder that does not exist is said by name', async () => {

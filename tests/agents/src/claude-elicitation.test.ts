@@ -14,7 +14,7 @@ afterAll(() => endpoint.close())
 
 const hotel = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('mcp-server.mjs', import.meta.url))],
+  args: [fileURLToPath(new URL('hotel.mjs', import.meta.url))],
 }
 
 /** A session in which the tool is called, and the model is told this. */

@@ -43,8 +43,6 @@ const PARK_AFTER_MS = 2 * 60_000
 /** Claude, by its own Agent SDK. Whatever it asks goes through the session's desk. */
 export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
   const { env, executable, sdk = loadSdk, clock = systemClock, newId = randomUUID } = options
-  /** Sessions of the agent that it has lost. */
-  const lost = new Set<string>()
   return {
     id: 'claude',
     name: 'Claude',
@@ -58,7 +56,7 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
       }
     },
     async start(context) {
-      const { cwd, model, agentSessionId } = context
+      const { cwd, model } = context
       const loaded = await sdk()
       await findProgram(executable)
       if (cwd !== null) await checkFolder(cwd)
@@ -71,20 +69,15 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
         ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
         ...(options.mcpServers && { mcpServers: options.mcpServers }),
       }
-      const known = agentSessionId !== null && lost.has(agentSessionId) ? null : agentSessionId
-      return new ClaudeProcess(
-        { ...context, agentSessionId: known },
-        {
-          sdk: loaded,
-          query,
-          configFolder: configFolder(environment),
-          parkAfterMs: options.parkAfterMs === undefined ? PARK_AFTER_MS : options.parkAfterMs,
-          clock,
-          newId,
-          forgotten: (id) => lost.add(id),
-          ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-        },
-      )
+      return new ClaudeProcess(context, {
+        sdk: loaded,
+        query,
+        configFolder: configFolder(environment),
+        parkAfterMs: options.parkAfterMs === undefined ? PARK_AFTER_MS : options.parkAfterMs,
+        clock,
+        newId,
+        ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+      })
     },
   }
 }

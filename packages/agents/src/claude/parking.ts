@@ -12,9 +12,9 @@ export interface ParkingOptions {
   afterMs: number
   clock: Clock
   /** Asks the person, and resolves when that is settled; aborting stops the wait, not the request. */
-  ask(call: Call): Promise<unknown>
+  ask: (call: Call) => Promise<unknown>
   /** Of several calls that are put off only the last would be remembered. */
-  isSole(toolCallId: string): boolean
+  isSole: (toolCallId: string) => boolean
 }
 
 /**

@@ -1,34 +1,32 @@
 import { join } from 'node:path'
-import type { AgentContext, AgentProcess, Clock, Ending, Reported } from '@askback/core'
+import {
+  AGENT_LOST,
+  type AgentContext,
+  type AgentProcess,
+  type Clock,
+  type Ending,
+  type Reported,
+} from '@askback/core'
 import type { Interaction, PermissionMode, SessionStateJson } from '@askback/protocol'
 import { pause } from './asking.js'
-import { Calls } from './calls.js'
 import { Grants } from './grants.js'
 import { createClaudeHooks, type Call } from './hooks.js'
 import { planPrompt } from './plan-review.js'
-import { MessageReader } from './reader.js'
 import { openRequests, outcomeOf, resumeMessage, type Outcome } from './resume.js'
 import { ClaudeRun, sdkMode } from './run.js'
 import { isDeferred } from './transcript.js'
+import { TurnLog } from './turn-log.js'
 import type {
-  AssistantMessage,
   ClaudeSdk,
   KnownMessage,
   PermissionResult,
   QueryOptions,
   ResultMessage,
   SdkMode,
-  UserMessage,
 } from './sdk.js'
 
 const INTERRUPT_MS = 5000
-const GONE = 'No conversation found'
-
-interface Usage {
-  costUsd: number
-  inputTokens: number
-  outputTokens: number
-}
+const FORGOTTEN = 'No conversation found'
 
 export interface ProcessOptions {
   sdk: ClaudeSdk
@@ -40,8 +38,6 @@ export interface ProcessOptions {
   timeoutMs?: number | null
   clock: Clock
   newId: () => string
-  /** The agent does not know its own session any more: the next process starts a fresh one. */
-  forgotten(agentSessionId: string): void
 }
 
 /** A session's agent: one process of its program between turns, another one for a fresh context. */
@@ -49,30 +45,23 @@ export class ClaudeProcess implements AgentProcess {
   readonly ended: Promise<Ending>
   readonly #context: AgentContext
   readonly #options: ProcessOptions
-  readonly #calls: Calls
+  readonly #turn: TurnLog
   readonly #grants = new Grants()
   readonly #stop = new AbortController()
-  #reader = new MessageReader()
   #run: ClaudeRun | null = null
   #mode: SdkMode
-  #turn: string | null = null
   /** Requests of a cut turn that are not settled, or not told, yet. */
   #takingUp: AbortController | null = null
-  #atInit: Reported[] = []
-  #atTurnEnd: Reported[] = []
   #interrupted: (() => void) | null = null
-  /** What the turn took so far: one turn may have several results. */
-  #usage: Usage = { costUsd: 0, inputTokens: 0, outputTokens: 0 }
-  /** The program counts its cost from its own start. */
-  #costBefore = 0
   #isParked = false
+  #hasForgotten = false
   #end: (ending: Ending) => void = () => {}
 
   constructor(context: AgentContext, options: ProcessOptions) {
     this.#context = context
     this.#options = options
     this.#mode = sdkMode(context.permissionMode)
-    this.#calls = new Calls(options.clock, (event) => this.#report(event))
+    this.#turn = new TurnLog(context, options)
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -80,13 +69,13 @@ export class ClaudeProcess implements AgentProcess {
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
-    this.#turn = turnId
+    this.#turn.begin(turnId)
     this.#running().send(text)
   }
 
   /** Interrupts before anything else: an answer to the agent's call would make it ask its model once more. */
   async interrupt(): Promise<void> {
-    if (this.#turn === null) return
+    if (!this.#turn.isOpen) return
     this.#takingUp?.abort()
     const run = this.#run
     if (!run) return this.#endTurn('interrupted')
@@ -98,7 +87,7 @@ export class ClaudeProcess implements AgentProcess {
     await Promise.race([run.interrupt().catch(() => {}), late])
     await Promise.race([over, late])
     timeout.abort()
-    if (this.#turn !== null) await run.kill()
+    if (this.#turn.isOpen) await run.kill()
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
@@ -129,15 +118,15 @@ export class ClaudeProcess implements AgentProcess {
         ...(timeoutMs !== undefined && { timeoutMs }),
       },
       {
-        announce: (call) => this.#calls.announce(call),
+        announce: (call) => this.#turn.calls.announce(call),
         startAfresh: (plan, call) => this.#startAfresh(plan, call),
         planMissing: ({ message }) =>
-          this.#report({ type: 'error', code: 'plan_missing', message, fatal: false }),
+          this.#turn.report({ type: 'error', code: 'plan_missing', message, fatal: false }),
         grants: this.#grants,
         parking:
           parkAfterMs === null
             ? null
-            : { afterMs: parkAfterMs, isSole: (id) => this.#calls.isSole(id) && !this.#run?.hasMail },
+            : { afterMs: parkAfterMs, isSole: (id) => this.#turn.calls.isSole(id) && !this.#run?.hasMail },
       },
     )
     const options = { ...query, permissionMode: this.#mode, ...(resume !== null && { resume }) }
@@ -158,7 +147,7 @@ export class ClaudeProcess implements AgentProcess {
     await run.kill()
     if (run !== this.#run || this.#stop.signal.aborted) return
     const why = [failure instanceof Error ? failure.message : '', run.complaint].filter(Boolean).join(' ')
-    if (resumed !== null && why.includes(GONE)) this.#options.forgotten(resumed)
+    if (resumed !== null && this.#isForgotten(why)) return this.#startOver(run.mail)
     if (this.#interrupted) await this.#endTurn('interrupted')
     if (this.#isParked) this.#end({ how: 'parked' })
     else this.#end({ how: 'lost', message: why === '' ? 'Claude Code ended.' : `Claude Code ended: ${why}` })
@@ -167,46 +156,17 @@ export class ClaudeProcess implements AgentProcess {
   async #handle(run: ClaudeRun, message: KnownMessage): Promise<void> {
     switch (message.type) {
       case 'system':
-        if (message.subtype === 'init' && message.session_id !== undefined)
-          await this.#initialised(message.session_id)
-        return
-      case 'stream_event': {
-        const delta = this.#reader.delta(message)
-        if (delta) this.#context.live(delta)
-        return
-      }
+        return this.#turn.init(message)
+      case 'stream_event':
+        return this.#turn.stream(message)
       case 'assistant':
-        return this.#said(message)
+        return this.#turn.said(message)
       case 'user':
-        return this.#heard(run, message)
+        if (message.uuid !== undefined) run.taken(message.uuid)
+        return this.#turn.heard(message)
       case 'result':
         return this.#result(run, message)
     }
-  }
-
-  async #initialised(agentSessionId: string): Promise<void> {
-    const events = this.#atInit
-    this.#atInit = []
-    await this.#report({ type: 'agent_session', agentSessionId }, ...events)
-  }
-
-  async #said(message: AssistantMessage): Promise<void> {
-    // What the program says in the model's name about an error comes again as the result.
-    if (message.error !== undefined) return
-    // It may begin by itself, when something that it left in the background is done.
-    if (this.#turn === null) {
-      this.#turn = this.#options.newId()
-      await this.#context.report({ type: 'turn_started', turnId: this.#turn })
-    }
-    const events = this.#reader.blocks(message)
-    if (events.length > 0) await this.#report(...events)
-    this.#calls.reported(events)
-  }
-
-  async #heard(run: ClaudeRun, message: UserMessage): Promise<void> {
-    if (message.uuid !== undefined) run.taken(message.uuid)
-    const results = this.#reader.results(message).filter((event) => this.#calls.end(event))
-    if (results.length > 0) await this.#report(...results)
   }
 
   async #result(run: ClaudeRun, result: ResultMessage): Promise<void> {
@@ -214,8 +174,10 @@ export class ClaudeProcess implements AgentProcess {
       this.#isParked = true
       return run.finish()
     }
-    this.#count(result)
+    this.#turn.count(result)
     if (this.#interrupted) return this.#endTurn('interrupted')
+    // The program ends now, and is started over.
+    if (this.#isForgotten(result.errors?.join(' ') ?? '')) return
     if (result.is_error || result.subtype !== 'success') {
       const why = result.errors?.join(' ') || result.result || result.subtype
       return this.#endTurn('error', { type: 'error', code: 'agent_error', message: why, fatal: false })
@@ -223,41 +185,37 @@ export class ClaudeProcess implements AgentProcess {
     if (!run.hasMail && !this.#takingUp) await this.#endTurn('done')
   }
 
-  #count({ total_cost_usd: cost, usage }: ResultMessage): void {
-    this.#usage.costUsd += cost - this.#costBefore
-    this.#usage.inputTokens += usage.input_tokens
-    this.#usage.outputTokens += usage.output_tokens
-    this.#costBefore = cost
-  }
-
   async #endTurn(reason: 'done' | 'error' | 'interrupted', ...events: Reported[]): Promise<void> {
-    const turnId = this.#turn
-    const left = this.#atTurnEnd
     const interrupted = this.#interrupted
-    const usage = this.#usage
-    this.#usage = { costUsd: 0, inputTokens: 0, outputTokens: 0 }
-    this.#turn = null
-    this.#atTurnEnd = []
     this.#interrupted = null
     this.#grants.clear()
-    if (turnId !== null)
-      await this.#context.report(...[...left, ...events].map((event) => ({ ...event, turnId })), {
-        type: 'turn_ended',
-        ...(usage.inputTokens > 0 && { usage }),
-        turnId,
-        reason,
-      })
+    await this.#turn.end(reason, ...events)
     interrupted?.()
+  }
+
+  #isForgotten(why: string): boolean {
+    this.#hasForgotten ||= why.includes(FORGOTTEN)
+    return this.#hasForgotten
+  }
+
+  /** The program has lost the conversation, as it may if it is killed in the wrong moment: what it was sent is not. */
+  async #startOver(mail: string[]): Promise<void> {
+    const message = 'Claude has lost the earlier conversation, and starts a new one.'
+    await this.#turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
+    this.#hasForgotten = false
+    this.#turn.newConversation()
+    const run = this.#start(null)
+    this.#run = run
+    for (const text of mail) run.send(text)
   }
 
   /** A fresh context that carries the plan. The review ends in the log once the new conversation is known there. */
   async #startAfresh(plan: string, call: Call): Promise<PermissionResult> {
     const before = this.#run
-    this.#atInit.push(approvedPlan(call.toolUseID))
-    this.#calls.end({ toolCallId: call.toolUseID })
+    this.#turn.atInit(approvedPlan(call.toolUseID))
+    this.#turn.calls.end({ toolCallId: call.toolUseID })
     this.#mode = 'default'
-    this.#reader = new MessageReader()
-    this.#costBefore = 0
+    this.#turn.newConversation()
     this.#run = this.#start(null)
     this.#run.send(planPrompt(plan))
     await before?.kill()
@@ -266,7 +224,7 @@ export class ClaudeProcess implements AgentProcess {
 
   /** A turn that was cut: waits for what is pending in it, then tells the model what came of it. */
   async #takeUp({ turnId, state }: NonNullable<AgentContext['resume']>): Promise<void> {
-    this.#turn = turnId
+    this.#turn.begin(turnId)
     const open = openRequests(state, turnId)
     const [first] = open
     if (!first) return
@@ -275,6 +233,7 @@ export class ClaudeProcess implements AgentProcess {
     const signal = AbortSignal.any([this.#takingUp.signal, this.#stop.signal])
     try {
       const outcomes = await Promise.all(open.map((item) => outcomeOf(this.#context.session, item, signal)))
+      signal.throwIfAborted()
       await this.#tell(outcomes)
     } catch (error) {
       if (!signal.aborted) throw error
@@ -290,7 +249,7 @@ export class ClaudeProcess implements AgentProcess {
   /** The program asks once more about the call that it has put off, and finds the answer. */
   #unpark({ toolName, toolCallId }: Interaction, state: SessionStateJson): void {
     const call = state.toolCalls.find((one) => one.toolCallId === toolCallId)
-    if (call) this.#calls.reported([{ type: 'tool_call', ...call }])
+    if (call) this.#turn.calls.reported([{ type: 'tool_call', ...call }])
     // A plan is handed in from plan mode, whatever was decided since.
     if (toolName === 'ExitPlanMode') this.#mode = 'plan'
     this.#running()
@@ -306,7 +265,8 @@ export class ClaudeProcess implements AgentProcess {
         output: told,
         isError,
       } as const
-      ;(granted ? this.#atTurnEnd : this.#atInit).push(ending)
+      if (granted) this.#turn.atEnd(ending)
+      else this.#turn.atInit(ending)
     }
     const { session } = await this.#context.session.snapshot()
     this.#mode = sdkMode(session.permissionMode)
@@ -321,12 +281,13 @@ export class ClaudeProcess implements AgentProcess {
   async #fail(error: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return
     const message = error instanceof Error ? error.message : String(error)
-    await this.#endTurn('error', { type: 'error', code: 'agent_error', message, fatal: false })
-  }
-
-  async #report(...events: Reported[]): Promise<void> {
-    const turnId = this.#turn
-    await this.#context.report(...events.map((event) => (turnId === null ? event : { turnId, ...event })))
+    try {
+      await this.#endTurn('error', { type: 'error', code: 'agent_error', message, fatal: false })
+    } catch {
+      // The log takes nothing any more, so that nobody can be told.
+    }
+    await this.#run?.kill()
+    this.#end({ how: 'lost', message })
   }
 }
 

@@ -20,9 +20,11 @@ export function sdkMode(mode: PermissionMode): SdkMode {
 export class ClaudeRun {
   readonly query: ClaudeQuery
   readonly #input = new InputQueue()
-  readonly #waiting = new Set<string>()
+  readonly #waiting = new Map<string, string>()
   #child: ClaudeChild | null = null
   #mode: SdkMode
+  /** It may be told to end before it was started. */
+  #isKilled = false
 
   constructor(sdk: ClaudeSdk, options: QueryOptions & { permissionMode: SdkMode }, hooks: ClaudeHooks) {
     this.#mode = options.permissionMode
@@ -37,6 +39,7 @@ export class ClaudeRun {
         disallowedTools: ['EnterPlanMode'],
         extraArgs: { 'replay-user-messages': null },
         spawnClaudeCodeProcess: (request) => {
+          if (this.#isKilled) throw new Error('The session was stopped.')
           this.#child = new ClaudeChild(request)
           return this.#child.process
         },
@@ -46,7 +49,7 @@ export class ClaudeRun {
 
   send(text: string): void {
     const uuid = randomUUID()
-    this.#waiting.add(uuid)
+    this.#waiting.set(uuid, text)
     this.#input.push({
       type: 'user',
       message: { role: 'user', content: text },
@@ -63,6 +66,11 @@ export class ClaudeRun {
   /** Whether it has been sent something that it has not taken up. */
   get hasMail(): boolean {
     return this.#waiting.size > 0
+  }
+
+  /** What it has been sent and has not taken up. */
+  get mail(): string[] {
+    return [...this.#waiting.values()]
   }
 
   get complaint(): string {
@@ -89,6 +97,7 @@ export class ClaudeRun {
   }
 
   async kill(): Promise<void> {
+    this.#isKilled = true
     this.#input.close()
     await this.#child?.kill()
   }

@@ -33,7 +33,8 @@ let count = 0
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   /** @type {{ id?: unknown; method?: string; params?: Record<string, unknown>; result?: unknown; error?: unknown }} */
-  const { id, method, params, result, error } = JSON.parse(line)
+  const message = JSON.parse(line)
+  const { id, method, params, result, error } = message
   if (method === undefined) return waiting.get(id)?.(result ?? error)
   if (method === 'initialize') {
     const protocolVersion = params?.protocolVersion
@@ -53,6 +54,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
  * @param {keyof typeof asks} name
  */
 async function call(id, name) {
+  /** @type {unknown} */
   const answer = await new Promise((resolve) => {
     const ask = `ask-${(count += 1)}`
     waiting.set(ask, resolve)

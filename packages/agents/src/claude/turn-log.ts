@@ -1,0 +1,102 @@
+import type { AgentContext, Clock, Reported } from '@askback/core'
+import { Calls } from './calls.js'
+import { MessageReader } from './reader.js'
+import type { AssistantMessage, InitMessage, ResultMessage, StreamMessage, UserMessage } from './sdk.js'
+import { TurnUsage } from './turn-usage.js'
+
+/** What the agent does, as events of the turn that it does it in. */
+export class TurnLog {
+  readonly calls: Calls
+  readonly #context: AgentContext
+  readonly #newId: () => string
+  readonly #usage = new TurnUsage()
+  #reader = new MessageReader()
+  #turnId: string | null = null
+  #atInit: Reported[] = []
+  #atEnd: Reported[] = []
+
+  constructor(context: AgentContext, { clock, newId }: { clock: Clock; newId: () => string }) {
+    this.#context = context
+    this.#newId = newId
+    this.calls = new Calls(clock, (event) => this.report(event))
+  }
+
+  get isOpen(): boolean {
+    return this.#turnId !== null
+  }
+
+  /** The turn stands in the log already. */
+  begin(turnId: string): void {
+    this.#turnId = turnId
+  }
+
+  /** Another process of the agent's program. */
+  newConversation(): void {
+    this.#reader = new MessageReader()
+    this.#usage.newProgram()
+  }
+
+  /** Reported together with the agent's next session: a crash before that leaves it to be done again. */
+  atInit(event: Reported): void {
+    this.#atInit.push(event)
+  }
+
+  /** Reported together with the end of the turn. */
+  atEnd(event: Reported): void {
+    this.#atEnd.push(event)
+  }
+
+  async init({ subtype, session_id: agentSessionId }: InitMessage): Promise<void> {
+    if (subtype !== 'init' || agentSessionId === undefined) return
+    const events = this.#atInit
+    this.#atInit = []
+    await this.report({ type: 'agent_session', agentSessionId }, ...events)
+  }
+
+  stream(message: StreamMessage): void {
+    const delta = this.#reader.delta(message)
+    if (delta) this.#context.live(delta)
+  }
+
+  async said(message: AssistantMessage): Promise<void> {
+    // What the program says in the model's name about an error comes again as the result.
+    if (message.error !== undefined) return
+    // It may begin by itself, when something that it left in the background is done.
+    if (this.#turnId === null) {
+      this.#turnId = this.#newId()
+      await this.#context.report({ type: 'turn_started', turnId: this.#turnId })
+    }
+    const events = this.#reader.blocks(message)
+    await this.report(...events)
+    this.calls.reported(events)
+  }
+
+  async heard(message: UserMessage): Promise<void> {
+    await this.report(...this.#reader.results(message).filter((event) => this.calls.end(event)))
+  }
+
+  count(result: ResultMessage): void {
+    this.#usage.count(result)
+  }
+
+  async end(reason: 'done' | 'error' | 'interrupted', ...events: Reported[]): Promise<void> {
+    const turnId = this.#turnId
+    const usage = this.#usage.take()
+    const left = this.#atEnd
+    this.#turnId = null
+    this.#atEnd = []
+    if (turnId === null) return
+    await this.#context.report(...[...left, ...events].map((event) => ({ ...event, turnId })), {
+      type: 'turn_ended',
+      turnId,
+      reason,
+      ...(usage && { usage }),
+    })
+  }
+
+  async report(...events: Reported[]): Promise<void> {
+    const turnId = this.#turnId
+    if (events.length === 0) return
+    await this.#context.report(...events.map((event) => (turnId === null ? event : { turnId, ...event })))
+  }
+}
