@@ -3,9 +3,9 @@ import { asked, askedQuestion, wrote } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { show, useStillTime } from './show.test.helper.js'
+import { show, stillTime } from './show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 const html = '<img src=x onerror="window.hit=1"><script>window.hit=1</script><style>*{display:none}</style>'
 
@@ -109,6 +109,9 @@ describe('too much', () => {
     ['quotes', '> '.repeat(5000)],
     ['brackets', '['.repeat(10_000)],
     ['stars', '*a '.repeat(5000)],
+    ['strikes', '~~a'.repeat(5000)],
+    ['numbers', '1. '.repeat(5000)],
+    ['cells', '|a|b|\n|-|-|\n' + '|a|b|\n'.repeat(3000)],
     ['lists', Array.from({ length: 200 }, (_, depth) => `${'  '.repeat(depth)}- x`).join('\n')],
   ])('%s inside each other do not stop the page', async (_name, text) => {
     await show({

@@ -1,7 +1,7 @@
 import { scriptedTransport, type ScriptedTransport } from '@askback/client/testing'
 import type { NewEvent } from '@askback/protocol'
 import { act, cleanup, render } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
+import { userEvent } from '@testing-library/user-event'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, vi } from 'vitest'
 import { Conversation, TransportProvider } from './index.js'
@@ -9,7 +9,7 @@ import { Conversation, TransportProvider } from './index.js'
 export const NOW = 1_800_000_000_000
 
 /** Everything that a test of components needs around it: time that stands still, and nothing kept from the last. */
-export function useStillTime(): void {
+export function stillTime(): void {
   beforeEach(() => {
     vi.useFakeTimers()
     // By this name Testing Library knows that it has to move the time itself.

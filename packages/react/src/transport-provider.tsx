@@ -1,5 +1,6 @@
 import { createClient, type Client, type ClientOptions, type Transport } from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
+import { forgetOldDrafts } from './interaction/use-draft.js'
 import { kept } from './kept.js'
 
 export interface TransportProviderProps {
@@ -15,6 +16,8 @@ const ClientContext = createContext<Client | null>(null)
 export function TransportProvider({ transport, options, children }: TransportProviderProps) {
   // Only the transport says which client this is: options are mostly written in place, and new each time.
   const client = useMemo(() => createClient(transport, { storage: outboxStorage, ...options }), [transport])
+
+  useEffect(() => forgetOldDrafts(Date.now()), [])
 
   useEffect(() => {
     const reconnect = () => client.reconnect()

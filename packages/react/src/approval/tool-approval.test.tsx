@@ -4,9 +4,9 @@ import type { Json, NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 import { Conversation } from '../index.js'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 function approval(input: Json, fields: { toolName?: string; [key: string]: unknown } = {}): NewEvent[] {
   const { toolName = 'Bash', ...request } = fields

@@ -4,9 +4,9 @@ import { AskbackError } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { expect, it } from 'vitest'
 import { useComposer } from '../index.js'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 function Composer() {
   const { text, setText, target, leave, send, error } = useComposer('s1')
@@ -25,7 +25,7 @@ async function composer(events = askedQuestion('i1')) {
   const shown = await show({ events, ui: <Composer /> })
   return {
     ...shown,
-    async sends(text: string) {
+    sends: async (text: string) => {
       await shown.user.type(screen.getByRole('textbox'), text)
       await shown.user.click(screen.getByRole('button', { name: 'Send' }))
       await pass(0)

@@ -1,11 +1,13 @@
-import { memo, useDeferredValue, useMemo } from 'react'
+import { memo, useDeferredValue, useMemo, useState } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { count } from './amounts.js'
 import { CodeBlock } from './code-block.js'
 import { ErrorBoundary } from './error-boundary.js'
 import { hrefOf, OuterLink } from './outer-link.js'
 import { LongText } from './long-text.js'
 import { markdownBlocks } from './markdown-blocks.js'
+import { isCostly } from './parse-cost.js'
 import { showHiddenCharacters } from './show-hidden-characters.js'
 
 export interface MarkdownProps {
@@ -13,25 +15,32 @@ export interface MarkdownProps {
   isStreaming?: boolean
 }
 
-/** Longer blocks are shown as they are: they are data, and to parse them would hold up the page. */
-const LONGEST_BLOCK = 20_000
+/** More than this at once are drawn when somebody asks for them. */
+const FIRST_BLOCKS = 200
 
 /** Markdown from an agent: no HTML, no images from elsewhere, links only where they can do no harm. */
 export const Markdown = memo(function Markdown({ text, isStreaming = false }: MarkdownProps) {
   const late = useDeferredValue(text)
   const shown = isStreaming ? late : text
   const blocks = useMemo(() => markdownBlocks(shown), [shown])
+  // What has been drawn piece by piece while it was written need not be hidden when it is done.
+  const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
-      {blocks.map((block, index) => (
+      {blocks.slice(0, limit).map((block, index) => (
         <MarkdownBlock key={index} source={block} />
       ))}
+      {blocks.length > limit && (
+        <button type="button" className="ab-show-rest" onClick={() => setLimit(Number.POSITIVE_INFINITY)}>
+          Show the remaining {count(blocks.length - limit, 'paragraph')}
+        </button>
+      )}
     </div>
   )
 })
 
 const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }) {
-  if (source.length > LONGEST_BLOCK) return <LongText text={source} />
+  if (isCostly(source)) return <LongText text={source} />
   return (
     <ErrorBoundary fallback={<LongText text={source} />}>
       <ReactMarkdown

@@ -4,9 +4,9 @@ import type { NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import { registerRenderer } from '../index.js'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 const begun: NewEvent = { type: 'turn_started', turnId: 't1' }
 const r1 = { turnId: 't1', responseId: 'r1' }

@@ -3,9 +3,9 @@ import { asked, settled } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 function form(
   fields: Json,

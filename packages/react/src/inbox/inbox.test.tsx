@@ -3,9 +3,9 @@ import { asked, askedQuestion } from '@askback/client/testing'
 import { fireEvent, screen, within } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
 import { Inbox } from '../index.js'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 const onOpenSession = vi.fn<(sessionId: string, interactionId: string) => void>()
 

@@ -23,7 +23,7 @@ export function Countdown({ interaction }: { interaction: Interaction }) {
   )
 }
 
-export function timeLeft(ms: number): string {
+function timeLeft(ms: number): string {
   if (ms <= 2 * MINUTE) {
     const seconds = Math.ceil(ms / 1000)
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`

@@ -3,9 +3,9 @@ import { askedQuestion, settled, type ScriptedTransport } from '@askback/client/
 import { AskbackError, type SettlementKind } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { NOW, pass, show, useStillTime } from '../show.test.helper.js'
+import { NOW, pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 function card(): HTMLElement {
   return document.querySelector<HTMLElement>('.ab-card')!
@@ -22,7 +22,7 @@ describe('an answer on its way', () => {
     const { user } = await show({
       events: askedQuestion('i1'),
       change: (transport) => {
-        const { respond } = transport
+        const respond = transport.respond.bind(transport)
         transport.respond = async (...args) => {
           await new Promise<void>((resolve) => (go = resolve))
           return respond(...args)
@@ -96,14 +96,11 @@ describe('an answer on its way', () => {
   })
 })
 
-/** Somebody else answers, and this page gets to know by the refusal alone. */
+/** Somebody else answers just before. */
 function answerFirst(transport: ScriptedTransport): void {
-  const { respond } = transport
+  const respond = transport.respond.bind(transport)
   transport.respond = (input, options) => {
-    const { events } = transport
-    transport.events = () => (async function* () {})()
     transport.play('s1', ...answeredByBo())
-    transport.events = events
     return respond(input, options)
   }
 }
@@ -160,7 +157,7 @@ describe('a deadline', () => {
       events: askedQuestion('i1', inTime(10 * 60_000)),
       after: 0,
       change: (transport) => {
-        const { snapshot } = transport
+        const snapshot = transport.snapshot.bind(transport)
         transport.snapshot = async (id) => ({ ...(await snapshot(id)), now: NOW + 5 * 60_000 })
       },
     })

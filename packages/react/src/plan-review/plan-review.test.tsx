@@ -2,9 +2,9 @@
 import { asked, settled } from '@askback/client/testing'
 import { fireEvent, screen } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 const plan = '# Move\n\n1. Write **tests**\n2. Move'
 const events = asked('i1', {

@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 import { askedQuestion, settled } from '@askback/client/testing'
 import type { Json } from '@askback/protocol'
-import { fireEvent, screen, within } from '@testing-library/react'
+import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { pass, show, useStillTime } from '../show.test.helper.js'
+import { pass, show, stillTime } from '../show.test.helper.js'
 
-useStillTime()
+stillTime()
 
 const threeQuestions: Json = {
   questions: [
@@ -167,7 +167,7 @@ describe('by keys', () => {
     await show({ events: askedQuestion('i1', { request: threeQuestions }) })
     fireEvent.keyDown(card(), { key: '1' })
     fireEvent.keyDown(card(), { key: 'Enter' })
-    within(card()).getByText('Which layout?')
+    screen.getByText('Which layout?')
   })
 })
 
