@@ -4,6 +4,8 @@ import type { FastifyReply } from 'fastify'
 export interface Answer {
   status: number
   body: unknown
+  /** Seconds. */
+  retryAfter?: number
 }
 
 /** On every response. What this server serves is never framed, sniffed or read by another site. */
@@ -16,23 +18,28 @@ export const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const
 
-const JSON_HEADERS = {
+const JSON_HEADERS = Object.entries({
   ...SECURITY_HEADERS,
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
-} as const
+}).flat()
 
 /** How long a caller that met a limit waits before it tries again, unless the error knows better. */
 const RETRY_AFTER_SECONDS = { unavailable: 1, rate_limited: 10 } as const
 
-export function sendAnswer(reply: FastifyReply, { status, body }: Answer): void {
-  reply.code(status).headers(JSON_HEADERS).send(JSON.stringify(body))
+/** Past the framework, which would look at each header of each answer: that is a tenth of what a request costs. */
+export function sendAnswer(reply: FastifyReply, { status, body, retryAfter }: Answer): void {
+  const text = JSON.stringify(body)
+  const headers = [...JSON_HEADERS, 'content-length', String(Buffer.byteLength(text))]
+  if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
+  reply.hijack()
+  reply.raw.writeHead(status, headers).end(text)
 }
 
 export function sendError(reply: FastifyReply, error: AskbackError): void {
   const retryAfter = retryAfterOf(error)
-  if (retryAfter !== null) void reply.header('retry-after', String(retryAfter))
-  sendAnswer(reply, { status: errorCodes[error.code].status, body: bodyOf(error) })
+  const answer = { status: errorCodes[error.code].status, body: bodyOf(error) }
+  sendAnswer(reply, retryAfter === null ? answer : { ...answer, retryAfter })
 }
 
 /** What the caller is told: nothing of what went wrong inside. */
