@@ -31,10 +31,10 @@ const asks = {
 const waiting = new Map()
 let count = 0
 
+/** @typedef {{ id?: unknown; method?: string; params?: Record<string, unknown>; result?: unknown; error?: unknown }} Message */
+
 createInterface({ input: process.stdin }).on('line', (line) => {
-  /** @type {{ id?: unknown; method?: string; params?: Record<string, unknown>; result?: unknown; error?: unknown }} */
-  const message = JSON.parse(line)
-  const { id, method, params, result, error } = message
+  const { id, method, params, result, error } = /** @type {Message} */ (JSON.parse(line))
   if (method === undefined) return waiting.get(id)?.(result ?? error)
   if (method === 'initialize') {
     const protocolVersion = params?.protocolVersion
