@@ -16,7 +16,8 @@ export function report(
   context: Context,
 ): Decision {
   const told = new Told(state, context)
-  return together(...command.events.map((event) => effectOf(state, event, told, context)))
+  // Copies: an append takes its events for its own, and this may be decided again for another.
+  return together(...command.events.map((event) => effectOf(state, { ...event }, told, context)))
 }
 
 function effectOf(state: SessionState, event: Reported, told: Told, context: Context): Part {
