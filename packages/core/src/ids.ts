@@ -3,6 +3,8 @@ const RANDOM = 20
 /** Drawn many at a time: a call of the generator costs more than all the rest. */
 const pool = new Uint8Array(RANDOM * 200)
 let used = pool.length
+/** Made once: a new list for each id would be most of what an append leaves to the garbage collector. */
+const codes: number[] = Array.from({ length: 9 + RANDOM }, () => 0)
 
 /** 100 random bits after the time in milliseconds: unguessable, and in rough order of creation for the indexes. */
 export function newId(): string {
@@ -10,10 +12,12 @@ export function newId(): string {
     crypto.getRandomValues(pool)
     used = 0
   }
-  const time = Date.now()
-  const codes: number[] = []
-  for (let unit = 32 ** 8; unit >= 1; unit /= 32) codes.push(SYMBOLS[Math.floor(time / unit) % 32]!)
-  for (const end = used + RANDOM; used < end; used++) codes.push(SYMBOLS[pool[used]! & 31]!)
+  let time = Date.now()
+  for (let place = 8; place >= 0; place--) {
+    codes[place] = SYMBOLS[time % 32]!
+    time = Math.floor(time / 32)
+  }
+  for (let place = 9; place < codes.length; place++) codes[place] = SYMBOLS[pool[used++]! & 31]!
   // At once: a text that is put together character by character keeps a node for each in memory.
   return String.fromCharCode(...codes)
 }

@@ -51,7 +51,8 @@ function copy(value: unknown, path: string, depth: number): Json {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) refuse(path, 'is not a plain object')
   const result: { [key: string]: Json } = {}
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key]
     if (item === undefined) continue
     if (isPrototypeKey(key, item)) refuse(`${path}.${key}`, 'is a prototype key')
     if (!key.isWellFormed()) refuse(path, 'has a key with a lone surrogate')
