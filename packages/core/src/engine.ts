@@ -191,6 +191,9 @@ export class Engine {
       release(claims)
       // What is refused may rest on an append that is still under way.
       if (!(await log.durable()) || (await this.#isBehind(log))) return null
+      // The same command may have been under way under the same key: then this one ended as that one did.
+      const since = key && (await recall(this.options, key))
+      if (since) return since
       throw error
     }
     if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
