@@ -27,10 +27,20 @@ export async function answerToolCall(
 ): Promise<Interaction> {
   const { sessionId, by, via = 'direct', idempotencyKey, ...body } = input
   const key = sessionKey(sessionId, 'answer', idempotencyKey, body)
+  const recorded = async () => (key ? await recall(engine.options, key) : null)
   // Before looking for it: what a repeated answer has settled is no longer pending.
-  const recorded = key && (await recall(engine.options, key))
-  if (recorded) return recorded.interaction!
-  const { answer, ...target } = answerOf(await pendingOfCall(engine, input), input)
+  const seen = await recorded()
+  if (seen) return seen.interaction!
+  let item: Interaction
+  try {
+    item = await pendingOfCall(engine, input)
+  } catch (error) {
+    // It may have been settled by the same answer, sent twice at once.
+    const since = await recorded()
+    if (since) return since.interaction!
+    throw error
+  }
+  const { answer, ...target } = answerOf(item, input)
   const checked = copyJson(answer, 'answer')
   const command = { type: 'respond', ...target, answer: checked, via, ...optional({ by }) } as const
   const ran = await engine.run(sessionId, command, key)

@@ -41,13 +41,15 @@ export class SessionLogs {
 
   /** Only if it is in memory. */
   peek(sessionId: string): SessionLog | undefined {
-    return this.#loaded.get(sessionId)
+    const log = this.#loaded.get(sessionId)
+    return log?.stale ? undefined : log
   }
 
   forget(sessionId: string): void {
     const log = this.#loaded.get(sessionId)
     if (log) log.stale = true
-    this.#loaded.delete(sessionId)
+    // With appends under way it stays, so that the next load waits for them.
+    if (log?.idle) this.#loaded.delete(sessionId)
     this.#loading.delete(sessionId)
   }
 
