@@ -109,6 +109,8 @@ function serverOptions(config: ReturnType<typeof gatewayConfig.parse>, log: Writ
     logger: log ? { level: config.logLevel, stream: log } : false,
     // Addresses can hold one-time codes, bodies what people say: neither belongs in a log.
     logController: new LogController({ disableRequestLogging: true }),
+    // Only errors are logged, and those name their request themselves: most need no logger of their own.
+    childLoggerFactory: (logger) => logger,
     trustProxy: config.trustProxy,
     // A HEAD would claim a settlement that nobody gets.
     exposeHeadRoutes: false,

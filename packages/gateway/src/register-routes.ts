@@ -30,7 +30,9 @@ export function registerRoutes(app: FastifyInstance, routes: Route[], context: G
 /** Answers an error, and logs those that are our own. */
 export function fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const known = toAskbackError(error)
-  if (known.code === 'internal') request.log.error({ err: known.cause ?? known }, 'A request failed')
+  if (known.code === 'internal') {
+    request.log.error({ reqId: request.id, err: known.cause ?? known }, 'A request failed')
+  }
   sendError(reply, known)
 }
 
@@ -89,7 +91,8 @@ function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): Any
     if (key !== undefined) origin.idempotencyKey = key
   }
   return {
-    params: params ? parse(params, request.params, 'the address') : request.params,
+    // The router gives each of them, as text: the schema is for the document.
+    params: request.params,
     query: query ? parse(query, request.query, 'the query') : undefined,
     body: bodyOf(route, request),
     credential,

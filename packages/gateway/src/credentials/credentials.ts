@@ -8,6 +8,7 @@ import { findSession, sessionToken } from './session-tokens.js'
 
 const SECRET_KEY = 'credential/secret'
 const DAY_MS = 24 * 3_600_000
+const MOST_HASHES = 1000
 
 export interface CredentialsOptions {
   store: Store
@@ -28,6 +29,7 @@ export class Credentials {
   readonly #kept: KeptCredentials
   readonly #codes: LoginCodes
   readonly #fixed = new Map<string, Credential>()
+  readonly #hashes = new Map<string, string>()
   readonly #clock: Clock
   readonly #loginMs: number
   readonly #revoked = new Set<(credentialId: string) => void>()
@@ -48,7 +50,9 @@ export class Credentials {
 
   findToken(token: string): Credential | null {
     return (
-      this.#fixed.get(hashOf(token)) ?? this.#kept.find('http', token) ?? findSession(this.#secret, token)
+      this.#fixed.get(this.#hashOf(token)) ??
+      this.#kept.find('http', token) ??
+      findSession(this.#secret, token)
     )
   }
 
@@ -131,6 +135,16 @@ export class Credentials {
 
   close(): void {
     this.#kept.close()
+  }
+
+  /** The same few tokens come with every request. */
+  #hashOf(token: string): string {
+    const known = this.#hashes.get(token)
+    if (known !== undefined) return known
+    if (this.#hashes.size >= MOST_HASHES) this.#hashes.clear()
+    const hash = hashOf(token)
+    this.#hashes.set(token, hash)
+    return hash
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Listener, Store } from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import { writeOrCut, type Reader } from './reader.js'
-import { withoutId } from './sse-encoding.js'
+import { withoutIds } from './sse-encoding.js'
 
 export interface AllEventsOptions {
   store: Store
@@ -74,9 +74,9 @@ export class AllEvents {
   }
 
   #give(events: SessionEvent[]): void {
-    const frames = events.filter(concernsAll).map(withoutId)
-    if (frames.length === 0) return
-    const data = Buffer.concat(frames)
+    const shown = events.filter(concernsAll)
+    if (shown.length === 0) return
+    const data = withoutIds(shown)
     for (const { socket } of this.#readers) writeOrCut(socket, data, this.#options.bufferBytes)
   }
 }

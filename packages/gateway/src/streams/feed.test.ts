@@ -10,7 +10,7 @@ import { PageCache } from './page-cache.js'
 import { FakeSocket } from './fake-socket.test.helper.js'
 
 const bySeq: Encoding = {
-  event: (event) => Buffer.from(`${event.seq} `),
+  events: (events) => Buffer.from(events.map((event) => `${event.seq} `).join('')),
   live: (_sessionId, event) => Buffer.from(`${event.type} `),
   resync: () => Buffer.from('resync '),
 }
@@ -60,7 +60,13 @@ describe('a feed', () => {
 
   it('makes each frame once, however many read it', async () => {
     let made = 0
-    const counting = { ...bySeq, event: (event: SessionEvent) => (made++, bySeq.event(event)) }
+    const counting: Encoding = {
+      ...bySeq,
+      events(events) {
+        made += events.length
+        return bySeq.events(events)
+      },
+    }
     const { store, script } = await logOf(300)
     const feed = feedOn(store, { encoding: counting })
     await feed.opened

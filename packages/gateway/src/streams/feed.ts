@@ -141,8 +141,7 @@ export class Feed {
     const newest = events.at(-1)!
     this.#head = newest.seq
     if (this.#live.size > 0) {
-      const frames = events.map((event) => this.#options.encoding.event(event))
-      const data = frames.length === 1 ? frames[0]! : Buffer.concat(frames)
+      const data = this.#options.encoding.events(events)
       for (const reader of this.#live) this.#write(reader, data)
     }
     if (endsLog(newest)) this.close()

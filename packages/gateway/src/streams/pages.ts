@@ -46,7 +46,7 @@ export class Pages {
     const events = await store.read({ sessionId, after: cursor, limit: last - cursor })
     const newest = events.at(-1)
     if (!newest) return null
-    const page = { data: Buffer.concat(events.map((event) => encoding.event(event))), last: newest.seq }
+    const page = { data: encoding.events(events), last: newest.seq }
     this.#cache.set(this.#key(cursor), page)
     this.#cached.add(cursor)
     return page

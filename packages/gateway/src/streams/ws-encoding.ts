@@ -1,7 +1,8 @@
 import type { Encoding } from './encoding.js'
 
 export const wsEncoding: Encoding = {
-  event: (event) => textFrame({ op: 'event', sessionId: event.sessionId, event }),
+  events: (events) =>
+    Buffer.concat(events.map((event) => textFrame({ op: 'event', sessionId: event.sessionId, event }))),
   live: (sessionId, event) => textFrame({ op: 'live', sessionId, event }),
   resync: (sessionId) => textFrame({ op: 'resync', sessionId }),
 }
