@@ -26,8 +26,6 @@ export interface SessionOptions {
   shells?: Record<string, string>
 }
 
-export type ClaudeSession = Awaited<ReturnType<typeof claudeSession>>
-
 /** A gateway's inside with the real Claude in it, talking to a scripted model. */
 export async function claudeSession({ url, mode, before, agent, cwd: folder, shells = {} }: SessionOptions) {
   const store = before?.store ?? memoryStore()

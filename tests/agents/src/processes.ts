@@ -1,13 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /** The processes that run with this home, the agent's program first. */
-export async function programsOf(home: string): Promise<number[]> {
+export async function programsOf(home: string, name = ''): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const found = await Promise.all(
     pids.map(async (pid) => {
       try {
         const env = await readFile(`/proc/${pid}/environ`, 'utf8')
-        return env.split('\0').includes(`HOME=${home}`) && isAlive(pid) ? pid : null
+        const comm = await readFile(`/proc/${pid}/comm`, 'utf8')
+        return env.split('\0').includes(`HOME=${home}`) && comm.includes(name) && isAlive(pid) ? pid : null
       } catch {
         return null
       }

@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import type { SpawnedClaude, SpawnRequest } from './sdk.js'
 
 const STDERR_KEPT = 4000
-const MARK = 'ASKBACK_AGENT_RUN'
+const SETPRIV = '/usr/bin/setpriv'
+/** In the environment of everything that an agent starts: its session, and then its run. */
+export const MARK = 'ASKBACK_AGENT_RUN'
 /** Long enough to write down its conversation. */
 const GRACE_MS = 1500
 
@@ -12,12 +14,14 @@ const GRACE_MS = 1500
 export class ClaudeChild {
   readonly gone: Promise<void>
   readonly process: SpawnedClaude
-  readonly #mark = randomUUID()
+  readonly #mark: string
   #stderr = ''
   #isGone = false
 
   constructor({ command, args, cwd, env }: SpawnRequest) {
-    this.process = spawn(command, args, {
+    this.#mark = `${env[MARK] ?? ''}/${randomUUID()}`
+    const [program, ...given] = withItsParent(command, args)
+    this.process = spawn(program, given, {
       env: { ...env, [MARK]: this.#mark },
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
@@ -55,13 +59,29 @@ export class ClaudeChild {
   }
 
   #signal(signal: NodeJS.Signals, started: number[]): void {
-    for (const target of [...(this.pid === undefined ? [] : [-this.pid]), ...started]) {
-      try {
-        process.kill(target, signal)
-      } catch {
-        // Gone already.
-      }
-    }
+    for (const target of [...(this.pid === undefined ? [] : [-this.pid]), ...started]) end(target, signal)
+  }
+}
+
+/**
+ * Ends the program with us, however we end, where the system can: without us it would take the silence for a denial and
+ * tell its model so.
+ */
+function withItsParent(command: string, args: string[]): [string, ...string[]] {
+  if (!existsSync(SETPRIV)) return [command, ...args]
+  return [SETPRIV, '--pdeathsig', 'KILL', command, ...args]
+}
+
+/** Ends what an agent of this session has left behind: after a gateway was killed, its shells. */
+export function endLeftovers(sessionId: string): void {
+  for (const pid of marked(`${sessionId}/`)) end(pid, 'SIGKILL')
+}
+
+function end(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal)
+  } catch {
+    // Gone already.
   }
 }
 
@@ -79,7 +99,7 @@ function ended(child: ChildProcess): Promise<void> {
 function marked(mark: string): number[] {
   try {
     return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name) && environmentOf(name).includes(`${MARK}=${mark}\0`))
+      .filter((name) => /^\d+$/.test(name) && environmentOf(name).includes(`${MARK}=${mark}`))
       .map(Number)
   } catch {
     // Not Linux: the group has to do.

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock, type AgentAdapter, type Clock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
+import { endLeftovers, MARK } from './child.js'
 import { agentEnvironment, type Environment } from './environment.js'
 import { findProgram, loadSdk } from './installation.js'
 import { ClaudeProcess } from './process.js'
@@ -60,7 +61,8 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
       const loaded = await sdk()
       await findProgram(executable)
       if (cwd !== null) await checkFolder(cwd)
-      const environment = agentEnvironment(env, context.env)
+      endLeftovers(context.sessionId)
+      const environment = agentEnvironment(env, { ...context.env, [MARK]: context.sessionId })
       const query: QueryOptions = {
         env: environment,
         settingSources: options.settingSources ?? [],

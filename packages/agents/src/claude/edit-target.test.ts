@@ -1,0 +1,32 @@
+import { mkdir, mkdtemp, realpath, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { editTarget } from './edit-target.js'
+
+const root = await realpath(await mkdtemp(join(tmpdir(), 'askback-edits-')))
+const cwd = join(root, 'work')
+const plans = join(root, 'plans')
+await Promise.all([cwd, plans, join(root, 'other')].map((path) => mkdir(path)))
+await symlink(join(root, 'other'), join(cwd, 'out'))
+await symlink(join(root, 'other/not-there'), join(cwd, 'dangling'))
+
+it.each([
+  ['Write', { file_path: join(cwd, 'a/b.txt') }, 'inside'],
+  ['Edit', { file_path: 'a.txt' }, 'inside'],
+  ['MultiEdit', { file_path: join(cwd, '../work/a.txt') }, 'inside'],
+  ['NotebookEdit', { notebook_path: join(cwd, 'n.ipynb') }, 'inside'],
+  ['NotebookEdit', { file_path: join(cwd, 'n.ipynb') }, 'outside'],
+  ['Write', { file_path: join(cwd, '../other/a.txt') }, 'outside'],
+  ['Write', { file_path: join(root, 'work-too/a.txt') }, 'outside'],
+  ['Write', { file_path: join(cwd, 'out/a.txt') }, 'outside'],
+  ['Write', { file_path: join(cwd, 'dangling') }, 'outside'],
+  ['Write', { file_path: cwd }, 'outside'],
+  ['Write', { file_path: '' }, 'outside'],
+  ['Write', {}, 'outside'],
+  ['Write', { file_path: join(plans, 'plan.md') }, 'plan_file'],
+  ['Bash', { command: `touch ${cwd}/a`, file_path: join(cwd, 'a') }, 'none'],
+  ['toString', { file_path: join(cwd, 'a') }, 'none'],
+])('%s of %j is %s', async (toolName, input, expected) => {
+  expect(await editTarget(toolName, input, { cwd, plans })).toBe(expected)
+})

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { formRequest } from './elicitation.js'
+
+it('a schema of the Model Context Protocol becomes a form', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', title: 'Name', minLength: 2, description: 'In full' },
+      day: { type: 'string', format: 'date' },
+      at: { type: 'string', format: 'date-time' },
+      nights: { type: 'integer', minimum: 1, maximum: 14, default: 2 },
+      price: { type: 'number' },
+      breakfast: { type: 'boolean' },
+      room: { type: 'string', enum: ['s', 'd'], enumNames: ['Single', 'Double'] },
+      bed: { type: 'string', oneOf: [{ const: 'k', title: 'King' }, { const: 'q' }] },
+      extras: { type: 'array', items: { anyOf: [{ const: 'v', title: 'View' }] } },
+    },
+    required: ['name'],
+  }
+  expect(formRequest('Please', schema)).toEqual({
+    message: 'Please',
+    initialValues: { nights: 2 },
+    schema: {
+      fields: [
+        { name: 'name', label: 'Name', description: 'In full', type: 'text', minLength: 2, required: true },
+        { name: 'day', type: 'date', required: false },
+        { name: 'at', type: 'datetime', required: false },
+        { name: 'nights', type: 'number', step: 1, min: 1, max: 14, required: false },
+        { name: 'price', type: 'number', required: false },
+        { name: 'breakfast', type: 'boolean', required: false },
+        {
+          name: 'room',
+          type: 'select',
+          options: [
+            { value: 's', label: 'Single' },
+            { value: 'd', label: 'Double' },
+          ],
+          required: false,
+        },
+        {
+          name: 'bed',
+          type: 'select',
+          options: [{ value: 'k', label: 'King' }, { value: 'q' }],
+          required: false,
+        },
+        { name: 'extras', type: 'multiselect', options: [{ value: 'v', label: 'View' }], required: false },
+      ],
+    },
+  })
+})
