@@ -83,7 +83,7 @@ async function run(
 }
 
 function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): AnyCall {
-  const { params, query, method, name } = route
+  const { query, method, name } = route
   const { credential, headers } = request
   const origin: AnyCall['origin'] = credential ? actorOf(credential, headers) : {}
   if (credential && method !== 'GET') {
