@@ -8,6 +8,7 @@ export { Conversation, type ConversationProps } from './conversation/conversatio
 export { FormPrompt } from './form/form-prompt.js'
 export { useForm, type FormControl } from './form/use-form.js'
 export { Inbox, type InboxProps } from './inbox/inbox.js'
+export { focusInteraction } from './interaction/focus-interaction.js'
 export { InteractionCard, type InteractionCardProps } from './interaction/interaction-card.js'
 export { InteractionView } from './interaction/interaction-view.js'
 export { registerRenderer, type InteractionProps, type InteractionRenderer } from './interaction/renderers.js'

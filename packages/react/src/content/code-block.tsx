@@ -1,5 +1,5 @@
 import { Check, Copy } from 'lucide-react'
-import { memo, useEffect, useState } from 'react'
+import { createContext, memo, use, useEffect, useState } from 'react'
 import { highlight, type HighlightedLine } from './highlight.js'
 import { LongText } from './long-text.js'
 import { ShownText } from './shown-text.js'
@@ -10,9 +10,11 @@ export interface CodeBlockProps {
   language?: string | undefined
 }
 
-/** Colours help to read, and are not worth waiting for in what is long, or still being written. */
+/** Colours help to read, and are not worth waiting for in what is long. */
 const LONGEST = 20_000
-const SETTLE_MS = 150
+
+/** Set around what is still being written: it gets its colours when it is done, so that it flows. */
+export const StillWriting = createContext(false)
 
 export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockProps) {
   const lines = useHighlighted(code, language)
@@ -50,23 +52,21 @@ function Highlighted({ lines }: { lines: HighlightedLine[] }) {
 }
 
 function useHighlighted(code: string, language: string | undefined): HighlightedLine[] | null {
+  const isWriting = use(StillWriting)
   const [done, setDone] = useState<{ code: string; lines: HighlightedLine[] | null } | null>(null)
 
   useEffect(() => {
-    if (language === undefined || code.length > LONGEST) return
+    if (isWriting || language === undefined || code.length > LONGEST) return
     let isOld = false
-    const timer = setTimeout(() => {
-      // Without colours it is as readable; a grammar that fails is no reason to say so.
-      highlight(code, language).then(
-        (lines) => !isOld && setDone({ code, lines }),
-        () => undefined,
-      )
-    }, SETTLE_MS)
+    // Without colours it is as readable; a grammar that fails is no reason to say so.
+    highlight(code, language).then(
+      (lines) => !isOld && setDone({ code, lines }),
+      () => undefined,
+    )
     return () => {
       isOld = true
-      clearTimeout(timer)
     }
-  }, [code, language])
+  }, [code, language, isWriting])
 
   return done?.code === code ? done.lines : null
 }

@@ -17,6 +17,7 @@ const languages = {
   sql: () => import('shiki/langs/sql.mjs'),
   toml: () => import('shiki/langs/toml.mjs'),
   tsx: () => import('shiki/langs/tsx.mjs'),
+  typescript: () => import('shiki/langs/typescript.mjs'),
   yaml: () => import('shiki/langs/yaml.mjs'),
 }
 
@@ -26,8 +27,8 @@ const aliases: Record<string, Language | undefined> = {
   cc: 'cpp',
   h: 'c',
   htm: 'html',
-  javascript: 'tsx',
-  js: 'tsx',
+  javascript: 'typescript',
+  js: 'typescript',
   jsx: 'tsx',
   json5: 'json',
   jsonc: 'json',
@@ -37,8 +38,7 @@ const aliases: Record<string, Language | undefined> = {
   rs: 'rust',
   sh: 'bash',
   shell: 'bash',
-  ts: 'tsx',
-  typescript: 'tsx',
+  ts: 'typescript',
   yml: 'yaml',
   zsh: 'bash',
 }
@@ -53,12 +53,23 @@ export async function highlight(code: string, language: string): Promise<Highlig
   if (name === null) return null
   const shiki = await (highlighter ??= load())
   await shiki.loadLanguage(languages[name]())
+  await nextTask()
   const { tokens } = shiki.codeToTokens(code, {
     lang: name,
-    themes: { light: 'github-light', dark: 'github-dark' },
+    themes: { light: 'github-light-default', dark: 'github-dark-default' },
     defaultColor: false,
   })
   return tokens
+}
+
+let last: Promise<void> = Promise.resolve()
+
+/** One text at a time, and when there is nothing better to do: the first of a language takes a while. */
+function nextTask(): Promise<void> {
+  const idle = (done: () => void) =>
+    'requestIdleCallback' in window ? requestIdleCallback(done, { timeout: 2000 }) : setTimeout(done, 50)
+  last = last.then(() => new Promise((resolve) => void idle(resolve)))
+  return last
 }
 
 function languageOf(name: string): Language | null {
@@ -71,8 +82,8 @@ async function load(): Promise<HighlighterCore> {
   const [{ createHighlighterCore }, { createJavaScriptRegexEngine }, light, dark] = await Promise.all([
     import('shiki/core'),
     import('shiki/engine/javascript'),
-    import('shiki/themes/github-light.mjs'),
-    import('shiki/themes/github-dark.mjs'),
+    import('shiki/themes/github-light-default.mjs'),
+    import('shiki/themes/github-dark-default.mjs'),
   ])
   return createHighlighterCore({
     engine: createJavaScriptRegexEngine({ forgiving: true }),

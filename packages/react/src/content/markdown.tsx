@@ -2,7 +2,7 @@ import { memo, useDeferredValue, useMemo, useState } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { count } from './amounts.js'
-import { CodeBlock } from './code-block.js'
+import { CodeBlock, StillWriting } from './code-block.js'
 import { ErrorBoundary } from './error-boundary.js'
 import { hrefOf, OuterLink } from './outer-link.js'
 import { LongText } from './long-text.js'
@@ -27,9 +27,11 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
-      {blocks.slice(0, limit).map((block, index) => (
-        <MarkdownBlock key={index} source={block} />
-      ))}
+      <StillWriting value={isStreaming}>
+        {blocks.slice(0, limit).map((block, index) => (
+          <MarkdownBlock key={index} source={block} />
+        ))}
+      </StillWriting>
       {blocks.length > limit && (
         <button type="button" className="ab-show-rest" onClick={() => setLimit(Number.POSITIVE_INFINITY)}>
           Show the remaining {count(blocks.length - limit, 'paragraph')}

@@ -31,8 +31,12 @@ export function useStickToEnd(
     const element = scroller.current
     const inner = content.current
     if (!element || !inner) return
+    let top = element.scrollTop
     const onScroll = () => {
-      wants.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+      // Only a person scrolls up; that the end has moved on since is no reason to stay behind.
+      if (isNear || element.scrollTop < top) wants.current = isNear
+      top = element.scrollTop
       setAtEnd(wants.current)
     }
     element.addEventListener('scroll', onScroll, { passive: true })

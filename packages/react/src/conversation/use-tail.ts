@@ -30,7 +30,7 @@ export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptio
   const start = anchored >= 0 ? anchored : Math.max(0, rows.length - STEP)
   const hasMore = start > 0
   const shown = rows.slice(start)
-  useKeepPlace(scroller, shown[0]?.key)
+  const keepPlace = useKeepPlace(scroller, shown[0]?.key)
 
   const latest = useRef({ rows, start, loadOlder })
   latest.current = { rows, start, loadOlder }
@@ -42,8 +42,9 @@ export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptio
       (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return
         const { rows: all, start: from, loadOlder: load } = latest.current
-        if (from > 0) setFirst(all[Math.max(0, from - STEP)]?.key ?? null)
-        else load?.()
+        if (from === 0) return load?.()
+        keepPlace()
+        setFirst(all[Math.max(0, from - STEP)]?.key ?? null)
       },
       { root: scroller.current, rootMargin: '600px 0px 0px' },
     )
@@ -60,14 +61,15 @@ export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptio
 }
 
 /** What is added above must not push down what somebody reads; not every browser sees to that itself. */
-function useKeepPlace(scroller: RefObject<HTMLElement | null>, firstKey: string | undefined): void {
-  const before = useRef({ firstKey, fromEnd: 0 })
-  const element = scroller.current
-  const fromEnd = element ? element.scrollHeight - element.scrollTop : 0
+function useKeepPlace(scroller: RefObject<HTMLElement | null>, firstKey: string | undefined): () => void {
+  const fromEnd = useRef<number | null>(null)
   useLayoutEffect(() => {
-    const current = scroller.current
-    const moved = before.current.firstKey !== firstKey && before.current.firstKey !== undefined
-    if (current && moved && current.scrollTop > 0) current.scrollTop = current.scrollHeight - fromEnd
-    before.current = { firstKey, fromEnd }
-  })
+    const element = scroller.current
+    if (element && fromEnd.current !== null) element.scrollTop = element.scrollHeight - fromEnd.current
+    fromEnd.current = null
+  }, [scroller, firstKey])
+  return () => {
+    const element = scroller.current
+    if (element) fromEnd.current = element.scrollHeight - element.scrollTop
+  }
 }

@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 import { askedQuestion, settled, type ScriptedTransport } from '@askback/client/testing'
 import { AskbackError, type SettlementKind } from '@askback/protocol'
-import { screen } from '@testing-library/react'
+import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
+import { focusInteraction } from '../index.js'
 import { NOW, pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
@@ -167,13 +168,13 @@ describe('a deadline', () => {
   it('that is over closes the controls', async () => {
     await show({ events: askedQuestion('i1', inTime(10_000)), after: 11_000 })
     expect(screen.getByRole('timer').textContent).toBe('Time is up')
-    expect(screen.getByRole('group').hasAttribute('disabled')).toBe(true)
+    expect(screen.getByRole('group', { name: 'Which database?' }).hasAttribute('disabled')).toBe(true)
   })
 
   it('that keeps it open says so', async () => {
     await show({ events: askedQuestion('i1', { ...inTime(10_000), onTimeout: 'keep' }), after: 11_000 })
     expect(screen.getByRole('timer').textContent).toBe('Overdue')
-    expect(screen.getByRole('group').hasAttribute('disabled')).toBe(false)
+    expect(screen.getByRole('group', { name: 'Which database?' }).hasAttribute('disabled')).toBe(false)
   })
 })
 
@@ -204,6 +205,17 @@ describe('a draft', () => {
     await show({ events: askedQuestion('i1') })
     expect(screen.getAllByRole<HTMLInputElement>('radio').some(({ checked }) => checked)).toBe(false)
   })
+})
+
+it('Escape leaves a control for its card, and the card for the page', async () => {
+  await show({ events: askedQuestion('i1') })
+  expect(focusInteraction('i1')).toBe(true)
+  expect(document.activeElement).toBe(card())
+  screen.getByRole('radio', { name: /SQLite/ }).focus()
+  fireEvent.keyDown(document.activeElement!, { key: 'Escape' })
+  expect(document.activeElement).toBe(card())
+  fireEvent.keyDown(card(), { key: 'Escape' })
+  expect(document.activeElement).toBe(document.body)
 })
 
 it('keeps the focus when the control that had it is gone', async () => {

@@ -25,7 +25,7 @@ export interface InteractionCardProps {
 export function InteractionCard(props: InteractionCardProps) {
   const { control, open, icon, title, children, summary, outcome, onKeyDown } = props
   const { interaction, phase, isOwn } = control
-  const card = useRef<HTMLElement>(null)
+  const card = useRef<HTMLDivElement>(null)
   const titleId = useId()
   const isDone = phase === 'settled' || !open
   useCollapse(card, isDone)
@@ -33,8 +33,9 @@ export function InteractionCard(props: InteractionCardProps) {
 
   const tone = phase === 'settled' ? toneOf(interaction) : open ? 'pending' : 'gone'
   return (
-    <section
+    <div
       ref={card}
+      role="group"
       className="ab-card"
       data-tone={tone}
       data-phase={isDone ? 'settled' : phase}
@@ -43,7 +44,10 @@ export function InteractionCard(props: InteractionCardProps) {
       tabIndex={-1}
       aria-labelledby={titleId}
       aria-busy={phase === 'submitting'}
-      onKeyDown={isDone ? undefined : onKeyDown}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && !event.defaultPrevented) leave(event.currentTarget)
+        else if (!isDone) onKeyDown?.(event)
+      }}
     >
       {isDone ? (
         <>
@@ -73,8 +77,14 @@ export function InteractionCard(props: InteractionCardProps) {
           <Failure control={control} />
         </>
       )}
-    </section>
+    </div>
   )
+}
+
+/** From a control to its card, and from the card out of it. */
+function leave(card: HTMLElement): void {
+  if (document.activeElement === card) card.blur()
+  else card.focus({ preventScroll: true })
 }
 
 /** Who pressed a button that is gone stays where it was. */
