@@ -25,7 +25,11 @@ export class Agents {
     const { input, sent } = randomAsking(random, id, sessionId, this.#defaults.get(sessionId)!)
     model.sent.set(id, { id, sessionId, ...sent })
     if (random.chance(0.5) && input.rendezvous !== true) this.#request(input, sent)
-    else this.#open(random.chance(0.2) ? { ...input, claimAs: 'http' } : input, sent)
+    else {
+      const open = random.chance(0.2) ? { ...input, claimAs: 'http' } : input
+      if (sent.keyed) this.#world.sendKeyed(() => this.#open(open, sent))
+      else this.#open(open, sent)
+    }
   }
 
   /** Opens and waits in two calls, as over HTTP. */

@@ -60,8 +60,20 @@ function answerToolCall(world: World, asked: Asked, answer: { decision: 'approve
   settle(world, sent, origin, `${fit} for ${toolCallId}`, (desk) => desk.answerToolCall(input))
 }
 
-/** L3: an answer that was acknowledged is the settlement; everybody else gets the winner. */
 function settle(
+  world: World,
+  sent: Sent,
+  origin: Origin,
+  name: string,
+  work: (desk: Desk) => Promise<Interaction>,
+): void {
+  const send = () => attempt(world, sent, origin, name, work)
+  if (origin.idempotencyKey === undefined) send()
+  else world.sendKeyed(send)
+}
+
+/** L3: an answer that was acknowledged is the settlement; everybody else gets the winner. */
+function attempt(
   world: World,
   sent: Sent,
   origin: Origin,
@@ -73,7 +85,7 @@ function settle(
   const id = 'interactionId' in sent ? sent.interactionId : null
   const aim = id === null ? undefined : model.asked.get(id)
   const again = () => {
-    if (keyed) world.retry(sent.id, () => settle(world, sent, origin, name, work))
+    if (keyed) world.retry(sent.id, () => attempt(world, sent, origin, name, work))
   }
   world.call(`${sent.id} ${name}${keyed ? ' keyed' : ''}`, work, {
     done: (told) => {

@@ -31,13 +31,16 @@ function checkWaits({ model }: World, waits: Waits): void {
       `${request.interactionId} is ${response?.settlement}, and who waits for ${waited} does not know`
     holds(response === undefined && !session.ended, 'L10', why)
   }
+  holds(waits.deaf.length === 0, 'L10', () => `the aborted wait for ${waits.deaf.join()} goes on`)
 }
 
-/** A claim that its process knows of was followed by the hand-over. */
+/** A claim that its process knows of was followed by the hand-over, and by that of an approval as one that may run. */
 function checkClaims({ model }: World): void {
-  for (const { request, response, claimTold, granted } of model.asked.values()) {
-    if (request.kind !== 'approval' || response?.settlement !== 'approved' || !claimTold) continue
-    holds(granted === 1, 'L10', () => `${request.interactionId} was claimed and granted to nobody`)
+  for (const { request, response, claimTold, handedOver, granted } of model.asked.values()) {
+    if (!claimTold) continue
+    const isGrant = request.kind === 'approval' && response?.settlement === 'approved'
+    const given = isGrant ? granted === 1 : handedOver
+    holds(given, 'L10', () => `${request.interactionId} was claimed and given to nobody`)
   }
 }
 

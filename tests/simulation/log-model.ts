@@ -11,6 +11,7 @@ export interface Asked {
   claim?: EventOf<'interaction_delivered'>
   /** The process that claimed it has heard so. */
   claimTold: boolean
+  handedOver: boolean
   /** How often it was handed over as one that may run. */
   granted: number
 }
@@ -174,7 +175,7 @@ export class LogModel {
   #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
     const { interactionId } = request
     holds(!this.asked.has(interactionId), 'unique ids', () => `${interactionId} is asked twice`)
-    const asked: Asked = { session, request, claimTold: false, granted: 0 }
+    const asked: Asked = { session, request, claimTold: false, handedOver: false, granted: 0 }
     this.asked.set(interactionId, asked)
     session.asked.push(asked)
     session.pending.add(interactionId)

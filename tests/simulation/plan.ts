@@ -8,8 +8,13 @@ export interface Plan {
   shared: boolean
   faults: Faults
   crashes: number
+  /** Whether a process that is gone is replaced while others live. */
+  replaced: boolean
+  deletions: number
   clock: number
   commands: number
+  /** How fast they come. */
+  pace: number
   sessions: number
   sessionsInMemory: number
   pendingPerSession: number
@@ -29,10 +34,13 @@ export function randomPlan(random: Random): Plan {
     shared,
     faults: { refused: rate(0.1), unknown: rate(0.1), unreadable: rate(0.03) },
     crashes,
+    replaced: !shared || random.chance(0.5),
+    deletions: random.pick([0.2, 0.2, 1.5]),
     // What a dead process has opened or begun to delete is found by the poll alone.
     lossy: crashes > 0 || random.chance(0.5),
     clock: random.pick([0.2, 0.6, 1.5]),
     commands: random.between(15, 30),
+    pace: random.pick([1, 2, 6]),
     sessions: random.between(1, 3),
     sessionsInMemory: random.pick([1, 2, 1000]),
     pendingPerSession: random.chance(0.1) ? 3 : 5000,

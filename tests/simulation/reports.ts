@@ -50,7 +50,7 @@ function call({ random }: World, toolCallId: string): Reported {
 
 /** Enough turns to push all others out of the window; now and then enough events for a snapshot. */
 function flood(world: World): Reported[] {
-  const texts = world.random.chance(0.5) ? 20 : 0
+  const texts = world.random.chance(0.5) ? 24 : 0
   return Array.from({ length: 22 }, () => world.newId('turn')).flatMap((turnId): Reported[] => [
     { type: 'turn_started', turnId },
     ...Array.from(

@@ -16,7 +16,7 @@ export const colour = defineInteraction({
   answer: shape<{ colour: string }>('colour'),
 })
 
-export const kinds = ['question', 'approval', 'plan_review', 'form', 'colour'] as const
+export const kinds = ['question', 'approval', 'plan_review', 'form', 'colour', 'approval'] as const
 export type KindName = (typeof kinds)[number]
 
 export function randomRequest(kind: KindName, random: Random): { toolName: string; request: Json } {
@@ -94,7 +94,7 @@ function approval({
   if (random.chance(0.3)) return { answer: { decision: 'deny', message: 'No.' }, fit: 'denied' }
   if (random.chance(0.2))
     return { answer: { decision: 'approve', updatedInput: { command: 'true' } }, fit: 'approved' }
-  const scope = random.pick(['once', 'once', 'session', 'always'])
+  const scope = random.pick(['once', 'session', 'session', 'always'])
   if (scope === 'always' && !lasting)
     return valid
       ? { answer: { decision: 'approve' }, fit: 'approved' }

@@ -21,12 +21,28 @@ export async function rest(world: World, waits: Waits): Promise<void> {
     if (isThere && !waited.has(interactionId)) waits.start(sessionId, interactionId)
   }
   await settle(world)
-  // What was still on its way to be asked gets a deadline of its own on the way.
-  for (let round = 0; round < 4; round++) {
-    const deadlines = [...model.asked.values()].map(({ request }) => request.expiresAt ?? 0)
-    const left = Math.max(0, ...deadlines) - clock.now() - world.offset
-    clock.advance(Math.max(5000, left) + world.jumped + 1000)
+  await passDeadlines(world)
+  clock.advance(6000)
+  await settle(world)
+}
+
+/** From one to the next, so that each is met in its time: machines differ by less than a second, and retries take one. */
+async function passDeadlines(world: World): Promise<void> {
+  const { model, clock } = world
+  for (;;) {
+    const due = [...model.asked.values()].filter(
+      ({ request, response, session }) =>
+        !response && !session.ended && request.expiresAt !== undefined && request.onTimeout !== 'keep',
+    )
+    if (due.length === 0) return
+    const next = due.reduce((one, other) =>
+      one.request.expiresAt! <= other.request.expiresAt! ? one : other,
+    )
+    const left = next.request.expiresAt! - clock.now() - world.offset
+    clock.advance(Math.max(0, left) + world.jumped + 2500)
     await settle(world)
+    const { interactionId } = next.request
+    holds(next.response !== undefined, 'L5', () => `${interactionId} is pending after its deadline`)
   }
 }
 
@@ -37,7 +53,7 @@ async function settle(world: World): Promise<void> {
     await world.drain()
     if (world.busy.length > 0 && (world.bells === 0 || world.random.chance(0.7))) await world.step()
     else if (world.bells > 0) world.ring()
-    else if (world.live.length < world.plan.processes) world.startMissing()
+    else if (world.misses) world.startMissing()
     else if (world.retries > 0) world.retryOne()
     else return
   }

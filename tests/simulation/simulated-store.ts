@@ -22,7 +22,6 @@ export function simulatedStore(options: {
     ...(shared && { shared }),
     append(append) {
       const { sessionId, expectedSeq, events } = append
-      for (const event of events) Object.freeze(event)
       const name = `append ${sessionId}@${expectedSeq} ${events.map(({ type }) => type).join(' ')}`
       let ok = false
       return line.submit(
@@ -30,6 +29,8 @@ export function simulatedStore(options: {
         async () => {
           const result = await disk.append(append)
           ok = result.ok
+          // What is in the log stays as it is.
+          if (ok) for (const event of events) Object.freeze(event)
           if (ok) committed(append)
           return result
         },

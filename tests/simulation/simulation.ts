@@ -54,7 +54,7 @@ async function play(world: World): Promise<void> {
       [busy.length > 0 ? 8 : 0, () => world.step()],
       [world.bells > 0 ? 3 : 0, () => world.ring()],
       [
-        live.length === 0 ? 0 : world.running < 12 ? 2 : 0.1,
+        live.length === 0 ? 0 : world.running < 12 ? plan.pace : 0.1,
         () => {
           commands++
           command(world, agents, random.pick(ids))
@@ -62,10 +62,10 @@ async function play(world: World): Promise<void> {
       ],
       [plan.clock, () => passTime(world)],
       [live.length > 0 ? plan.crashes : 0, () => world.crash(random.pick(live))],
-      [live.length < plan.processes ? 1 : 0, () => world.startMissing()],
+      [world.misses ? 1 : 0, () => world.startMissing()],
       [world.late.length > 0 ? 0.5 : 0, () => world.late.shift()?.()],
       [world.retries > 0 && live.length > 0 ? 1 : 0, () => world.retryOne()],
-      [waits.size > 0 ? 0.2 : 0, () => waits.abort()],
+      [waits.size > 0 ? 0.4 : 0, () => waits.abort()],
     ])()
     await world.drain()
   }
@@ -83,7 +83,7 @@ function command(world: World, agents: Agents, sessionId: string): void {
     [5, () => report(world, sessionId)],
     [0.5, () => cancelAll(world, sessionId, 'interrupt')],
     [0.4, () => cancelAll(world, sessionId, 'clear')],
-    [0.3, () => cancelAll(world, sessionId, 'delete')],
+    [world.plan.deletions, () => cancelAll(world, sessionId, 'delete')],
     [0.6, () => setMode(world, sessionId)],
     [0.4, () => deleteRule(world)],
     [2, () => look(world, sessionId)],
@@ -108,7 +108,7 @@ function passTime(world: World): void {
     [3, random.between(600, 6000)],
     [1, 120_000],
   ])
-  if (random.chance(0.8)) {
+  if (random.chance(0.65)) {
     world.note(`${ms} ms pass`)
     return clock.advance(ms)
   }

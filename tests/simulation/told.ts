@@ -30,6 +30,7 @@ export function checkHandOver(model: LogModel, waited: string | null, told: Inte
   // A session that is being deleted takes no claim any more: then nothing may run.
   const claimed = asked.claim !== undefined || (asked.session.ended && !grants)
   holds(claimed, 'L10', () => `${interactionId} was handed over without a claim`)
+  asked.handedOver = true
   if (!grants) return
   asked.granted++
   holds(asked.granted === 1, 'L10', () => `${interactionId} was granted ${asked.granted} times`)

@@ -27,6 +27,13 @@ export class Waits {
     return [...this.#running].map(({ interactionId }) => interactionId)
   }
 
+  /** Those that were told to stop, and have not. */
+  get deaf(): string[] {
+    return [...this.#running].flatMap(({ interactionId, abort }) =>
+      abort.signal.aborted ? [interactionId] : [],
+    )
+  }
+
   start(sessionId: string, interactionId: string): void {
     const wait: Wait = { sessionId, interactionId, abort: new AbortController() }
     this.#running.add(wait)

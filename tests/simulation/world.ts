@@ -71,6 +71,12 @@ export class World {
     return this.processes.filter(({ alive, line }) => alive && line.busy)
   }
 
+  /** Whether a process should be started. */
+  get misses(): boolean {
+    const { length } = this.live
+    return length === 0 || (this.plan.replaced && length < this.plan.processes)
+  }
+
   get bells(): number {
     return this.#bells.length
   }
@@ -142,6 +148,12 @@ export class World {
           outcome.refused(error)
         }),
     )
+  }
+
+  /** Sends what has a key twice now and then, as an impatient client does. */
+  sendKeyed(send: () => void): void {
+    send()
+    if (this.random.chance(0.15)) send()
   }
 
   /** Lets one bell ring, or not. */
