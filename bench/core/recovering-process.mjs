@@ -1,0 +1,14 @@
+// Opens a database and answers one interaction, then tells its parent how much memory it took at most.
+import { createDesk } from '@askback/core'
+import { sqliteStore } from '@askback/store-sqlite'
+import { answer, person } from './workload.mjs'
+
+const [path = '', sessionId = '', interactionId = ''] = process.argv.slice(2)
+const store = sqliteStore({ path })
+const desk = createDesk({ store })
+await desk.respond({ sessionId, interactionId, answer, by: person, via: 'web' })
+await desk.ready
+process.send?.(process.resourceUsage().maxRSS * 1024)
+desk.close()
+await store.close()
+process.disconnect?.()
