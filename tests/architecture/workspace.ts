@@ -71,7 +71,12 @@ function readSource(path: string): SourceFile {
   const source = readFileSync(join(root, path), 'utf8')
   const found = { imports: new Set<string>(), globals: new Set<string>() }
   collect(parseAst(source, { lang: path.endsWith('x') ? 'tsx' : 'ts' }, path), found)
-  return { path, isTest: /\.(test|config)\./.test(path), imports: [...found.imports], globals: [...found.globals] }
+  return {
+    path,
+    isTest: /\.(test|config)\./.test(path),
+    imports: [...found.imports],
+    globals: [...found.globals],
+  }
 }
 
 interface Found {
