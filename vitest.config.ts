@@ -11,5 +11,9 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/**/*.test.ts'],
     pool: 'threads',
     retry: 0,
+    // Real browsers, agents and processes share the machine with everything else.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 })
