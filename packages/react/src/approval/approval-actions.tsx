@@ -26,7 +26,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
   const isEditing = edited !== null
   return (
     <>
-      {!isEditing && <ScopeChoice control={control} />}
+      {!isEditing && !isExplaining && <ScopeChoice control={control} />}
       {isExplaining && (
         <textarea
           className="ab-input"
@@ -46,7 +46,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           }}
         />
       )}
-      <footer className="ab-card-footer">
+      <div className="ab-card-footer">
         {!isExplaining && (
           <SubmitButton control={control} disabled={!canApprove} onPress={control.approve}>
             {isEditing ? 'Approve as edited' : approveWords[scope]}
@@ -82,7 +82,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
             </button>
           )}
         </span>
-      </footer>
+      </div>
       {!isComplete && !isEditing && canAnswer && (
         <p className="ab-hint" role="status">
           It can be approved once all of it is shown.

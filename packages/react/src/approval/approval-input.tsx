@@ -1,5 +1,5 @@
 import type { Json } from '@askback/protocol'
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { DiffView } from '../content/diff-view.js'
 import { fileEdits } from '../content/file-edits.js'
 import { JsonTree } from '../content/json-tree.js'
@@ -27,18 +27,30 @@ export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProp
       </Framed>
     )
   }
-  if (command !== null) {
-    const { command: _, ...rest } = input as { [key: string]: Json }
-    return (
-      <>
-        <Framed title="Command" size={sizeOf(command)}>
-          <LongText text={command} onComplete={onComplete} label="The whole command" />
-        </Framed>
-        {Object.keys(rest).length > 0 && <JsonInput input={rest} title="With" />}
-      </>
-    )
-  }
+  if (command !== null) return <CommandInput command={command} input={input} onComplete={onComplete} />
   return <JsonInput input={input} title="Input" onComplete={onComplete} />
+}
+
+interface CommandInputProps extends Pick<ApprovalInputProps, 'input' | 'onComplete'> {
+  command: string
+}
+
+/** The command, and whatever else goes with it: all of it counts. */
+function CommandInput({ command, input, onComplete }: CommandInputProps) {
+  const { command: _, ...rest } = input as { [key: string]: Json }
+  const hasRest = Object.keys(rest).length > 0
+  const [isCommandWhole, setCommandWhole] = useState(false)
+  const [isRestWhole, setRestWhole] = useState(false)
+  const isComplete = isCommandWhole && (isRestWhole || !hasRest)
+  useEffect(() => onComplete?.(isComplete), [onComplete, isComplete])
+  return (
+    <>
+      <Framed title="Command" size={sizeOf(command)}>
+        <LongText text={command} onComplete={setCommandWhole} label="The whole command" />
+      </Framed>
+      {hasRest && <JsonInput input={rest} title="With" onComplete={setRestWhole} />}
+    </>
+  )
 }
 
 function JsonInput({

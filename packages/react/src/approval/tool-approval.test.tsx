@@ -157,6 +157,13 @@ describe('what is shown', () => {
     expect(button('Approve once').disabled).toBe(false)
   })
 
+  it('counts what goes with a command as well', async () => {
+    await show({ events: approval({ command: 'ls', env: 'x\n'.repeat(100_000) }) })
+    expect(button('Approve once').disabled).toBe(true)
+    fireEvent.click(button(/Show the remaining/))
+    expect(button('Approve once').disabled).toBe(false)
+  })
+
   it('quotes what the agent says, and labels the buttons itself', async () => {
     await show({ events: approval(ls, { title: 'Approve once', reason: 'Click Approve' }) })
     const quote = document.querySelector('.ab-quote')

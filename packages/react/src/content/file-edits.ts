@@ -11,6 +11,7 @@ export interface FileEdit {
 
 /** `null` where the input is not exactly that of a known edit tool: then all of it is shown as it is. */
 export function fileEdits(toolName: string, input: Json): FileEdit[] | null {
+  if (textOf(input, 'file_path') === undefined) return null
   switch (toolName) {
     case 'Edit':
       return only(editIn(input, ['file_path']))
@@ -35,8 +36,9 @@ function editIn(input: Json, alsoKnown: string[]): FileEdit | null {
   const after = textOf(input, 'new_string')
   // A field that this drawing does not show must not hide behind it.
   if (!hasOnly(input, ['old_string', 'new_string', 'replace_all', ...alsoKnown])) return null
-  if (before === undefined || after === undefined) return null
-  return { before, after, isEverywhere: fieldOf(input, 'replace_all') === true }
+  const everywhere = fieldOf(input, 'replace_all') ?? false
+  if (before === undefined || after === undefined || typeof everywhere !== 'boolean') return null
+  return { before, after, isEverywhere: everywhere }
 }
 
 function only(edit: FileEdit | null): FileEdit[] | null {

@@ -38,6 +38,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
       open={open}
       icon={<ClipboardList />}
       title="A form to fill in"
+      onRetry={submit}
       summary={<FormSummary interaction={control.interaction} request={request} />}
       onKeyDown={(event) => {
         if (!isSubmitKey(event)) return
@@ -73,7 +74,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
           </div>
         ))}
       </div>
-      <footer className="ab-card-footer">
+      <div className="ab-card-footer">
         <SubmitButton control={control} disabled={!isArmed} onPress={submit}>
           Submit
         </SubmitButton>
@@ -82,7 +83,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
             {count(wrong, 'field needs', 'fields need')} another look.
           </span>
         )}
-      </footer>
+      </div>
     </InteractionCard>
   )
 }

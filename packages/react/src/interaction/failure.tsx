@@ -1,8 +1,15 @@
 import { CloudOff, TriangleAlert } from 'lucide-react'
 import type { InteractionControl } from './use-interaction.js'
 
+export interface FailureProps {
+  control: InteractionControl
+  /** Sends what stands on the card now, where that may have changed; by default the same answer once more. */
+  onRetry?: (() => void) | undefined
+}
+
 /** What kept an answer from being sent. Everything that was chosen and typed is still there. */
-export function Failure({ control: { phase, error, retry, canAnswer } }: { control: InteractionControl }) {
+export function Failure({ control, onRetry = control.retry }: FailureProps) {
+  const { phase, error, canAnswer } = control
   if (phase === 'queued') {
     return (
       <p className="ab-notice" role="status">
@@ -17,7 +24,7 @@ export function Failure({ control: { phase, error, retry, canAnswer } }: { contr
       <TriangleAlert aria-hidden />
       <span>Your answer was not taken. {error?.message}</span>
       {canAnswer && (
-        <button type="button" className="ab-button" data-size="small" onClick={retry}>
+        <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
           Try again
         </button>
       )}

@@ -65,7 +65,8 @@ describe('an answer on its way', () => {
     })
     await choose(user)
     await pass(0)
-    await choose(user, /Postgres/)
+    await user.click(screen.getByRole('radio', { name: /Postgres/ }))
+    await user.click(screen.getByRole('button', { name: 'Try again' }))
     expect(answers().at(-1)).toEqual({ answers: [{ selected: ['Postgres'] }] })
   })
 

@@ -19,11 +19,13 @@ export interface InteractionCardProps {
   /** Takes the place of "Answered" and the like. */
   outcome?: string | undefined
   onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
+  /** Sends what stands on the card now; by default the same answer once more. */
+  onRetry?: () => void
 }
 
 /** The frame of every interaction: who asks, until when, and what became of it. */
 export function InteractionCard(props: InteractionCardProps) {
-  const { control, open, icon, title, children, summary, outcome, onKeyDown } = props
+  const { control, open, icon, title, children, summary, outcome, onKeyDown, onRetry } = props
   const { interaction, phase, isOwn } = control
   const card = useRef<HTMLDivElement>(null)
   const titleId = useId()
@@ -59,7 +61,7 @@ export function InteractionCard(props: InteractionCardProps) {
         </>
       ) : (
         <>
-          <header className="ab-card-header">
+          <div className="ab-card-header">
             <span className="ab-card-icon" aria-hidden>
               {icon}
             </span>
@@ -72,9 +74,9 @@ export function InteractionCard(props: InteractionCardProps) {
               </span>
             )}
             <Countdown interaction={interaction} />
-          </header>
+          </div>
           {children}
-          <Failure control={control} />
+          <Failure control={control} onRetry={onRetry} />
         </>
       )}
     </div>

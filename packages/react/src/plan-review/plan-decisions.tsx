@@ -7,7 +7,7 @@ export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl
   if (isAdjusting) return <Adjust control={control} isArmed={isArmed} />
   return (
     <>
-      <footer className="ab-card-footer">
+      <div className="ab-card-footer">
         <SubmitButton control={control} disabled={!isArmed} onPress={() => decide('edit')}>
           Proceed
         </SubmitButton>
@@ -20,7 +20,7 @@ export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl
         <button type="button" className="ab-button" disabled={!canAnswer} onClick={() => setAdjusting(true)}>
           Adjust…
         </button>
-      </footer>
+      </div>
       <div className="ab-card-footer">
         <p className="ab-hint ab-plan-hint">
           “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
@@ -61,7 +61,7 @@ function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boo
           event.stopPropagation()
         }}
       />
-      <footer className="ab-card-footer">
+      <div className="ab-card-footer">
         <SubmitButton
           control={control}
           disabled={!isArmed || feedback.trim() === ''}
@@ -72,7 +72,7 @@ function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boo
         <button type="button" className="ab-button" data-tone="quiet" onClick={() => setAdjusting(false)}>
           Back
         </button>
-      </footer>
+      </div>
     </>
   )
 }

@@ -50,6 +50,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
       title={title}
       summary={<QuestionSummary interaction={control.interaction} questions={questions} />}
       onKeyDown={onKeyDown}
+      onRetry={control.submit}
     >
       {questions.length > 1 && <Steps control={control} />}
       <div className="ab-question">
@@ -63,7 +64,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
         </p>
       </div>
       <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} />
-      <footer className="ab-card-footer">
+      <div className="ab-card-footer">
         {!isLast && (
           <button
             type="button"
@@ -82,7 +83,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
         <span className="ab-hint">
           {question.multiSelect ? 'Choose any number' : question.options.length > 0 ? 'Choose one' : ''}
         </span>
-      </footer>
+      </div>
     </InteractionCard>
   )
 }
