@@ -70,7 +70,7 @@ function JsonInput({
   return (
     <Framed title={title} size={sizeOf(text)}>
       {isSmall ? (
-        <div className="ab-code-scroll ab-json" tabIndex={0} role="region" aria-label={title}>
+        <div className="ab-code-scroll ab-json" tabIndex={0} role="group" aria-label={title}>
           <JsonTree value={input} />
         </div>
       ) : (

@@ -34,7 +34,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
 
 function Highlighted({ lines }: { lines: HighlightedLine[] }) {
   return (
-    <div className="ab-code-scroll" tabIndex={0} role="region" aria-label="Code">
+    <div className="ab-code-scroll" tabIndex={0} role="group" aria-label="Code">
       <pre className="ab-chunk">
         {lines.map((line, at) => (
           <span key={at}>

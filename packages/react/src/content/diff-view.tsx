@@ -33,7 +33,7 @@ export function DiffView({ edits, onComplete }: DiffViewProps) {
   const shown = isWhole ? diffs : firstRows(diffs)
   return (
     <div className="ab-long-text">
-      <div className="ab-code-scroll" tabIndex={0} role="region" aria-label="Changes">
+      <div className="ab-code-scroll" tabIndex={0} role="group" aria-label="Changes">
         {shown.map((rows, index) => (
           <table key={index} className="ab-diff">
             {edits[index]?.isEverywhere && <caption className="ab-diff-note">Everywhere in the file</caption>}

@@ -23,7 +23,7 @@ export function LongText({ text, onComplete, label }: LongTextProps) {
   return (
     <div className="ab-long-text">
       {/* A region that scrolls must be reachable by keys. */}
-      <div className="ab-code-scroll" tabIndex={0} role="region" aria-label={label ?? 'Text'}>
+      <div className="ab-code-scroll" tabIndex={0} role="group" aria-label={label ?? 'Text'}>
         {chunks.slice(0, shown).map((chunk, index) => (
           <pre key={index} className="ab-chunk" data-continued={chunk.isContinued || undefined}>
             <ShownText text={chunk.text} as="code" />

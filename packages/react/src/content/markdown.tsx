@@ -75,7 +75,7 @@ const components: Components = {
     return <CodeBlock code={text.replace(/\n$/, '')} language={language} />
   },
   table: ({ children }) => (
-    <div className="ab-table-scroll" tabIndex={0} role="region" aria-label="Table">
+    <div className="ab-table-scroll" tabIndex={0} role="group" aria-label="Table">
       <table>{children}</table>
     </div>
   ),

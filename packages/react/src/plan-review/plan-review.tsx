@@ -32,7 +32,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
         </p>
       )}
       {edited === null ? (
-        <div className="ab-plan" tabIndex={0} role="region" aria-label="The plan">
+        <div className="ab-plan" tabIndex={0} role="group" aria-label="The plan">
           <Markdown text={request.plan} />
         </div>
       ) : (
