@@ -11,6 +11,7 @@ import type { Clock } from './clock.js'
 import type { Command, Decision } from './command.js'
 import { Deadlines } from './deadlines.js'
 import { decide } from './decide.js'
+import { eventTexts } from './event-texts.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
 import type { InteractionKind } from './kinds.js'
 import { lookUp, type IsInside, type Looked } from './lookups.js'
@@ -34,7 +35,13 @@ export interface EngineOptions {
 }
 
 /** `events` may be empty, or not the next ones for whoever listens: the log itself is in the store. */
-export type Listener = (appended: { sessionId: string; seq: number; events: SessionEvent[] }) => void
+export type Listener = (appended: {
+  sessionId: string
+  seq: number
+  events: SessionEvent[]
+  /** The same as JSON, one text each. */
+  texts: () => string[]
+}) => void
 
 /** Told after each commit of this process; `settled` before anyone had claimed them. */
 export type Committed = (appended: {
@@ -78,11 +85,13 @@ export class Engine {
   /** What `project` makes of the state, told only when all of that is durable. */
   async read<T>(sessionId: string, project: (state: SessionState) => T): Promise<T> {
     for (;;) {
-      const log = await this.log(sessionId)
+      const known = this.log(sessionId)
+      const log = known instanceof Promise ? await known : known
       if (log.stale) continue
       const there = isThere(log.state)
       const value = there ? project(log.state) : null
-      if (!(await log.durable())) continue
+      // Most reads rest on nothing that is under way, and wait for nothing.
+      if (!log.idle && !(await log.durable())) continue
       if (there) return value as T
       if (!(await this.#isBehind(log))) throw missing(log.state)
     }
@@ -124,7 +133,7 @@ export class Engine {
     // Nothing new: either it was known, or the session was made anew and this is the log of the old one.
     if (log && events.length === 0 && (await log.isCurrent())) return false
     this.setDeadlines(events)
-    this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events })
+    this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events, texts: eventTexts(events) })
     return true
   }
 
@@ -245,7 +254,10 @@ export class Engine {
     const events = this.#stamp(state, decision, extra.now)
     const settled = settledBy(events, state, extra)
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
-    const appending = log.append(events, kv, () => this.#committed(log, events, settled, claims))
+    const texts = eventTexts(events)
+    const appending = log.append({ events, texts, ...(kv && { kv }) }, () => {
+      this.#committed(log, { events, texts }, settled, claims)
+    })
     const interaction =
       interactionId === undefined
         ? undefined
@@ -276,13 +288,18 @@ export class Engine {
     )
   }
 
-  #committed(log: SessionLog, events: SessionEvent[], settled: Interaction[], claims: Waiter[]): void {
+  #committed(
+    log: SessionLog,
+    { events, texts }: { events: SessionEvent[]; texts: () => string[] },
+    settled: Interaction[],
+    claims: Waiter[],
+  ): void {
     if (this.#closed) return
     for (const event of events) if (event.type === 'interaction_request') this.#arm(event)
     for (const { interactionId } of settled) this.#deadlines.delete(interactionId)
     this.#settled({ events, settled, claims })
     const { sessionId, seq } = events.at(-1)!
-    this.#tell({ sessionId, seq, events })
+    this.#tell({ sessionId, seq, events, texts })
     if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
   }
 
@@ -302,7 +319,7 @@ export class Engine {
     const look = async () => {
       const { state } = await this.log(sessionId)
       for (const id of state.pending) this.#arm(state.interactions.get(id)!)
-      this.#tell({ sessionId, seq: state.seq, events: [] })
+      this.#tell({ sessionId, seq: state.seq, events: [], texts: () => [] })
       await this.#heard(sessionId)
     }
     look().catch((error: unknown) => {

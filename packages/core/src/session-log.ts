@@ -9,9 +9,9 @@ import {
   type SessionState,
   type SessionStateJson,
 } from '@askback/protocol'
-import type { Append, AppendResult, KvWrite, Store } from './store.js'
+import type { Append, AppendResult, Store } from './store.js'
 
-/** A cold start reads at most about this many events after its snapshot, or as many as the snapshot holds things. */
+/** A cold start reads at most about this many events after its snapshot, or twice as many as the snapshot holds things. */
 const EVENTS_PER_SNAPSHOT = 500
 const PAGE = 1000
 
@@ -65,12 +65,13 @@ export class SessionLog {
   }
 
   /** Folds the events at once and appends them; `committed` runs when they are durable, in the order of the log. */
-  append(events: SessionEvent[], kv: KvWrite[] | undefined, committed: () => void): Promise<AppendResult> {
+  append(appended: Pick<Append, 'events' | 'texts' | 'kv'>, committed: () => void): Promise<AppendResult> {
     const { sessionId, seq: expectedSeq } = this.state
+    const { events } = appended
     foldInto(this.state, events)
     this.#lastId = events.at(-1)!.id
     this.#underway++
-    this.#last = this.#send({ sessionId, expectedSeq, events, ...(kv && { kv }) }).then(
+    this.#last = this.#send({ sessionId, expectedSeq, ...appended }).then(
       (result) => {
         this.#underway--
         if (result.ok) committed()
@@ -122,7 +123,7 @@ export class SessionLog {
   /** A snapshot costs as much as it holds, so one that holds much is made less often. */
   get snapshotIsDue(): boolean {
     const { seq, interactions, toolCalls } = this.state
-    const interval = Math.max(EVENTS_PER_SNAPSHOT, interactions.size + toolCalls.size)
+    const interval = Math.max(EVENTS_PER_SNAPSHOT, 2 * (interactions.size + toolCalls.size))
     return this.idle && !this.stale && seq - this.#snapshotSeq >= interval
   }
 

@@ -14,6 +14,8 @@ export interface Append {
   expectedSeq: number
   /** `expectedSeq + 1`, `+ 2`, … ; at least one. */
   events: SessionEvent[]
+  /** The same as JSON, one text each, for a store that keeps text. */
+  texts?: () => string[]
   /** The id of the first event of the log that it was decided on. If the session was made anew since, that is a conflict. */
   logId?: string
   /** Written in the same transaction. */

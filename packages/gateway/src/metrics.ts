@@ -35,11 +35,15 @@ export class Metrics {
 
   /** The same store, with its appends timed. */
   timed(store: Store): Store {
-    const append: Store['append'] = async (input) => {
+    const append: Store['append'] = (input) => {
       const started = performance.now()
-      const result = await store.append(input)
-      this.#appendSeconds.observe((performance.now() - started) / SECOND)
-      return result
+      const appended = store.append(input)
+      // Beside whoever waits for it: one that failed is not counted here.
+      appended.then(
+        () => this.#appendSeconds.observe((performance.now() - started) / SECOND),
+        () => undefined,
+      )
+      return appended
     }
     return { ...store, append }
   }

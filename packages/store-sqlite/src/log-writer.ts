@@ -66,7 +66,7 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       const pos = places.take(events.length)
       session.seq += events.length
       insertLog(pos, session.key, expectedSeq + 1, session.seq, body)
-      for (const [offset, event] of events.entries()) index(session.key, pos + offset, event)
+      for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events)
       touch(session.key, events)
       for (const { key, value } of writes) kv.write(key, value)
       return { ok: true }
@@ -78,18 +78,20 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
   }
 }
 
-function eventIndex(db: Connection): (session: number, place: number, event: SessionEvent) => void {
+type Index = (session: number, place: number, event: SessionEvent, appended: SessionEvent[]) => void
+
+function eventIndex(db: Connection): Index {
   const callTool = db.run('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
   const endTool = db.run('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
   const open = db.run(
     'INSERT OR REPLACE INTO interactions (id, session, tool_call_id, request, expires_at) VALUES (?, ?, ?, ?, ?)',
   )
   const progress = db.run('UPDATE interactions SET progress = ? WHERE id = ?')
-  const settle = db.run('UPDATE interactions SET response = ?, pending = 0 WHERE id = ?')
+  const settle = db.run('UPDATE interactions SET response = ?, delivered = ?, pending = 0 WHERE id = ?')
   const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
   const audit = db.run('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
 
-  return (session, place, event) => {
+  return (session, place, event, appended) => {
     switch (event.type) {
       case 'tool_call':
         callTool(session, event.toolCallId)
@@ -105,14 +107,27 @@ function eventIndex(db: Connection): (session: number, place: number, event: Ses
         break
       case 'interaction_response': {
         const { message, ...row } = auditRow(event)
-        settle(place, event.interactionId)
+        settle(
+          place,
+          has(appended, 'interaction_delivered', event.interactionId) ? 1 : 0,
+          event.interactionId,
+        )
         audit(place, JSON.stringify(row), message === undefined ? null : JSON.stringify(message))
         break
       }
       case 'interaction_delivered':
-        deliver(event.interactionId)
+        // Most are claimed in the append that settles them, which has noted it.
+        if (!has(appended, 'interaction_response', event.interactionId)) deliver(event.interactionId)
         break
       default:
     }
   }
+}
+
+function has(
+  events: SessionEvent[],
+  type: 'interaction_response' | 'interaction_delivered',
+  interactionId: string,
+): boolean {
+  return events.some((event) => event.type === type && event.interactionId === interactionId)
 }

@@ -72,7 +72,7 @@ export function storeOn(db: Connection): Store {
   return {
     async append(append) {
       checkAppend(append)
-      const body = JSON.stringify(append.events)
+      const body = append.texts ? `[${append.texts().join(',')}]` : JSON.stringify(append.events)
       const result = await write(() => writer.append(append, body))
       if (result.ok)
         bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })

@@ -1,7 +1,7 @@
 import type { Listener, Store } from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import { writeOrCut, type Reader } from './reader.js'
-import { withoutIds } from './sse-encoding.js'
+import { withoutId } from './sse-encoding.js'
 
 export interface AllEventsOptions {
   store: Store
@@ -34,9 +34,9 @@ export class AllEvents {
     if (this.#readers.size === 0) this.#cursor = null
   }
 
-  tell({ events }: Parameters<Listener>[0]): void {
+  tell({ events, texts }: Parameters<Listener>[0]): void {
     if (this.#readers.size === 0) return
-    if (!this.#options.store.shared) return this.#give(events)
+    if (!this.#options.store.shared) return this.#give(events, texts)
     if (this.#reading !== 'no') {
       this.#reading = 'again'
       return
@@ -62,7 +62,7 @@ export class AllEvents {
   async #readPages(): Promise<void> {
     while (this.#cursor !== null) {
       const changes = await this.#options.store.changes({ after: this.#cursor, limit: PAGE })
-      for (const { events } of changes) this.#give(events)
+      for (const { events } of changes) this.#give(events, () => events.map((event) => JSON.stringify(event)))
       const last = changes.at(-1)
       if (last && this.#cursor !== null) this.#cursor = last.cursor
       if (changes.length < PAGE) return
@@ -73,10 +73,13 @@ export class AllEvents {
     return this.#reading === 'again'
   }
 
-  #give(events: SessionEvent[]): void {
-    const shown = events.filter(concernsAll)
-    if (shown.length === 0) return
-    const data = withoutIds(shown)
+  #give(events: SessionEvent[], texts: () => string[]): void {
+    if (!events.some(concernsAll)) return
+    const frames = texts().map((text, index) => {
+      const event = events[index]!
+      return concernsAll(event) ? withoutId(event, text) : ''
+    })
+    const data = Buffer.from(frames.join(''))
     for (const { socket } of this.#readers) writeOrCut(socket, data, this.#options.bufferBytes)
   }
 }

@@ -62,9 +62,9 @@ describe('a feed', () => {
     let made = 0
     const counting: Encoding = {
       ...bySeq,
-      events(events) {
+      events(events, texts) {
         made += events.length
-        return bySeq.events(events)
+        return bySeq.events(events, texts)
       },
     }
     const { store, script } = await logOf(300)
@@ -76,7 +76,7 @@ describe('a feed', () => {
     await expect.poll(() => late.written).toMatch(/ 301 $/)
     expect(made).toBe(301)
     const events = await append(store, script, 3)
-    feed.tell({ sessionId: 's', seq: 304, events })
+    feed.tell({ sessionId: 's', seq: 304, events, texts: () => [] })
     expect(made).toBe(304)
     expect(new Set(sockets.map((socket) => socket.written)).size).toBe(1)
   })
@@ -88,7 +88,7 @@ describe('a feed', () => {
     const [slow, fast] = [new FakeSocket(), new FakeSocket()]
     for (const { socket } of [slow, fast]) feed.add({ socket, cursor: 1, finish: () => undefined })
     for (let seq = 2; seq < 20; seq++) {
-      feed.tell({ sessionId: 's', seq, events: await append(store, script, 1) })
+      feed.tell({ sessionId: 's', seq, events: await append(store, script, 1), texts: () => [] })
       fast.drain()
     }
     expect(slow.destroyed).toBe(true)
@@ -149,6 +149,7 @@ class Run {
           sessionId: 's',
           seq: this.seq,
           events: one.told === 'without events' ? [] : events,
+          texts: () => [],
         })
         if (one.told !== 'later') this.#tellAll()
         return

@@ -72,11 +72,11 @@ export class Feed {
     if (!this.#live.delete(reader)) this.#behind.delete(reader)
   }
 
-  tell({ seq, events }: Parameters<Listener>[0]): void {
+  tell({ seq, events, texts }: Parameters<Listener>[0]): void {
     if (this.#state === 'opening') this.#told = Math.max(this.#told, seq)
     if (this.#state === 'opening' || this.closed) return
-    const fresh = events.filter((event) => event.seq > this.#head)
-    if (fresh[0]?.seq === this.#head + 1) this.#give(fresh)
+    const known = this.#head + 1 - (events[0]?.seq ?? Infinity)
+    if (known >= 0 && known < events.length) this.#give(events.slice(known), () => texts().slice(known))
     this.#hear(seq)
   }
 
@@ -132,16 +132,16 @@ export class Feed {
       // What was told to be there has been erased.
       if (page.length === 0) return this.close()
       const fresh = page.filter((event) => event.seq > this.#head)
-      if (fresh.length > 0) this.#give(fresh)
+      if (fresh.length > 0) this.#give(fresh, () => fresh.map((event) => JSON.stringify(event)))
     }
     if (this.#state === 'filling') this.#state = 'level'
   }
 
-  #give(events: SessionEvent[]): void {
+  #give(events: SessionEvent[], texts: () => string[]): void {
     const newest = events.at(-1)!
     this.#head = newest.seq
     if (this.#live.size > 0) {
-      const data = this.#options.encoding.events(events)
+      const data = this.#options.encoding.events(events, texts())
       for (const reader of this.#live) this.#write(reader, data)
     }
     if (endsLog(newest)) this.close()

@@ -46,7 +46,8 @@ export class Pages {
     const events = await store.read({ sessionId, after: cursor, limit: last - cursor })
     const newest = events.at(-1)
     if (!newest) return null
-    const page = { data: encoding.events(events), last: newest.seq }
+    const texts = events.map((event) => JSON.stringify(event))
+    const page = { data: encoding.events(events, texts), last: newest.seq }
     this.#cache.set(this.#key(cursor), page)
     this.#cached.add(cursor)
     return page

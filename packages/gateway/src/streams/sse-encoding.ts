@@ -2,23 +2,24 @@ import type { SessionEvent } from '@askback/protocol'
 import type { Encoding } from './encoding.js'
 
 export const sseEncoding: Encoding = {
-  events(events) {
-    let text = ''
-    for (const event of events) text += `id: ${event.seq}\n${fields(event)}`
-    return Buffer.from(text)
+  events(events, texts) {
+    let frames = ''
+    for (const [index, { seq, type }] of events.entries())
+      frames += `id: ${seq}\n${fields(type, texts[index]!)}`
+    return Buffer.from(frames)
   },
-  live: (_sessionId, event) => Buffer.from(fields(event)),
+  live: (_sessionId, event) => Buffer.from(fields(event.type, JSON.stringify(event))),
   resync: () => Buffer.from('event: resync\ndata: {}\n\n'),
 }
 
 /** For the stream over all sessions, where a cursor of one of them would mean nothing. */
-export function withoutIds(events: SessionEvent[]): Buffer {
-  return Buffer.from(events.map(fields).join(''))
+export function withoutId({ type }: SessionEvent, text: string): string {
+  return fields(type, text)
 }
 
 /** JSON has no line breaks, so that it is one field. */
-function fields(event: { type: string }): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+function fields(type: string, text: string): string {
+  return `event: ${type}\ndata: ${text}\n\n`
 }
 
 export const HEARTBEAT = Buffer.from(':\n\n')

@@ -8,7 +8,7 @@ import type { Feeds } from './feeds.js'
 import type { OpenStream, OpenStreams } from './open-streams.js'
 import type { Caller } from './options.js'
 import { writeOrCut } from './reader.js'
-import { textFrame, wsEncoding } from './ws-encoding.js'
+import { jsonFrame, wsEncoding } from './ws-encoding.js'
 import { parseOp, type Ref, type WsOp, type WsOpOf } from './ws-ops.js'
 import { Subscription } from './ws-subscription.js'
 
@@ -168,7 +168,7 @@ export class WsConnection implements OpenStream {
   }
 
   #send(message: { ref: Ref; ok: boolean; [key: string]: unknown }): void {
-    this.#write(textFrame(message))
+    this.#write(jsonFrame(message))
   }
 
   #write(frame: Buffer): void {

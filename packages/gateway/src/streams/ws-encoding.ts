@@ -1,17 +1,22 @@
 import type { Encoding } from './encoding.js'
 
 export const wsEncoding: Encoding = {
-  events: (events) =>
-    Buffer.concat(events.map((event) => textFrame({ op: 'event', sessionId: event.sessionId, event }))),
-  live: (sessionId, event) => textFrame({ op: 'live', sessionId, event }),
-  resync: (sessionId) => textFrame({ op: 'resync', sessionId }),
+  events(events, texts) {
+    const start = `{"op":"event","sessionId":${JSON.stringify(events[0]?.sessionId)},"event":`
+    return Buffer.concat(texts.map((text) => textFrame(`${start}${text}}`)))
+  },
+  live: (sessionId, event) => jsonFrame({ op: 'live', sessionId, event }),
+  resync: (sessionId) => jsonFrame({ op: 'resync', sessionId }),
+}
+
+export function jsonFrame(message: object): Buffer {
+  return textFrame(JSON.stringify(message))
 }
 
 const FINAL_TEXT = 0x81
 
 /** A whole message from a server: one frame, unmasked (RFC 6455, 5.2). Made here so that it is made once for all. */
-export function textFrame(message: object): Buffer {
-  const text = JSON.stringify(message)
+function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)
   const start = length < 126 ? 2 : length < 65_536 ? 4 : 10
   const frame = Buffer.allocUnsafe(start + length)
