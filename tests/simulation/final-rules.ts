@@ -21,6 +21,9 @@ export async function checkEnd(world: World, waits: Waits): Promise<void> {
     for (const process of world.live) await checkLive(world, process, session)
   }
   await checkWhole(world)
+  waits.abortAll()
+  for (await world.drain(); world.busy.length > 0; await world.drain()) await world.step()
+  holds(waits.size === 0, 'L10', () => `the wait for ${waits.waited.join()} goes on though it was aborted`)
 }
 
 /** Every acknowledged answer has reached its waiter; who still waits, waits for what is pending. */
@@ -31,7 +34,6 @@ function checkWaits({ model }: World, waits: Waits): void {
       `${request.interactionId} is ${response?.settlement}, and who waits for ${waited} does not know`
     holds(response === undefined && !session.ended, 'L10', why)
   }
-  holds(waits.deaf.length === 0, 'L10', () => `the aborted wait for ${waits.deaf.join()} goes on`)
 }
 
 /** A claim that its process knows of was followed by the hand-over, and by that of an approval as one that may run. */

@@ -20,8 +20,10 @@ export interface Plan {
   pendingPerSession: number
   /** Doorbells get lost, and a poll makes up for it; else all ring, and nobody polls. */
   lossy: boolean
-  /** How often an agent tells so much that old turns leave the window, and a snapshot is due. */
+  /** How often an agent tells so much that old turns leave the window. */
   floods: number
+  /** Begins with enough for a snapshot. */
+  long: boolean
 }
 
 export function randomPlan(random: Random): Plan {
@@ -32,10 +34,10 @@ export function randomPlan(random: Random): Plan {
   return {
     processes: shared ? random.between(2, 3) : 1,
     shared,
-    faults: { refused: rate(0.1), unknown: rate(0.1), unreadable: rate(0.03) },
+    faults: { refused: rate(0.1), unknown: rate(0.2), unreadable: rate(0.03) },
     crashes,
     replaced: !shared || random.chance(0.5),
-    deletions: random.pick([0.2, 0.2, 1.5]),
+    deletions: random.pick([0.2, 0.2, 3]),
     // What a dead process has opened or begun to delete is found by the poll alone.
     lossy: crashes > 0 || random.chance(0.5),
     clock: random.pick([0.2, 0.6, 1.5]),
@@ -45,5 +47,6 @@ export function randomPlan(random: Random): Plan {
     sessionsInMemory: random.pick([1, 2, 1000]),
     pendingPerSession: random.chance(0.1) ? 3 : 5000,
     floods: random.pick([0, 0.02, 0.15]),
+    long: random.chance(0.2),
   }
 }

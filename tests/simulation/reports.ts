@@ -4,9 +4,17 @@ import { holds } from './violation.js'
 
 /** What an agent tells of its own doing, now and then twice. */
 export function report(world: World, sessionId: string): void {
-  const events = randomReport(world, sessionId)
-  const name = `report ${events.length > 4 ? `${events.length} events` : events.map(({ type }) => type).join()} in ${sessionId}`
-  world.call(name, (desk) => desk.report({ sessionId, events }), {
+  tell(world, sessionId, randomReport(world, sessionId))
+}
+
+/** More than a snapshot holds back for. */
+export function reportMuch(world: World, sessionId: string): void {
+  tell(world, sessionId, flood(world, 24))
+}
+
+function tell(world: World, sessionId: string, events: Reported[]): void {
+  const types = events.length > 4 ? `${events.length} events` : events.map(({ type }) => type).join()
+  world.call(`report ${types} in ${sessionId}`, (desk) => desk.report({ sessionId, events }), {
     done: () => {},
     refused: (error) => {
       const expected = error.code === 'unavailable' || error.code === 'not_found'
@@ -17,7 +25,7 @@ export function report(world: World, sessionId: string): void {
 
 function randomReport(world: World, sessionId: string): Reported[] {
   const { random, model, plan } = world
-  if (random.chance(plan.floods)) return flood(world)
+  if (random.chance(plan.floods)) return flood(world, random.pick([0, 0, 24]))
   const session = model.sessions.get(sessionId)
   const toolCallId = `${sessionId}-t${random.between(1, 3)}`
   const turnId = session?.activeTurnId ?? world.newId('turn')
@@ -48,9 +56,8 @@ function call({ random }: World, toolCallId: string): Reported {
   return { type: 'tool_call', toolCallId, toolName: 'Bash', input }
 }
 
-/** Enough turns to push all others out of the window; now and then enough events for a snapshot. */
-function flood(world: World): Reported[] {
-  const texts = world.random.chance(0.5) ? 24 : 0
+/** Enough turns to push all others out of the window. */
+function flood(world: World, texts: number): Reported[] {
   return Array.from({ length: 22 }, () => world.newId('turn')).flatMap((turnId): Reported[] => [
     { type: 'turn_started', turnId },
     ...Array.from(

@@ -1,3 +1,4 @@
+import { mortal } from './time.js'
 import { holds } from './violation.js'
 import type { Waits } from './waits.js'
 import type { World } from './world.js'
@@ -28,17 +29,15 @@ export async function rest(world: World, waits: Waits): Promise<void> {
 
 /** From one to the next, so that each is met in its time: machines differ by less than a second, and retries take one. */
 async function passDeadlines(world: World): Promise<void> {
-  const { model, clock } = world
+  const { clock } = world
   for (;;) {
-    const due = [...model.asked.values()].filter(
-      ({ request, response, session }) =>
-        !response && !session.ended && request.expiresAt !== undefined && request.onTimeout !== 'keep',
+    const [first, ...others] = mortal(world)
+    if (!first) return
+    const next = others.reduce(
+      (one, other) => (one.request.expiresAt <= other.request.expiresAt ? one : other),
+      first,
     )
-    if (due.length === 0) return
-    const next = due.reduce((one, other) =>
-      one.request.expiresAt! <= other.request.expiresAt! ? one : other,
-    )
-    const left = next.request.expiresAt! - clock.now() - world.offset
+    const left = next.request.expiresAt - clock.now() - world.offset
     clock.advance(Math.max(0, left) + world.jumped + 2500)
     await settle(world)
     const { interactionId } = next.request

@@ -7,8 +7,9 @@ import { message, progress } from './messages.js'
 import { randomPlan, type Plan } from './plan.js'
 import { Random } from './random.js'
 import { look } from './readers.js'
-import { report } from './reports.js'
+import { report, reportMuch } from './reports.js'
 import { rest } from './rest.js'
+import { passTime } from './time.js'
 import { Waits } from './waits.js'
 import { World } from './world.js'
 
@@ -57,6 +58,7 @@ async function play(world: World): Promise<void> {
         live.length === 0 ? 0 : world.running < 12 ? plan.pace : 0.1,
         () => {
           commands++
+          if (plan.long && commands === 5) for (const id of ids) reportMuch(world, id)
           command(world, agents, random.pick(ids))
         },
       ],
@@ -99,23 +101,6 @@ function create(world: World, id: string, session: SessionDefaults): void {
     },
     lost: () => world.retry(`create ${id}`, () => create(world, id, session)),
   })
-}
-
-function passTime(world: World): void {
-  const { random, clock } = world
-  const ms = random.weighted([
-    [4, random.between(1, 600)],
-    [3, random.between(600, 6000)],
-    [1, 120_000],
-  ])
-  if (random.chance(0.65)) {
-    world.note(`${ms} ms pass`)
-    return clock.advance(ms)
-  }
-  const jump = random.chance(0.5) ? ms : -ms
-  world.note(`the clocks are changed by ${jump} ms`)
-  world.offset += jump
-  world.jumped += ms
 }
 
 function randomSession(random: Random): SessionDefaults {

@@ -27,13 +27,6 @@ export class Waits {
     return [...this.#running].map(({ interactionId }) => interactionId)
   }
 
-  /** Those that were told to stop, and have not. */
-  get deaf(): string[] {
-    return [...this.#running].flatMap(({ interactionId, abort }) =>
-      abort.signal.aborted ? [interactionId] : [],
-    )
-  }
-
   start(sessionId: string, interactionId: string): void {
     const wait: Wait = { sessionId, interactionId, abort: new AbortController() }
     this.#running.add(wait)
@@ -49,6 +42,10 @@ export class Waits {
     const { interactionId, abort } = this.#world.random.pick([...this.#running])
     this.#world.note(`the wait for ${interactionId} is aborted`)
     abort.abort(new AskbackError('unavailable', 'aborted'))
+  }
+
+  abortAll(): void {
+    for (const { abort } of this.#running) abort.abort(new AskbackError('unavailable', 'aborted'))
   }
 
   #wait(wait: Wait): void {
