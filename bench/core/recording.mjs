@@ -10,31 +10,31 @@ import Database from 'libsql'
 const { prepare, exec } = Database.prototype
 
 /**
- * Notes every statement that the connections of this process write with, from now on. A loop that repeats the notes writes
- * the same rows in the same transactions, and does nothing else.
- *
- * @returns {Write[]}
+ * Watches what the connections of this process write, from now on. A loop that repeats the notes writes the same rows in
+ * the same transactions, and does nothing else.
  */
-export function recordWrites() {
-  /** @type {Write[]} */
-  const writes = []
+export function watchWrites() {
+  /** @type {{ notes: Write[] | null; commits: number }} Notes are taken while there is a list. */
+  const watch = { notes: null, commits: 0 }
   /** @this {Database.Database} */
   function preparing(/** @type {string} */ sql) {
     const statement = prepare.call(this, sql)
     const run = statement.run.bind(statement)
+    const commits = sql === 'COMMIT' ? 1 : 0
     statement.run = (/** @type {unknown[]} */ values = []) => {
-      writes.push({ sql, values })
+      watch.notes?.push({ sql, values })
+      watch.commits += commits
       return run(values)
     }
     return statement
   }
   /** @this {Database.Database} */
   function executing(/** @type {string} */ sql) {
-    writes.push({ sql })
+    watch.notes?.push({ sql })
     return exec.call(this, sql)
   }
   Object.assign(Database.prototype, { prepare: preparing, exec: executing })
-  return writes
+  return watch
 }
 
 /**

@@ -27,7 +27,7 @@ export async function answerToolCall(
 ): Promise<Interaction> {
   const { sessionId, by, via = 'direct', idempotencyKey, ...body } = input
   const key = sessionKey(sessionId, 'answer', idempotencyKey, body)
-  const recorded = async () => (key ? await recall(engine.options, key) : null)
+  const recorded = () => (key ? recall(engine.options, key) : Promise.resolve(null))
   // Before looking for it: what a repeated answer has settled is no longer pending.
   const seen = await recorded()
   if (seen) return seen.interaction!
@@ -62,7 +62,7 @@ function answerOf(
   const { scope, updatedInput, digest } = input
   return {
     interactionId,
-    answer: { decision: 'approve', ...optional({ scope, updatedInput }) } as Json,
+    answer: { decision: 'approve', ...optional({ scope, updatedInput }) },
     ...optional({ digest }),
   }
 }
