@@ -49,12 +49,16 @@ export class SessionLog {
     return this.#underway === 0
   }
 
-  /** Folds what others have appended. Returns it. */
+  /** Folds what others have appended. Returns it. Finds out if the session was made anew: then it is stale. */
   async catchUp(): Promise<SessionEvent[]> {
     const { sessionId } = this.state
     const caught: SessionEvent[] = []
     for (;;) {
-      const page = await this.#store.read({ sessionId, after: this.state.seq, limit: PAGE })
+      const { seq } = this.state
+      const known = this.#lastId
+      const checks = this.#store.shared && this.idle && seq > 0
+      const page = await this.#store.read({ sessionId, after: checks ? seq - 1 : seq, limit: PAGE })
+      if (checks && !this.#continues(known, page[0])) return caught
       // While it was read, an append of our own may have folded the same events.
       const fresh = page.filter((event) => event.seq > this.state.seq)
       foldInto(this.state, fresh)
@@ -106,8 +110,13 @@ export class SessionLog {
     const [last, next] = await this.#store.read({ sessionId, after: Math.max(seq - 1, 0), limit: 2 })
     if (this.state.seq !== seq) return false
     if (seq === 0) return last === undefined
-    if (!last || (this.#lastId !== null && last.id !== this.#lastId)) this.stale = true
-    return !this.stale && next === undefined
+    return this.#continues(this.#lastId, last) && next === undefined
+  }
+
+  /** Whether the store has at our last place what we know to be there, if we do. */
+  #continues(known: string | null, last: SessionEvent | undefined): boolean {
+    if (!last || (known !== null && last.id !== known)) this.stale = true
+    return !this.stale
   }
 
   /** Resolves when no append is under way any more. */
