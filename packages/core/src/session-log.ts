@@ -62,7 +62,7 @@ export class SessionLog {
       // While it was read, an append of our own may have folded the same events.
       const fresh = page.filter((event) => event.seq > this.state.seq)
       foldInto(this.state, fresh)
-      this.#lastId = fresh.at(-1)?.id ?? this.#lastId
+      this.#lastId = fresh.at(-1)?.id ?? this.#lastId ?? (checks ? page[0]!.id : null)
       for (const event of fresh) caught.push(event)
       if (page.length < PAGE) return caught
     }
