@@ -20,6 +20,10 @@ export const help = `Askback: agents that ask back.
     --data DIR                          the gateway that runs on this folder
     --json
 
+  askback doctor                what is here, and what is missing for which agent
+    --data DIR
+    --json
+
   askback --help | --version
 
 Tokens come from ASKBACK_TOKEN (a person's) and ASKBACK_AGENT_TOKEN (outside agents') if these are set.

@@ -1,10 +1,9 @@
-import { claudeAgent } from '@askback/agents/claude'
-import { demoAgent } from '@askback/agents/demo'
 import { createDesk, createHost, type Store } from '@askback/core'
 import { createCredentials, createGateway, isInside, Metrics, newToken, type Gateway } from '@askback/gateway'
 import { sqliteStore } from '@askback/store-sqlite'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { agentAdapters } from '../agents.js'
 import { version } from '../version.js'
 import type { ServeOptions } from './options.js'
 import type { Tokens } from './tokens.js'
@@ -66,7 +65,7 @@ async function composeOn(
   const host = createHost({
     desk,
     // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
-    agents: [demoAgent(), claudeAgent({ env: process.env })],
+    agents: agentAdapters(),
     onError: report,
     // Agents that were cut by a restart may start before the port is known.
     env: async (sessionId) => ({

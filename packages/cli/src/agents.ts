@@ -1,0 +1,8 @@
+import { claudeAgent } from '@askback/agents/claude'
+import { demoAgent } from '@askback/agents/demo'
+import type { AgentAdapter } from '@askback/core'
+
+/** Every agent that the gateway can run, the one that needs nothing first. */
+export function agentAdapters(): AgentAdapter[] {
+  return [demoAgent(), claudeAgent({ env: process.env })]
+}
