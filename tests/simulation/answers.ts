@@ -9,15 +9,20 @@ import { checkTold } from './told.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-/** A person answers what they see in the log, rightly or wrongly, in time or late. */
+/** People answer what they see in the log, rightly or wrongly, in time or late, and now and then two at once. */
 export function respond(world: World, sessionId: string): void {
   const asked = target(world, sessionId)
   if (!asked) return
+  answer(world, asked)
+  if (world.random.chance(0.25)) answer(world, asked)
+}
+
+function answer(world: World, asked: Asked): void {
   const { random } = world
-  const { interactionId, kind, request, digest } = asked.request
-  const { answer, fit } = randomAnswer(kind, request, { random, lasting: asked.session.cwd !== null })
+  const { sessionId, interactionId, kind, request, digest } = asked.request
+  const { answer: given, fit } = randomAnswer(kind, request, { random, lasting: asked.session.cwd !== null })
   if (kind === 'approval' && fit !== 'invalid' && random.chance(0.3)) {
-    return answerToolCall(world, asked, answer as { decision: 'approve' }, fit)
+    return answerToolCall(world, asked, given as { decision: 'approve' }, fit)
   }
   const named = random.weighted([
     [6, undefined],
@@ -25,9 +30,15 @@ export function respond(world: World, sessionId: string): void {
     [1, 'another'],
   ])
   const digestFits = named !== 'another'
-  const { sent, origin } = send(world, sessionId, { what: 'answer', interactionId, answer, fit, digestFits })
-  const input = { ...origin, interactionId, answer, ...(named !== undefined && { digest: named }) }
-  const name = `respond ${interactionId} ${fit} ${JSON.stringify(answer)}`
+  const { sent, origin } = send(world, sessionId, {
+    what: 'answer',
+    interactionId,
+    answer: given,
+    fit,
+    digestFits,
+  })
+  const input = { ...origin, interactionId, answer: given, ...(named !== undefined && { digest: named }) }
+  const name = `respond ${interactionId} ${fit} ${JSON.stringify(given)}`
   settle(world, sent, origin, name, async (desk) => (await desk.respond(input)).interaction)
 }
 

@@ -105,10 +105,9 @@ async function checkWhole({ model, disk }: World): Promise<void> {
   for (const [key, rule] of model.rules) {
     const { id, sessionId } = rule
     const isThere = stored.includes(key)
-    const hasSession = sessionId === undefined || model.sessions.has(sessionId)
-    if (!hasSession) holds(!isThere, 'deletion', () => `the rule ${id} outlives its session`)
-    const made = sessionId === undefined || model.sessions.get(sessionId)?.logId === rule.logId
-    if (made && !model.removed.has(id)) holds(isThere, 'rules', () => `the rule ${id} is not there`)
+    const mayBe = sessionId === undefined || model.sessions.get(sessionId)?.logId === rule.logId
+    if (!mayBe) holds(!isThere, 'deletion', () => `the rule ${id} outlives its session`)
+    else if (!model.removed.has(id)) holds(isThere, 'rules', () => `the rule ${id} is not there`)
   }
   const keys = (await disk.kv.list('session/')).map(({ key }) => key.split('/')[1]!)
   for (const id of keys) holds(model.sessions.has(id), 'deletion', () => `a key of ${id} outlives it`)
