@@ -117,7 +117,7 @@ export class Engine {
 
   /** Somebody appended. If it was another process, this one catches up and looks again at what is waited for. */
   async hear(ring: { sessionId: string; seq: number }): Promise<void> {
-    if (await this.catchUp(ring)) await this.#heard(ring.sessionId)
+    if (await this.#catchUp(ring)) await this.#heard(ring.sessionId)
   }
 
   /** As it does of its own appends. */
@@ -126,7 +126,7 @@ export class Engine {
   }
 
   /** Resolves to whether there may be news. */
-  async catchUp({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
+  async #catchUp({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
     if (this.#closed || this.knows({ sessionId, seq })) return false
     const log = this.#logs.peek(sessionId)
     const events = log && !log.stale ? await log.catchUp() : []
@@ -179,18 +179,14 @@ export class Engine {
     if (recorded) return recorded
     const known = this.log(sessionId)
     const log = known instanceof Promise ? await known : known
-    const { idle } = log
     const { seq } = log.state
     const window = windowOf(log.state)
-    const looked = lookUp(log.state, command, this.options)
+    const looked = lookUp(log, command, this.options)
     const extra = looked instanceof Promise ? await looked : looked
     if (log.stale || windowOf(log.state) !== window) return null
-    // What has left the window comes from the store, which does not hold what was under way or came since.
+    // What has left the window comes from the store, which does not hold what came since.
     const beyondWindow = extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0
-    if (beyondWindow && !(idle && log.state.seq === seq)) {
-      await log.durable()
-      return null
-    }
+    if (beyondWindow && log.state.seq !== seq) return null
     const claims: Waiter[] = []
     const now = this.options.clock.now()
     let decision: Decision

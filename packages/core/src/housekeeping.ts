@@ -70,7 +70,7 @@ export class Housekeeping {
         if (!last) this.#engine.forget(sessionId)
         else {
           this.#engine.setDeadlines(events)
-          await this.#engine.catchUp({ sessionId, seq: last.seq })
+          await this.#engine.hear({ sessionId, seq: last.seq })
         }
       }
       if (changes.length < PAGE) break
@@ -104,10 +104,13 @@ export class Housekeeping {
     const marker = await store.kv.get(erasureKey(sessionId))
     // Without it somebody else has erased the session.
     if (!marker) return this.#engine.forget(sessionId)
-    for (const rule of await store.kv.list(sessionRulesPrefix(sessionId)))
-      await store.kv.put(rule.key, null, rule.version)
+    const logId = marker.value as string
+    const rules = await store.kv.list(sessionRulesPrefix(sessionId))
+    // With the old log still there, these are not the rules of a session made anew.
+    const [first] = await store.read({ sessionId, limit: 1 })
+    if (first?.id === logId) for (const rule of rules) await store.kv.put(rule.key, null, rule.version)
     try {
-      await store.erase(sessionId, marker.value as string)
+      await store.erase(sessionId, logId)
     } finally {
       // It may be gone even if that failed.
       this.#engine.forget(sessionId)

@@ -2,6 +2,7 @@ import type { Interaction, SessionState } from '@askback/protocol'
 import type { Command, Context, OpenCommand } from './command.js'
 import { editPathOf, type EditTarget } from './permissions.js'
 import { ruleKeys } from './rules.js'
+import type { SessionLog } from './session-log.js'
 import type { Store } from './store.js'
 
 /** What a decision needs to know and the session's state does not hold. */
@@ -12,44 +13,55 @@ export type IsInside = (folder: string, path: string) => Promise<boolean>
 
 const NOTHING: Looked = {}
 
-/** Most commands need nothing: those are spared a turn of the event loop. */
+/**
+ * Most commands need nothing: those are spared a turn of the event loop. What has left the state's window is looked up
+ * when nothing is under way, as the store does not hold that yet.
+ */
 export function lookUp(
-  state: SessionState,
+  log: SessionLog,
   command: Command,
   ports: { store: Store; isInside: IsInside },
 ): Looked | Promise<Looked> {
+  const { state } = log
   switch (command.type) {
     case 'respond':
     case 'progress':
     case 'cancel':
     case 'deliver':
-      return beyondWindow(state, command.interactionId, ports.store)
+      return beyondWindow(log, command.interactionId, ports.store)
     case 'message':
       if (command.interactionId === undefined) return NOTHING
-      return beyondWindow(state, command.interactionId, ports.store)
+      return beyondWindow(log, command.interactionId, ports.store)
     case 'open': {
       const attaches = command.attach && state.trimmed && command.anchoring.by === 'id'
       const approves = command.prepared.kind.kind === 'approval'
-      return attaches || approves ? forOpen(state, command, ports, { attaches, approves }) : NOTHING
+      return attaches || approves ? forOpen(log, command, ports, { attaches, approves }) : NOTHING
     }
     case 'report':
-      return state.trimmed ? knownCalls(state, command.events, ports.store) : NOTHING
+      return state.trimmed ? knownCalls(log, command.events, ports.store) : NOTHING
     default:
       return NOTHING
   }
 }
 
-function beyondWindow(state: SessionState, interactionId: string, store: Store): Looked | Promise<Looked> {
-  if (!state.trimmed || state.interactions.has(interactionId)) return NOTHING
-  return store.interaction(interactionId).then((found) => ({ found: found ?? undefined }))
+function beyondWindow(log: SessionLog, interactionId: string, store: Store): Looked | Promise<Looked> {
+  const { trimmed, interactions } = log.state
+  return !trimmed || interactions.has(interactionId) ? NOTHING : foundIn(log, interactionId, store)
+}
+
+async function foundIn(log: SessionLog, interactionId: string, store: Store): Promise<Looked> {
+  await log.settled()
+  return { found: (await store.interaction(interactionId)) ?? undefined }
 }
 
 async function forOpen(
-  state: SessionState,
+  log: SessionLog,
   command: OpenCommand,
   { store, isInside }: { store: Store; isInside: IsInside },
   { attaches, approves }: { attaches: boolean; approves: boolean },
 ): Promise<Looked> {
+  const { state } = log
+  if (attaches) await log.settled()
   return {
     ...(attaches && { found: await sameAsked(state, command, store) }),
     ...(approves && {
@@ -87,11 +99,13 @@ async function editOf(state: SessionState, command: OpenCommand, isInside: IsIns
 }
 
 async function knownCalls(
-  state: SessionState,
+  log: SessionLog,
   events: Extract<Command, { type: 'report' }>['events'],
   store: Store,
 ): Promise<Looked> {
+  const { state } = log
   const known = new Map<string, { ended: boolean }>()
+  await log.settled()
   for (const event of events) {
     if (event.type !== 'tool_call' && event.type !== 'tool_result') continue
     if (state.toolCalls.has(event.toolCallId)) continue
