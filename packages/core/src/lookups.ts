@@ -98,19 +98,24 @@ async function editOf(state: SessionState, command: OpenCommand, isInside: IsIns
   return state.cwd !== null && (await isInside(state.cwd, path)) ? 'inside' : 'outside'
 }
 
-async function knownCalls(
+function knownCalls(
   log: SessionLog,
   events: Extract<Command, { type: 'report' }>['events'],
   store: Store,
-): Promise<Looked> {
-  const { state } = log
+): Looked | Promise<Looked> {
+  const ids = events.flatMap((event) =>
+    event.type === 'tool_call' || event.type === 'tool_result' ? [event.toolCallId] : [],
+  )
+  const unknown = ids.filter((id) => !log.state.toolCalls.has(id))
+  return unknown.length === 0 ? NOTHING : callsIn(log, unknown, store)
+}
+
+async function callsIn(log: SessionLog, ids: string[], store: Store): Promise<Looked> {
   const known = new Map<string, { ended: boolean }>()
   await log.settled()
-  for (const event of events) {
-    if (event.type !== 'tool_call' && event.type !== 'tool_result') continue
-    if (state.toolCalls.has(event.toolCallId)) continue
-    const call = await store.toolCall(state.sessionId, event.toolCallId)
-    if (call) known.set(event.toolCallId, call)
+  for (const id of ids) {
+    const call = await store.toolCall(log.state.sessionId, id)
+    if (call) known.set(id, call)
   }
   return { knownCalls: known }
 }
