@@ -5,14 +5,18 @@ export interface Clock {
   alarm(at: number, wake: () => void): () => void
 }
 
-// A longer setTimeout would overflow and fire at once.
-const LONGEST_TIMEOUT = 2 ** 31 - 1
+// Timers stand still while a machine sleeps, and its clock can be set: a long wait looks at the clock now and then.
+const LONGEST_TIMEOUT = 60_000
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   alarm(at, wake) {
-    const delay = Math.min(Math.max(at - Date.now(), 0), LONGEST_TIMEOUT)
-    const timer = setTimeout(wake, delay)
+    let timer: ReturnType<typeof setTimeout>
+    const arm = () => {
+      const left = at - Date.now()
+      timer = left > LONGEST_TIMEOUT ? setTimeout(arm, LONGEST_TIMEOUT) : setTimeout(wake, Math.max(left, 0))
+    }
+    arm()
     return () => clearTimeout(timer)
   },
 }
