@@ -31,14 +31,14 @@ export function randomPlan(random: Random): Plan {
   const faulty = random.chance(0.5)
   const rate = (most: number) => (faulty ? random.next() * most : 0)
   const crashes = random.chance(0.6) ? 0.15 : 0
+  // What a dead process has left, and what could not be read, only the poll finds.
   const lossy = crashes > 0 || random.chance(0.5)
   return {
     processes: shared ? random.between(2, 3) : 1,
     shared,
-    faults: { refused: rate(0.1), unknown: rate(0.2), unreadable: rate(0.03) },
+    faults: { refused: rate(0.1), unknown: rate(0.2), unreadable: lossy ? rate(0.03) : 0 },
     crashes,
     deletions: random.pick([0.2, 0.2, 3]),
-    // What a dead process has opened or begun to delete is found by the poll, or by the next that starts.
     lossy,
     replaced: !shared || !lossy || random.chance(0.5),
     clock: random.pick([0.2, 0.6, 1.5]),
