@@ -105,7 +105,7 @@ describe.concurrent('a session', () => {
     await session.until('interaction_delivered')
     const pids = await atLeast(3, session.home)
     await session.host.deleteSession(session.sessionId, me)
-    expect(pids.filter(isAlive)).toEqual([])
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
     await session.host.close()
   })
 
@@ -185,7 +185,7 @@ describe.concurrent('a failure', () => {
     process.kill(pids[0]!, 'SIGKILL')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
-    expect(pids.filter(isAlive)).toEqual([])
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
     await hello(session, 2)
     await session.close()
   })

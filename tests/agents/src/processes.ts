@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 
 /** The processes that run with this home, the agent's program first. */
@@ -17,10 +18,11 @@ export async function programsOf(home: string, name = ''): Promise<number[]> {
   return found.filter((pid) => pid !== null).toSorted((a, b) => a - b)
 }
 
+/** Whether it runs: one that has ended and waits to be collected by its parent does not. */
 export function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0)
-    return true
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat[stat.lastIndexOf(')') + 2] !== 'Z'
   } catch {
     return false
   }
