@@ -38,6 +38,9 @@ export function watchWrites() {
 }
 
 /**
+ * Writes what was noted. Values that are JSON are at hand as objects, as they are for every writer, and are written out
+ * when their row is.
+ *
  * @param {string} path
  * @param {Write[]} before What makes the tables and the first rows.
  * @param {Write[]} writes What is measured.
@@ -54,7 +57,8 @@ export function bareLoop(path, before, writes) {
     if (!values) return () => exec.call(db, sql)
     const statement = prepared.get(sql) ?? prepare.call(db, sql)
     prepared.set(sql, statement)
-    return () => statement.run(values)
+    const held = values.map(parsed)
+    return () => statement.run(held.map(writtenOut))
   }
   for (const write of before) ready(write)()
   const steps = writes.map(ready)
@@ -66,4 +70,17 @@ export function bareLoop(path, before, writes) {
       db.close()
     },
   }
+}
+
+/**
+ * @param {unknown} value
+ * @returns {unknown}
+ */
+function parsed(value) {
+  return typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value
+}
+
+/** @param {unknown} value */
+function writtenOut(value) {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
