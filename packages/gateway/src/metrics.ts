@@ -1,5 +1,7 @@
 import type { Host, Store } from '@askback/core'
+import type { EventOf } from '@askback/protocol'
 import { Counter, Gauge, Histogram, Registry, type GaugeConfiguration } from 'prom-client'
+import { Durations } from './durations.js'
 
 const SECOND = 1000
 
@@ -8,7 +10,13 @@ export class Metrics {
   readonly registry = new Registry()
   readonly #settlements: Counter<'kind' | 'settlement'>
   readonly #timeToAnswer: Histogram<'kind'>
-  readonly #appendSeconds: Histogram
+  readonly #appendSeconds = new Durations({
+    name: 'askback_append_seconds',
+    help: 'Until an append to the log is durable.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+  })
+  /** When those were asked that this process has seen asked, for the time that their answer takes. */
+  readonly #requestedAt = new Map<string, number>()
 
   constructor() {
     const registers = [this.registry]
@@ -25,12 +33,7 @@ export class Metrics {
       buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400],
       registers,
     })
-    this.#appendSeconds = new Histogram({
-      name: 'askback_append_seconds',
-      help: 'Until an append to the log is durable.',
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
-      registers,
-    })
+    this.registry.registerMetric(this.#appendSeconds.asMetric())
   }
 
   /** The same store, with its appends timed. */
@@ -77,12 +80,11 @@ export class Metrics {
         this.set(oldest ? Math.max(0, now() - oldest.requestedAt) / SECOND : 0)
       },
     })
-    return host.desk.on(({ sessionId, events }) => {
+    return host.desk.on(({ events }) => {
       for (const event of events) {
-        if (event.type !== 'interaction_response') continue
-        const { kind, settlement, interactionId, by, at } = event
-        this.#settlements.inc({ kind, settlement })
-        if (by && settlement !== 'cancelled') this.#answered(host, { sessionId, interactionId, kind, at })
+        if (event.type === 'interaction_request')
+          this.#requestedAt.set(event.interactionId, event.requestedAt)
+        else if (event.type === 'interaction_response') this.#settled(host, event)
       }
     })
   }
@@ -92,17 +94,16 @@ export class Metrics {
     this.registry.registerMetric(new Gauge({ ...configuration, registers: [] }))
   }
 
-  #answered(
-    host: Host,
-    {
-      sessionId,
-      interactionId,
-      kind,
-      at,
-    }: { sessionId: string; interactionId: string; kind: string; at: number },
-  ): void {
+  #settled(host: Host, event: EventOf<'interaction_response'>): void {
+    const { sessionId, interactionId, kind, settlement, by, at } = event
+    const requestedAt = this.#requestedAt.get(interactionId)
+    this.#requestedAt.delete(interactionId)
+    this.#settlements.inc({ kind, settlement })
+    if (!by || settlement === 'cancelled') return
+    const answered = (asked: number) => this.#timeToAnswer.observe({ kind }, (at - asked) / SECOND)
+    if (requestedAt !== undefined) return answered(requestedAt)
     host.desk.interaction(sessionId, interactionId).then(
-      ({ requestedAt }) => this.#timeToAnswer.observe({ kind }, (at - requestedAt) / SECOND),
+      (item) => answered(item.requestedAt),
       // Deleted in between: one answer less in a statistic.
       () => undefined,
     )

@@ -12,11 +12,15 @@ export function sha256Hex(text: string): string {
 }
 
 /** L12: what a person approves is bound to these bytes. */
-export function digestOf(toolName: string, input: Json): string {
-  return digestOfCanonical(toolName, canonicalJson(input))
+export function digestOf(toolName: string, input: Json, sha256?: (text: string) => string): string {
+  return digestOfCanonical(toolName, canonicalJson(input), sha256)
 }
 
 /** The same for an input that is canonical JSON already. */
-export function digestOfCanonical(toolName: string, input: string): string {
-  return sha256Hex(`{"input":${input},"toolName":${JSON.stringify(toolName)}}`)
+export function digestOfCanonical(
+  toolName: string,
+  input: string,
+  sha256: (text: string) => string = sha256Hex,
+): string {
+  return sha256(`{"input":${input},"toolName":${JSON.stringify(toolName)}}`)
 }
