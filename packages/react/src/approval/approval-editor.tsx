@@ -1,5 +1,5 @@
 import { useId } from 'react'
-import { hidesSomething } from '../content/hidden-characters.js'
+import { hidesSomething } from '@askback/protocol'
 import { LongText } from '../content/long-text.js'
 import { commandIn } from './command.js'
 import type { ApprovalControl } from './use-approval.js'

@@ -1,4 +1,4 @@
-import { piecesOf } from './hidden-characters.js'
+import { piecesOf } from '@askback/protocol'
 
 interface HastNode {
   type: string

@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { piecesOf, type Strictness } from './hidden-characters.js'
+import { piecesOf, type Strictness } from '@askback/protocol'
 
 export interface ShownTextProps {
   text: string

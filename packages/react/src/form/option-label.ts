@@ -1,5 +1,4 @@
-import type { FormField } from '@askback/protocol'
-import { piecesOf } from '../content/hidden-characters.js'
+import { piecesOf, type FormField } from '@askback/protocol'
 
 /** As one string with hidden characters spelled out: the options of a native list can hold nothing else. */
 export function optionLabel({ value, label }: NonNullable<FormField['options']>[number]): string {

@@ -58,3 +58,10 @@ function nameOf(character: string): string {
   if (/^[!-~ ]$/.test(character)) return character
   return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 }
+
+/** The same as one text, for surfaces that have no other way to set a character apart. */
+export function spellOut(text: string, strictness: Strictness): string {
+  return piecesOf(text, strictness)
+    .map((piece) => ('shown' in piece ? piece.shown : `⟦${piece.name}⟧`))
+    .join('')
+}
