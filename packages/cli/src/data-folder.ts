@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol/errors'
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'

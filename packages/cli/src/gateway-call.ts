@@ -1,4 +1,4 @@
-import { AskbackError, errorCodes, type ErrorBody, type ErrorCode } from '@askback/protocol'
+import { AskbackError, errorCodes, type ErrorBody, type ErrorCode } from '@askback/protocol/errors'
 import { findGateway, type RunningGateway } from './running-gateway.js'
 
 /** Calls the gateway that runs on a data folder, as its first person. */

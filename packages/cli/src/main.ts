@@ -1,4 +1,4 @@
-import { AskbackError, errorCodes } from '@askback/protocol'
+import { AskbackError, errorCodes } from '@askback/protocol/errors'
 import { help } from './help.js'
 import { usageError, usageProblem } from './usage.js'
 import { version } from './version.js'
@@ -12,6 +12,10 @@ const commands: Record<string, () => Promise<Command>> = {
   open: async () => (await import('./open.js')).open,
   doctor: async () => (await import('./doctor.js')).doctor,
   token: async () => (await import('./token.js')).token,
+  ask: async () => (await import('./ask.js')).ask,
+  form: async () => (await import('./form.js')).form,
+  'request-approval': async () => (await import('./request-approval.js')).requestApproval,
+  wait: async () => (await import('./wait.js')).wait,
 }
 
 process.exitCode = await main(process.argv.slice(2))

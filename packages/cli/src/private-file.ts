@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol/errors'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /** A small JSON file that only its owner reads. `null` if there is none. */

@@ -8,6 +8,8 @@ export interface RunningGateway {
   pid: number
   /** A person's, good for as long as that process runs. */
   token: string
+  /** For those that only ask. */
+  agentToken?: string
 }
 
 export function announceGateway(dataFolder: string, gateway: RunningGateway): () => void {
@@ -17,9 +19,9 @@ export function announceGateway(dataFolder: string, gateway: RunningGateway): ()
 }
 
 export function findGateway(dataFolder: string): RunningGateway | null {
-  const { url, pid, token } = readPrivate(fileIn(dataFolder)) ?? {}
+  const { url, pid, token, agentToken } = readPrivate(fileIn(dataFolder)) ?? {}
   if (typeof url !== 'string' || typeof pid !== 'number' || typeof token !== 'string') return null
-  return { url, pid, token }
+  return { url, pid, token, ...(typeof agentToken === 'string' && { agentToken }) }
 }
 
 function fileIn(dataFolder: string): string {

@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol/errors'
 
 /** What `parseArgs` has against the arguments, as one sentence; `null` for any other error. */
 export function usageProblem(error: unknown): AskbackError | null {

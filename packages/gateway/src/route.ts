@@ -5,10 +5,10 @@ import type { AgentCredential, Credential, PersonCredential } from './credential
 import type { Answer } from './http/answers.js'
 
 /**
- * Who may use a route: `anyone`, without a credential; a `person`; an `agent` as well, in its own sessions; or an
- * `outside_agent`, which is bound to no session.
+ * Who may use a route: `anyone`, without a credential; a `person`; an `agent` as well, in its own sessions; an
+ * `outside_agent`, which is bound to no session; or `any_agent`, where the handler finds out which session it is about.
  */
-export type Who = 'anyone' | 'person' | 'agent' | 'outside_agent'
+export type Who = 'anyone' | 'person' | 'agent' | 'outside_agent' | 'any_agent'
 
 /** What the document says of an answer: its schema, or what else it holds. */
 export type Described = z.ZodType | { description: string; type: string; json?: z.ZodType }

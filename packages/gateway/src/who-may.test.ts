@@ -33,6 +33,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'POST /api/sessions/{id}/clear': { may: PEOPLE },
   'POST /api/sessions/{id}/permission-mode': { may: PEOPLE, body: { mode: 'plan' } },
   'GET /api/interactions': { may: PEOPLE },
+  'GET /api/interactions/{interactionId}': { may: AGENTS },
   'GET /api/rules': { may: PEOPLE },
   'DELETE /api/rules/{id}': { may: PEOPLE },
   'GET /api/audit': { may: PEOPLE },

@@ -26,7 +26,12 @@ export async function serve(args: string[]): Promise<undefined> {
 
 async function run(composed: Composed, options: ServeOptions, tokens: Tokens): Promise<void> {
   const { gateway, url, localToken, ready } = composed
-  const retract = announceGateway(options.dataFolder, { url, pid: process.pid, token: localToken })
+  const retract = announceGateway(options.dataFolder, {
+    url,
+    pid: process.pid,
+    token: localToken,
+    agentToken: tokens.agentToken,
+  })
   stopOnSignals(composed, options, retract)
   process.on('unhandledRejection', (error) => gateway.app.log.error({ err: error }, 'Nobody took this error'))
   // Whoever started us may stop reading.

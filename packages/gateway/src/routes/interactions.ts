@@ -65,6 +65,23 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       },
     }),
     route({
+      name: 'findInteraction',
+      method: 'GET',
+      path: '/api/interactions/:interactionId',
+      who: 'any_agent',
+      summary: 'An interaction by its id alone, for whoever does not know its session; claims nothing',
+      params: z.object({ interactionId: z.string() }),
+      answers: { 200: interactionAnswer },
+      errors: [404],
+      async handle({ params: { interactionId }, credential }) {
+        const found = await context.store.interaction(interactionId)
+        if (!found) throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
+        const { sessionId } = found
+        await context.access.check('agent', credential, sessionId)
+        return { status: 200, body: { interaction: await desk.interaction(sessionId, interactionId) } }
+      },
+    }),
+    route({
       name: 'respond',
       method: 'POST',
       path: '/api/sessions/:id/interactions/:interactionId/response',

@@ -1,0 +1,108 @@
+import { AskbackError } from '@askback/protocol/errors'
+import type { Interaction, OpenBody } from '@askback/protocol'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Gateway } from '../reach/gateway.js'
+
+const HOLD_SECONDS = 25
+/** For a gateway that comes back after the deadline and still knows how it ended. */
+const GRACE_MS = 60_000
+const CANCEL_MS = 3000
+const PAUSE_MS = 300
+
+type Answer = { interaction: Interaction }
+
+export interface Asking {
+  gateway: Gateway
+  sessionId: string
+  env: NodeJS.ProcessEnv
+  /** Cancels what was asked. */
+  signal?: AbortSignal | undefined
+  /** It is durable now, and waits for a person. */
+  onPending?: (item: Interaction) => void
+}
+
+/** Asks, and waits until it is settled, through restarts of the gateway. */
+export async function askPerson(body: OpenBody, asking: Asking): Promise<Interaction> {
+  const { gateway, sessionId, env } = asking
+  // Not ended by the signal: what may have been opened must be known to be cancelled.
+  const { interaction } = await gateway.json<Answer>({
+    method: 'POST',
+    path: `/api/sessions/${encodeURIComponent(sessionId)}/interactions`,
+    body,
+    headers: whereFrom(env),
+    holds: 1,
+  })
+  if (interaction.status === 'settled') return interaction
+  asking.onPending?.(interaction)
+  return settlementOf(interaction, asking)
+}
+
+/**
+ * Waits for one that was opened before, and claims its settlement for whoever opened it. When `signal` aborts it cancels,
+ * or, for someone who only looks on, resolves with what is still pending.
+ */
+export async function settlementOf(
+  item: Interaction,
+  { gateway, signal, looksOn = false }: Pick<Asking, 'gateway' | 'signal'> & { looksOn?: boolean },
+): Promise<Interaction> {
+  let current = item
+  for (;;) {
+    try {
+      const held = Date.now() + (HOLD_SECONDS * 1000) / 2
+      current = await poll(current, gateway, signal)
+      if (current.status === 'settled') return current
+      // One that is about to go holds nothing back any more.
+      if (Date.now() < held) await pause(PAUSE_MS, undefined, signal && { signal })
+    } catch (error) {
+      if (!signal?.aborted) throw error
+      return looksOn ? current : cancel(current, gateway)
+    }
+  }
+}
+
+async function poll(
+  item: Interaction,
+  gateway: Gateway,
+  signal: AbortSignal | undefined,
+): Promise<Interaction> {
+  const { expiresAt, onTimeout } = item
+  const ends = expiresAt !== undefined && onTimeout !== 'keep'
+  const { interaction } = await gateway.json<Answer>({
+    method: 'GET',
+    path: `${pathOf(item)}?wait=${HOLD_SECONDS}`,
+    holds: HOLD_SECONDS,
+    until: ends ? expiresAt + GRACE_MS : null,
+    signal,
+  })
+  return interaction
+}
+
+/** Somebody may have been faster: then it ended as they said. */
+async function cancel(item: Interaction, gateway: Gateway): Promise<Interaction> {
+  try {
+    const until = Date.now() + CANCEL_MS
+    return (await gateway.json<Answer>({ method: 'DELETE', path: pathOf(item), until })).interaction
+  } catch (error) {
+    const winner = error instanceof AskbackError && error.code === 'already_settled' ? winnerIn(error) : null
+    if (winner) return winner
+    throw error
+  }
+}
+
+function winnerIn({ details }: AskbackError): Interaction | null {
+  return (details as Partial<Answer> | undefined)?.interaction ?? null
+}
+
+function pathOf({ sessionId, interactionId }: Interaction): string {
+  return `/api/sessions/${encodeURIComponent(sessionId)}/interactions/${encodeURIComponent(interactionId)}`
+}
+
+/** What the shell of an agent says of the tool call that runs in it. */
+function whereFrom(env: NodeJS.ProcessEnv): Record<string, string> {
+  const toolCall = env['CODEX_TOOL_CALL_ID']
+  const thread = env['CODEX_THREAD_ID']
+  return {
+    ...(toolCall && { 'askback-tool-call': toolCall }),
+    ...(thread && { 'askback-agent-thread': thread }),
+  }
+}

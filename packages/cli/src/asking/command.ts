@@ -1,0 +1,49 @@
+import type { Interaction, OpenBody } from '@askback/protocol'
+import { parseTimeout } from '../duration.js'
+import { WHERE, type Where } from '../reach/connection.js'
+import { Gateway } from '../reach/gateway.js'
+import { askPerson } from './ask-person.js'
+import { printOutcome } from './outcome.js'
+import { sessionToAskIn } from './session.js'
+import { abortOnSignals } from './signals.js'
+
+/** The flags of every command that asks. */
+export const ASKING = {
+  ...WHERE,
+  session: { type: 'string' },
+  timeout: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const
+
+export interface AskingFlags extends Where {
+  session?: string | undefined
+  timeout?: string | undefined
+  json: boolean
+}
+
+/** Asks a person, and ends as they said. Ctrl-C cancels. */
+export async function runAsking(body: OpenBody, flags: AskingFlags, what: string): Promise<number> {
+  const timeoutMs = flags.timeout === undefined ? undefined : parseTimeout(flags.timeout)
+  const { env } = process
+  const signal = abortOnSignals()
+  const gateway = new Gateway('agent', flags, { env, say })
+  const sessionId = await sessionToAskIn(gateway, flags.session, env)
+  const item = await askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
+    gateway,
+    sessionId,
+    env,
+    signal,
+    onPending: (pending) => sayPending(pending, gateway.url, what),
+  })
+  return printOutcome(item, flags.json)
+}
+
+export function sayPending({ interactionId }: Interaction, url: string, what: string): void {
+  say(
+    `Waiting for a person: ${what} Answer at ${url}, or take this up later with: askback wait ${interactionId}`,
+  )
+}
+
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}

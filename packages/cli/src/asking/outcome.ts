@@ -1,0 +1,63 @@
+import type {
+  ApprovalAnswer,
+  FormAnswer,
+  Interaction,
+  PlanReviewAnswer,
+  QuestionAnswer,
+} from '@askback/protocol'
+
+const EXIT = { answered: 0, approved: 0, denied: 3, cancelled: 4, superseded: 4, timed_out: 5 } as const
+/** As of a command that Ctrl-C ends. */
+const STOPPED = 130
+
+/** Answers go to stdout, all else to stderr. Resolves to the exit code, which says how it ended. */
+export function printOutcome(item: Interaction, json: boolean): number {
+  const { settlement } = item
+  const exit = settlement === undefined ? STOPPED : EXIT[settlement]
+  if (json) process.stdout.write(`${JSON.stringify(item)}\n`)
+  else if (exit === 0) process.stdout.write(answerText(item))
+  else process.stderr.write(`${outcomeText(item)}\n`)
+  return exit
+}
+
+/** What a script wants to read: the bare answer, one line for each thing chosen. */
+function answerText(item: Interaction): string {
+  switch (item.kind) {
+    case 'question':
+      return lines((item.answer as QuestionAnswer).answers.flatMap(repliesOf))
+    case 'approval': {
+      const { updatedInput } = item.answer as ApprovalAnswer
+      return updatedInput === undefined ? '' : `${JSON.stringify(updatedInput)}\n`
+    }
+    case 'form':
+      return `${JSON.stringify((item.answer as FormAnswer).values)}\n`
+    case 'plan_review':
+      return `${(item.answer as PlanReviewAnswer).decision}\n`
+    default:
+      return `${JSON.stringify(item.answer ?? null)}\n`
+  }
+}
+
+function repliesOf({ selected, other }: QuestionAnswer['answers'][number]): string[] {
+  return other === undefined ? selected : [...selected, other]
+}
+
+function lines(texts: string[]): string {
+  return texts.map((text) => `${text}\n`).join('')
+}
+
+function outcomeText({ settlement, message, by }: Interaction): string {
+  const who = by ? ` by ${by.name ?? by.id}` : ''
+  switch (settlement) {
+    case 'denied':
+      return message ? `Denied${who}: ${message}` : `Denied${who}.`
+    case 'timed_out':
+      return 'Nobody answered in time.'
+    case 'superseded':
+      return 'Another request took its place.'
+    case 'cancelled':
+      return `Cancelled${who}.`
+    default:
+      return 'It still waits for an answer.'
+  }
+}

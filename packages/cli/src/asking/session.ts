@@ -1,0 +1,47 @@
+import { AskbackError } from '@askback/protocol/errors'
+import type { Session } from '@askback/protocol'
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import type { Gateway } from '../reach/gateway.js'
+
+/** More deletions than anyone makes by hand. */
+const MOST_DELETED = 100
+
+/** The session to ask in: the named one, that of the agent whose shell this is, or one for the folder. */
+export async function sessionToAskIn(
+  gateway: Gateway,
+  named: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const given = named ?? env['ASKBACK_SESSION']
+  if (given) return given
+  const cwd = process.cwd()
+  if (env['CODEX_THREAD_ID']) return outsideSession(gateway, `codex ${env['CODEX_THREAD_ID']}`, cwd)
+  return outsideSession(gateway, `folder ${cwd}`, cwd)
+}
+
+/** Always the same session for the same `whose`, made when there is none. */
+export async function outsideSession(gateway: Gateway, whose: string, cwd: string): Promise<string> {
+  const body = { agent: null, cwd, title: basename(cwd) || cwd }
+  const key = createHash('sha256')
+    .update(JSON.stringify([whose, body]))
+    .digest('hex')
+  for (let deleted = 0; ; deleted += 1) {
+    try {
+      const { session } = await gateway.json<{ session: Session }>({
+        method: 'POST',
+        path: '/api/sessions',
+        body,
+        headers: { 'idempotency-key': deleted === 0 ? key : `${key}.${deleted}` },
+      })
+      return session.id
+    } catch (error) {
+      // The key outlives the session it made: after a deletion the next one is made under the next key.
+      if (!isGone(error) || deleted === MOST_DELETED) throw error
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof AskbackError && error.code === 'not_found'
+}

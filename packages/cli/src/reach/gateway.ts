@@ -1,0 +1,152 @@
+import { AskbackError, errorCodes, type ErrorBody, type ErrorCode } from '@askback/protocol/errors'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { findConnection, type Connection, type Role, type Where } from './connection.js'
+import { exchange, type Request, type Response } from './exchange.js'
+
+const STALL_MS = 15_000
+/** How long one that restarts may take before a command gives up on a call of its own. */
+const PATIENCE_MS = 30_000
+const LONGEST_PAUSE_MS = 2000
+/** Nothing was sent: nobody is there. */
+const NOBODY = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EPERM',
+  'EACCES',
+])
+
+export interface Call {
+  method: Request['method']
+  path: string
+  body?: unknown
+  headers?: Record<string, string>
+  /** Seconds that the gateway may hold the answer back. */
+  holds?: number
+  /** Until when a gateway that went away is waited for; `null` for ever. */
+  until?: number | null
+  signal?: AbortSignal | undefined
+}
+
+/** The gateway, through its restarts. What is sent again carries the same key, so that it counts once. */
+export class Gateway {
+  readonly #connect: () => Connection
+  readonly #say: (text: string) => void
+  #reached: Connection | null = null
+
+  constructor(role: Role, where: Where, options: { env: NodeJS.ProcessEnv; say?: (text: string) => void }) {
+    this.#connect = () => findConnection(role, where, options.env)
+    this.#say = options.say ?? (() => undefined)
+  }
+
+  /** Where it was reached last. */
+  get url(): string {
+    return (this.#reached ?? this.#connect()).url
+  }
+
+  async json<Answer>(call: Call): Promise<Answer> {
+    return JSON.parse(await this.text(call)) as Answer
+  }
+
+  async text(call: Call): Promise<string> {
+    const key = randomUUID()
+    const { until = Date.now() + PATIENCE_MS, signal } = call
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await this.#once(call, key)
+      } catch (error) {
+        const again = this.#mayTryAgain(error) && (until === null || Date.now() < until)
+        if (!again || signal?.aborted) throw reachable(error)
+        if (failures === 2) this.#say('The gateway is away; waiting for it to come back.')
+        await pause(pauseOf(error, failures), undefined, signal && { signal })
+      }
+    }
+  }
+
+  async #once({ method, path, body, headers, holds = 0, signal }: Call, key: string): Promise<string> {
+    const connection = this.#connection()
+    const response = await exchange({
+      method,
+      url: new URL(path, connection.url),
+      headers: {
+        authorization: `Bearer ${connection.token}`,
+        'askback-surface': 'cli',
+        ...(method !== 'GET' && { 'idempotency-key': key }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+      stallMs: holds * 1000 + STALL_MS,
+      signal,
+    })
+    if (response.status >= 400) throw errorOf(response)
+    this.#reached = connection
+    return response.text
+  }
+
+  /** One that restarts announces itself again, perhaps at another address and with another token. */
+  #connection(): Connection {
+    try {
+      return this.#connect()
+    } catch (error) {
+      if (this.#reached && error instanceof AskbackError && error.code === 'unavailable') return this.#reached
+      throw error
+    }
+  }
+
+  #mayTryAgain(error: unknown): boolean {
+    if (error instanceof AskbackError) {
+      if (error.code === 'unavailable') return this.#reached !== null || isAnswer(error)
+      // It may just have started anew and not have announced its new token yet.
+      return error.code === 'unauthorized' && this.#reached !== null
+    }
+    return this.#reached !== null || !NOBODY.has(codeOf(error))
+  }
+}
+
+function reachable(error: unknown): unknown {
+  if (error instanceof AskbackError || (error instanceof Error && error.name === 'AbortError')) return error
+  const why = NOBODY.has(codeOf(error)) ? '' : ` (${codeOf(error) || String(error)})`
+  return new AskbackError('unavailable', `The gateway cannot be reached${why}. Is askback serve running?`, {
+    cause: error,
+  })
+}
+
+function errorOf({ status, text, headers }: Response): AskbackError {
+  const { code, message, details } = bodyOf(text)
+  const known = code !== undefined && Object.hasOwn(errorCodes, code) ? code : codeFor(status)
+  const retryAfterMs = Number(headers['retry-after'] ?? Number.NaN) * 1000
+  return new AskbackError(known, message ?? `The gateway answered with status ${status}.`, {
+    details: known === 'unavailable' ? { retryAfterMs } : details,
+  })
+}
+
+function bodyOf(text: string): Partial<ErrorBody['error']> {
+  try {
+    return (JSON.parse(text) as Partial<ErrorBody>).error ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function codeFor(status: number): ErrorCode {
+  if (status === 502 || status === 504) return 'unavailable'
+  const entries = Object.entries(errorCodes) as [ErrorCode, { status: number }][]
+  return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal'
+}
+
+function isAnswer({ details }: AskbackError): boolean {
+  return typeof details === 'object' && details !== null && 'retryAfterMs' in details
+}
+
+function pauseOf(error: unknown, failures: number): number {
+  const details =
+    error instanceof AskbackError ? (error.details as { retryAfterMs?: number } | undefined) : {}
+  return details?.retryAfterMs || Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
