@@ -1,6 +1,6 @@
 import { useInbox, useSessions } from '@askback/react'
 import { MenuIcon } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { InboxPage } from './inbox-page.js'
 import { KeyboardHelp } from './keyboard-help.js'
 import { NewSession } from './new-session.js'
@@ -13,7 +13,7 @@ import { useKeys } from './use-keys.js'
 import { useNotifications } from './use-notifications.js'
 import { useTabCount } from './use-tab-count.js'
 
-export function App() {
+export function App({ banner }: { banner?: ReactNode }) {
   const route = useRoute()
   const { view: inbox } = useInbox()
   const { view: sessions } = useSessions()
@@ -52,6 +52,7 @@ export function App() {
           <span className="font-semibold">Askback</span>
           {waiting.length > 0 && <Count value={waiting.length} />}
         </header>
+        {banner}
         <Notices connection={sessions.connection} />
         <main className="flex min-h-0 flex-1 flex-col">
           <Page route={route} />

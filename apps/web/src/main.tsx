@@ -1,20 +1,4 @@
 import { WebSocketTransport } from '@askback/client'
-import { TransportProvider } from '@askback/react'
-import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
-import { App } from './app.js'
-import { applyTheme, theme } from './theme.js'
-import '@askback/react/styles.css'
-import './app.css'
+import { mount } from './mount.js'
 
-applyTheme(theme())
-
-const transport = new WebSocketTransport({ baseUrl: location.origin })
-
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
-    <TransportProvider transport={transport}>
-      <App />
-    </TransportProvider>
-  </StrictMode>,
-)
+mount(new WebSocketTransport({ baseUrl: location.origin }))

@@ -3,6 +3,7 @@ import type { Session } from '@askback/protocol'
 import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
 import { useState } from 'react'
 import { Count } from './app.js'
+import { icons } from './icon.js'
 import { hrefOf, type Route } from './route.js'
 import { Settings } from './settings.js'
 
@@ -35,7 +36,7 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
         className={`${isOpen ? 'flex' : 'hidden'} fixed inset-y-0 left-0 z-20 w-72 flex-col border-r border-line bg-side md:static md:flex`}
       >
         <div className="flex items-center gap-2 px-4 pt-4 pb-3">
-          <img src="/icon.svg" alt="" className="size-6" />
+          <img src={icons.calm} alt="" className="size-6" />
           <span className="font-semibold tracking-tight">Askback</span>
         </div>
         <div className="space-y-0.5 px-2">

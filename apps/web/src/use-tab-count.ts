@@ -1,11 +1,10 @@
 import { useEffect } from 'react'
+import { icons } from './icon.js'
 
 /** The tab's title and icon carry how much waits. */
 export function useTabCount(count: number, isMore: boolean): void {
   useEffect(() => {
     document.title = count > 0 ? `(${count}${isMore ? '+' : ''}) Askback` : 'Askback'
-    document
-      .querySelector('link[rel="icon"]')
-      ?.setAttribute('href', count > 0 ? '/icon-waiting.svg' : '/icon.svg')
+    document.querySelector('link[rel="icon"]')?.setAttribute('href', count > 0 ? icons.waiting : icons.calm)
   }, [count, isMore])
 }

@@ -1,4 +1,5 @@
 import { useTransport } from '@askback/react'
+import { icons } from './icon.js'
 import { goTo, hrefOf } from './route.js'
 import { useCall } from './use-call.js'
 
@@ -14,7 +15,7 @@ export function Welcome() {
     })
   return (
     <div className="m-auto max-w-lg px-6 py-10 text-center">
-      <img src="/icon.svg" alt="" className="mx-auto mb-5 size-14" />
+      <img src={icons.calm} alt="" className="mx-auto mb-5 size-14" />
       <h1 className="text-2xl font-semibold tracking-tight">Agents that ask back</h1>
       <p className="mt-3 text-soft">
         When an agent needs you, its question, request or plan comes here, and waits for as long as you need.

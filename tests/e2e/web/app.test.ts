@@ -8,7 +8,9 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve, type RunningGateway } from '../http/gateways.js'
-import { goTo, openWindow } from './browser.js'
+import { goTo } from './browser.js'
+import { takeTour } from './tour.js'
+import { openWindow } from './window.js'
 
 const database = {
   kind: 'question',
@@ -84,21 +86,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 describe('the first minute', () => {
   it('takes the tour from the first page to its end, with nothing set up', async () => {
     const page = await openWindow(await serve())
-    await page.getByRole('button', { name: 'Take the tour' }).click()
-    await page.getByRole('radio', { name: /PostgreSQL/ }).click()
-    await expect.poll(() => page.title()).toBe('(1) Askback')
-    await page.getByRole('button', { name: 'Submit' }).click()
-    await page.getByText('PostgreSQL it is.').waitFor()
-    await page.getByRole('checkbox', { name: /Search, by name/ }).click()
-    await page.getByRole('button', { name: 'Next' }).click()
-    await page.getByRole('radio', { name: /End to end/ }).click()
-    await page.getByRole('button', { name: 'Submit' }).click()
-    await page.getByRole('button', { name: 'Approve once' }).click()
-    await page.getByText('Done. Next, one file needs a change.').waitFor()
-    await page.getByRole('button', { name: 'Approve once' }).click()
-    await page.getByRole('button', { name: 'Proceed', exact: true }).click()
-    await page.getByText('That was the tour.').waitFor()
-    await expect.poll(() => page.title()).toBe('Askback')
+    await takeTour(page)
+    expect(await page.locator('.ab-card[data-phase=settled]').count()).toBe(5)
   })
 
   it('is told by a keyboard alone', async () => {

@@ -1,0 +1,12 @@
+import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defaultClientConditions, defineConfig } from 'vite'
+
+export default defineConfig({
+  // It may be put into any folder of any server.
+  base: './',
+  publicDir: '../web/public',
+  plugins: [react(), tailwindcss()],
+  resolve: { conditions: ['askback-source', ...defaultClientConditions] },
+  build: { target: ['chrome123', 'firefox120', 'safari17.5'], chunkSizeWarningLimit: 1000 },
+})

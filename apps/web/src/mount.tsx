@@ -1,0 +1,25 @@
+import type { Transport } from '@askback/client'
+import { TransportProvider } from '@askback/react'
+import { StrictMode, type ReactNode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.js'
+import { applyTheme, theme } from './theme.js'
+import '@askback/react/styles.css'
+import './app.css'
+
+export interface MountOptions {
+  /** Stands above every page. */
+  banner?: ReactNode
+}
+
+/** The whole app, on whatever transport it is given. */
+export function mount(transport: Transport, { banner }: MountOptions = {}): void {
+  applyTheme(theme())
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <TransportProvider transport={transport}>
+        <App banner={banner} />
+      </TransportProvider>
+    </StrictMode>,
+  )
+}

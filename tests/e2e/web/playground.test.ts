@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { extname, join } from 'node:path'
+import { build } from 'vite'
+import { afterAll, expect, it } from 'vitest'
+import { root } from '../../architecture/workspace.js'
+import { newPage } from './browser.js'
+import { takeTour } from './tour.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'askback-playground-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+await build({
+  root: join(root, 'apps/playground'),
+  logLevel: 'error',
+  build: { outDir: folder, emptyOutDir: true },
+})
+
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
+const PLACE = '/somewhere/deep/'
+
+const server = createServer(({ url = '' }, response) => {
+  const path = url === PLACE ? 'index.html' : url.slice(PLACE.length)
+  response.setHeader('content-type', TYPES[extname(path)] ?? 'image/svg+xml')
+  response.end(readFileSync(join(folder, path)))
+})
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+afterAll(() => server.close())
+const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PLACE}`
+
+it('takes the whole tour in one static page, and calls nobody', async () => {
+  const page = await newPage()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(`${request.method()} ${request.url()}`))
+  page.on('websocket', (socket) => asked.push(socket.url()))
+  await page.goto(address)
+  await page.getByText(/all run in your browser/).waitFor()
+  await takeTour(page)
+  expect(asked.filter((request) => !request.startsWith(`GET ${address}`))).toEqual([])
+})
+
+it('starts over after a reload, as nothing is kept', async () => {
+  const page = await newPage()
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Take the tour' }).click()
+  await page.getByRole('radio', { name: /SQLite/ }).waitFor()
+  await page.reload()
+  const tour = page.getByRole('button', { name: 'Take the tour' })
+  await expect.poll(() => tour.isVisible()).toBe(true)
+})

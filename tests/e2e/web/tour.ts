@@ -1,0 +1,21 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** From the first page to the last words of the demo agent, with a click for each thing that it asks. */
+export async function takeTour(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Take the tour' }).click()
+  await page.getByRole('radio', { name: /PostgreSQL/ }).click()
+  await expect.poll(() => page.title()).toBe('(1) Askback')
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.getByText('PostgreSQL it is.').waitFor()
+  await page.getByRole('checkbox', { name: /Search, by name/ }).click()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByRole('radio', { name: /End to end/ }).click()
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.getByRole('button', { name: 'Approve once' }).click()
+  await page.getByText('Done. Next, one file needs a change.').waitFor()
+  await page.getByRole('button', { name: 'Approve once' }).click()
+  await page.getByRole('button', { name: 'Proceed', exact: true }).click()
+  await page.getByText('That was the tour.').waitFor()
+  await expect.poll(() => page.title()).toBe('Askback')
+}

@@ -1,0 +1,37 @@
+import { join } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { build } from 'vite'
+import { root } from '../../architecture/workspace.js'
+import type { RunningGateway } from '../http/gateways.js'
+import { newPage } from './browser.js'
+
+// The command that the tests bundle looks for the web app here.
+await build({
+  root: join(root, 'apps/web'),
+  logLevel: 'error',
+  build: { outDir: join(root, 'node_modules/.cache/askback/e2e/web'), emptyOutDir: true },
+})
+
+/** The app of a gateway in a browser of its own, signed in. */
+export async function openWindow(
+  gateway: RunningGateway,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const page = await newPage(options)
+  const { url } = gateway.ready
+  await page.context().addCookies([{ ...(await signIn(gateway)), url, httpOnly: true, sameSite: 'Strict' }])
+  await page.goto(url)
+  return page
+}
+
+/** The code works once: windows of the same person share what it gave. */
+async function signIn(gateway: RunningGateway): Promise<{ name: string; value: string }> {
+  const known = logins.get(gateway.data)
+  if (known) return known
+  const login = await fetch(gateway.ready.openUrl, { redirect: 'manual' })
+  const [name = '', value = ''] = login.headers.get('set-cookie')!.split(';', 1)[0]!.split('=')
+  logins.set(gateway.data, { name, value })
+  return { name, value }
+}
+
+const logins = new Map<string, { name: string; value: string }>()
