@@ -20,11 +20,38 @@ export const help = `Askback: agents that ask back.
     --data DIR                          the gateway that runs on this folder
     --json
 
+  askback ask "QUESTION"        ask a person; the answer comes on stdout
+    --option LABEL              a choice; may be repeated; a text of one's own is always possible
+    --multi                     several may be chosen
+    --header TEXT               a short name for the question
+    --default LABEL             counts as the answer if nobody answers in time
+  askback form SCHEMA.json      ask for the values of a form (- reads stdin)
+    --message TEXT  --values JSON|@FILE  --default JSON|@FILE
+  askback request-approval --tool NAME --input JSON|@FILE
+    --title TEXT  --description TEXT  --reason TEXT
+  askback wait ID               take up what another process has asked
+    --session ID                ask there (ASKBACK_SESSION, else one for this folder)
+    --timeout 10m|never         how long to wait for a person
+    --json                      the whole interaction
+
+  askback pending               what waits for a person
+  askback answer ID ANSWER…     a label or number, approve or deny, a plan's decision, NAME=VALUE
+    --message TEXT  --scope once|session|always  --input JSON|@FILE  --answer JSON|@FILE
+  askback sessions              all sessions
+  askback send SESSION "TEXT"   say something in a session
+  askback audit                 who settled what
+    --format jsonl|csv
+    --url URL  --data DIR       which gateway (ASKBACK_URL, else the one that runs here)
+    --json
+
   askback doctor                what is here, and what is missing for which agent
     --data DIR
     --json
 
   askback --help | --version
+
+Exit codes: 0 answered or approved, 1 other error, 2 usage, 3 denied, 4 cancelled, 5 timed out, 6 no gateway,
+7 refused credential.
 
 Tokens come from ASKBACK_TOKEN (a person's) and ASKBACK_AGENT_TOKEN (outside agents') if these are set.
 `

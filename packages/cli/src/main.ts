@@ -16,6 +16,11 @@ const commands: Record<string, () => Promise<Command>> = {
   form: async () => (await import('./form.js')).form,
   'request-approval': async () => (await import('./request-approval.js')).requestApproval,
   wait: async () => (await import('./wait.js')).wait,
+  pending: async () => (await import('./pending.js')).pending,
+  answer: async () => (await import('./answer.js')).answer,
+  sessions: async () => (await import('./sessions.js')).sessions,
+  send: async () => (await import('./send.js')).send,
+  audit: async () => (await import('./audit.js')).audit,
 }
 
 process.exitCode = await main(process.argv.slice(2))

@@ -44,9 +44,9 @@ async function find(interactionId: string, where: Where) {
 
 async function findAs(role: 'agent' | 'person', interactionId: string, where: Where) {
   const gateway = new Gateway(role, where, { env: process.env, say })
-  const { interaction: found } = await gateway.json<{ interaction: Interaction }>({
+  const { interaction: found, yours } = await gateway.json<{ interaction: Interaction; yours: boolean }>({
     method: 'GET',
     path: `/api/interactions/${encodeURIComponent(interactionId)}`,
   })
-  return { found, gateway, looksOn: role === 'person' }
+  return { found, gateway, looksOn: !yours }
 }

@@ -8,7 +8,10 @@ import { root } from '../../architecture/workspace.js'
 
 /** The command as it would be installed, made from the sources as they are: so no test runs an old build. */
 const file = await bundle()
-afterAll(() => rmSync(dirname(file), { recursive: true }))
+const folders = [dirname(file)]
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
 
 export interface Ready {
   url: string
@@ -23,6 +26,12 @@ export interface Ended {
   signal: NodeJS.Signals | null
 }
 
+export interface Started {
+  cwd?: string
+  /** Closed after that. */
+  stdin?: string
+}
+
 /** One process of the command, until it ends. */
 export class Command {
   stdout = ''
@@ -30,13 +39,15 @@ export class Command {
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
 
-  constructor(args: string[], env: Record<string, string> = {}) {
+  constructor(args: string[], env: Record<string, string> = {}, { cwd, stdin }: Started = {}) {
     const { PATH, HOME } = process.env
     const inherited = { ...(PATH && { PATH }), ...(HOME && { HOME }), CI: '1' }
     this.#child = spawn(process.execPath, [file, ...args], {
       env: { ...inherited, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      ...(cwd !== undefined && { cwd }),
     })
+    this.#child.stdin?.end(stdin)
     this.#child.stdout?.setEncoding('utf8').on('data', (data: string) => (this.stdout += data))
     this.#child.stderr?.setEncoding('utf8').on('data', (data: string) => (this.stderr += data))
     this.ended = new Promise((resolve) => {
@@ -67,7 +78,9 @@ export class Command {
 }
 
 export function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'askback-e2e-'))
+  const folder = mkdtempSync(join(tmpdir(), 'askback-e2e-'))
+  folders.push(folder)
+  return folder
 }
 
 async function bundle(): Promise<string> {

@@ -1,6 +1,6 @@
 import type { ErrorBody, Interaction, Session } from '@askback/protocol'
 import { afterEach, vi } from 'vitest'
-import { Command, newFolder, type Ended, type Ready } from './command.js'
+import { Command, newFolder, type Ended, type Ready, type Started } from './command.js'
 
 export interface Answered<Body> {
   status: number
@@ -84,15 +84,15 @@ export function at({ sessionId, interactionId }: Interaction): string {
 // Each test starts several processes, on machines that may be busy.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-const started: Command[] = []
+const running: Command[] = []
 afterEach(async () => {
-  await Promise.all(started.splice(0).map((command) => command.kill('SIGKILL')))
+  await Promise.all(running.splice(0).map((command) => command.kill('SIGKILL')))
 })
 
 /** Ended with the test, however that ends. */
-export function run(args: string[], env?: Record<string, string>): Command {
-  const command = new Command(args, env)
-  started.push(command)
+export function run(args: string[], env?: Record<string, string>, started?: Started): Command {
+  const command = new Command(args, env, started)
+  running.push(command)
   return command
 }
 

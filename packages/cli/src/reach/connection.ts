@@ -26,10 +26,11 @@ const TOKENS = {
 /** What only the shells of agents have. */
 const AGENT_SHELL = ['ASKBACK_SESSION', 'CLAUDECODE', 'CODEX_THREAD_ID']
 
-/** How to reach the gateway: as the environment says, else the one that runs on the data folder. */
+/** How to reach the gateway: the one on the data folder that is named, else as the environment says, else the user's own. */
 export function findConnection(role: Role, where: Where, env: NodeJS.ProcessEnv): Connection {
-  const given = where.url ?? env['ASKBACK_URL']
-  const token = TOKENS[role].map((name) => env[name]).find(Boolean)
+  const given = where.url ?? (where.data === undefined ? env['ASKBACK_URL'] : undefined)
+  const named = where.data === undefined || where.url !== undefined
+  const token = named ? TOKENS[role].map((name) => env[name]).find(Boolean) : undefined
   if (given && !URL.canParse(given)) throw usageError(`${JSON.stringify(given)} is no address of a gateway.`)
   if (given && token) return { url: given, token }
   const folder = where.data ?? defaultDataFolder(env)

@@ -71,14 +71,15 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       who: 'any_agent',
       summary: 'An interaction by its id alone, for whoever does not know its session; claims nothing',
       params: z.object({ interactionId: z.string() }),
-      answers: { 200: interactionAnswer },
+      answers: { 200: interactionAnswer.extend({ yours: z.boolean() }) },
       errors: [404],
       async handle({ params: { interactionId }, credential }) {
         const found = await context.store.interaction(interactionId)
         if (!found) throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
         const { sessionId } = found
         await context.access.check('agent', credential, sessionId)
-        return { status: 200, body: { interaction: await desk.interaction(sessionId, interactionId) } }
+        const item = await desk.interaction(sessionId, interactionId)
+        return { status: 200, body: { interaction: item, yours: opened(item, credential) } }
       },
     }),
     route({

@@ -1,0 +1,41 @@
+import type { Interaction } from '@askback/protocol'
+import { parseArgs } from 'node:util'
+import { jsonArgument } from './asking/json-input.js'
+import { asPerson, findInteraction } from './people/person.js'
+import { readAnswer } from './people/read-answer.js'
+import { WHERE } from './reach/connection.js'
+import { usageError } from './usage.js'
+
+/** `askback answer ID …`: settles what waits, in a person's name. */
+export async function answer(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      ...WHERE,
+      message: { type: 'string' },
+      scope: { type: 'string' },
+      input: { type: 'string' },
+      answer: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const [id, ...words] = positionals
+  if (!id) throw usageError('It is askback answer ID and the answer.')
+  const { message, scope, input } = values
+  const gateway = asPerson(values)
+  const item = await findInteraction(gateway, id)
+  const updatedInput = input === undefined ? undefined : jsonArgument(input, '--input')
+  const given =
+    values.answer === undefined
+      ? readAnswer(item, { words, message, scope, updatedInput })
+      : jsonArgument(values.answer, '--answer')
+  const { interaction } = await gateway.json<{ interaction: Interaction }>({
+    method: 'POST',
+    path: `/api/sessions/${encodeURIComponent(item.sessionId)}/interactions/${encodeURIComponent(id)}/response`,
+    body: { answer: given, digest: item.digest },
+  })
+  if (values.json) process.stdout.write(`${JSON.stringify(interaction)}\n`)
+  else process.stderr.write(`${interaction.settlement}.\n`.replace(/^./, (first) => first.toUpperCase()))
+  return 0
+}

@@ -1,0 +1,108 @@
+import {
+  fieldsOf,
+  type ApprovalAnswer,
+  type FormField,
+  type FormRequest,
+  type Interaction,
+  type Json,
+  type PlanReviewAnswer,
+  type Question,
+  type QuestionReply,
+  type QuestionRequest,
+} from '@askback/protocol'
+import { usageError } from '../usage.js'
+
+export interface Said {
+  words: string[]
+  message?: string | undefined
+  scope?: string | undefined
+  updatedInput?: Json | undefined
+}
+
+/** What the words of a command line mean as an answer to this request. The gateway checks whether it fits. */
+export function readAnswer(item: Interaction, said: Said): Json {
+  switch (item.kind) {
+    case 'question':
+      return { answers: replies(item.request as QuestionRequest, said.words) as Json }
+    case 'approval':
+      return approval(said) as Json
+    case 'plan_review':
+      return plan(said) as Json
+    case 'form':
+      return { values: formValues(item.request as FormRequest, said.words) }
+    default:
+      throw usageError(`An answer to ${item.kind} is JSON: --answer '{…}'.`)
+  }
+}
+
+/** One word for each question; if there is just one that takes several, all words are for it. */
+function replies({ questions }: QuestionRequest, words: string[]): QuestionReply[] {
+  const [only] = questions
+  if (only && questions.length === 1) return [reply(only, words)]
+  if (words.length === questions.length) {
+    return questions.map((question, index) => reply(question, words.slice(index, index + 1)))
+  }
+  throw usageError(`There are ${questions.length} questions: give one answer for each, in order.`)
+}
+
+function reply({ question, options, multiSelect }: Question, words: string[]): QuestionReply {
+  const labels = options.map(({ label }) => label)
+  if (words.length === 0) throw usageError(`What is the answer to ${JSON.stringify(question)}?`)
+  if (words.length > 1 && !multiSelect) throw usageError(`${JSON.stringify(question)} takes one answer.`)
+  const found = words.map((word) => labelFor(labels, word) ?? { other: word })
+  const selected = found.filter((each) => typeof each === 'string')
+  const [own, ...more] = found.filter((each) => typeof each !== 'string')
+  if (more.length > 0) throw usageError('Only one answer may be none of the options.')
+  return own ? { selected, ...own } : { selected }
+}
+
+/** A label in any case, before a number counted from 1. */
+function labelFor(labels: string[], word: string): string | undefined {
+  const same = labels.find((label) => label.toLowerCase() === word.toLowerCase())
+  const exact = labels.includes(word) ? word : same
+  return exact ?? (/^\d{1,3}$/.test(word) ? labels[Number(word) - 1] : undefined)
+}
+
+function approval({ words: [decision, ...more], message, scope, updatedInput }: Said): ApprovalAnswer {
+  if ((decision !== 'approve' && decision !== 'deny') || more.length > 0) {
+    throw usageError('An approval is answered with approve or deny.')
+  }
+  return {
+    decision,
+    ...(scope !== undefined && { scope: scope as 'once' }),
+    ...(message !== undefined && { message }),
+    ...(updatedInput !== undefined && { updatedInput }),
+  }
+}
+
+function plan({ words: [decision, ...more], message: feedback }: Said): PlanReviewAnswer {
+  const decisions = ['clean_edit', 'edit', 'default', 'adjust'] as const
+  const known = decisions.find((each) => each === decision)
+  if (known && more.length === 0) return { decision: known, ...(feedback !== undefined && { feedback }) }
+  throw usageError('A plan is answered with clean_edit, edit, default, or adjust and --message.')
+}
+
+/** `name=value`, several times where a field takes several. */
+function formValues({ schema }: FormRequest, words: string[]): Record<string, Json> {
+  const fields = new Map(fieldsOf(schema).map((field) => [field.name, field]))
+  const values: Record<string, Json> = {}
+  for (const word of words) {
+    const [, name = '', text = ''] = /^([^=]+)=(.*)$/su.exec(word) ?? []
+    const field = fields.get(name)
+    if (!field)
+      throw usageError(`A form is answered with NAME=VALUE; the names are ${[...fields.keys()].join(', ')}.`)
+    const value = valueOf(field, text)
+    values[name] = field.type === 'multiselect' ? [...((values[name] as Json[]) ?? []), value] : value
+  }
+  return values
+}
+
+/** Of the type that the field takes, where the text can be read so. */
+function valueOf({ type, options = [] }: FormField, text: string): Json {
+  const chosen = options.find(({ value }) => String(value) === text)
+  if (chosen) return chosen.value
+  if (type === 'number' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
+  if ((type === 'boolean' || type === 'checkbox') && (text === 'true' || text === 'false'))
+    return text === 'true'
+  return text
+}

@@ -1,0 +1,40 @@
+import { parseArgs } from 'node:util'
+import { asPerson } from './people/person.js'
+import { WHERE } from './reach/connection.js'
+import { usageError } from './usage.js'
+
+interface Routed {
+  routed: 'agent' | 'interaction'
+  interactionId?: string
+}
+
+/** `askback send SESSION TEXT`: says something in a session, and tells who got it. */
+export async function send(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      ...WHERE,
+      route: { type: 'string' },
+      interaction: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const [sessionId, text, ...more] = positionals
+  if (!sessionId || text === undefined || more.length > 0) {
+    throw usageError('It is askback send SESSION "TEXT".')
+  }
+  const { route, interaction: interactionId } = values
+  const routed = await asPerson(values).json<Routed>({
+    method: 'POST',
+    path: `/api/sessions/${encodeURIComponent(sessionId)}/messages`,
+    body: { text, ...(route && { route }), ...(interactionId && { interactionId }) },
+  })
+  if (values.json) process.stdout.write(`${JSON.stringify(routed)}\n`)
+  else process.stderr.write(`${told(routed)}\n`)
+  return 0
+}
+
+function told({ routed, interactionId }: Routed): string {
+  return routed === 'agent' ? 'Sent to the agent.' : `Taken as the answer to ${interactionId}.`
+}

@@ -1,0 +1,57 @@
+import type { Interaction } from '@askback/protocol'
+import { expect } from 'vitest'
+import type { Command } from '../http/command.js'
+import { at, run, type RunningGateway } from '../http/gateways.js'
+
+/** The command as it would run inside the shell of an agent of this session. */
+export function inShell(
+  { ready }: RunningGateway,
+  sessionId: string,
+  env: Record<string, string> = {},
+): Record<string, string> {
+  return {
+    ASKBACK_URL: ready.url,
+    ASKBACK_SESSION: sessionId,
+    ASKBACK_AGENT_TOKEN: ready.agentToken,
+    ...env,
+  }
+}
+
+/** The id that a command says it waits for. */
+export async function waitsFor(command: Command): Promise<string> {
+  const said = () => /askback wait (\S+)\n/.exec(command.stderr)?.[1] ?? ''
+  await expect.poll(said).not.toBe('')
+  return said()
+}
+
+export async function interactionOf(gateway: RunningGateway, id: string): Promise<Interaction> {
+  const { body } = await gateway.call<{ interaction: Interaction }>('GET', `/api/interactions/${id}`)
+  return body.interaction
+}
+
+/** Answers what a command waits for, and returns how it ended. */
+export async function answered(
+  gateway: RunningGateway,
+  command: Command,
+  answer: unknown,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const item = await interactionOf(gateway, await waitsFor(command))
+  const { status } = await gateway.call('POST', `${at(item)}/response`, { body: { answer } })
+  expect(status).toBe(200)
+  return end(command)
+}
+
+export async function end(
+  command: Command,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const { code } = await command.ended
+  return { code, stdout: command.stdout, stderr: command.stderr }
+}
+
+/** One that needs nobody to answer. */
+export function outcome(args: string[], env?: Record<string, string>, stdin?: string) {
+  return end(run(args, env, stdin === undefined ? {} : { stdin }))
+}
+
+export const databases = ['--option', 'Postgres', '--option', 'SQLite']
+export const picks = (...selected: string[]) => ({ answers: [{ selected }] })

@@ -1,0 +1,103 @@
+import type { Interaction } from '@askback/protocol'
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import { run, serve, type RunningGateway } from '../http/gateways.js'
+import { answered, databases, end, inShell, interactionOf, outcome, picks, waitsFor } from './asking.js'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections()
+})
+
+it('what a killed command has asked can be taken up [L10]', async () => {
+  const gateway = await serve()
+  const killed = run(['ask', 'Which?', ...databases, '--data', gateway.data])
+  const id = await waitsFor(killed)
+  await killed.kill('SIGKILL')
+  const waiting = run(['wait', id, '--data', gateway.data])
+  expect(await answered(gateway, waiting, picks('SQLite'))).toMatchObject({ code: 0, stdout: 'SQLite\n' })
+  expect(await interactionOf(gateway, id)).toMatchObject({ delivered: true })
+  // An answer can be read again; it grants nothing.
+  expect(await outcome(['wait', id, '--data', gateway.data])).toMatchObject({ code: 0, stdout: 'SQLite\n' })
+})
+
+it('an approval that was handed over is not handed over again [L10]', async () => {
+  const gateway = await serve()
+  const command = run(['request-approval', '--tool', 'deploy', '--data', gateway.data])
+  const id = await waitsFor(command)
+  expect(await answered(gateway, command, { decision: 'approve' })).toMatchObject({ code: 0 })
+  expect(await outcome(['wait', id, '--data', gateway.data])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('may have run already'),
+  })
+})
+
+it('waits for a gateway that restarts, wherever it comes back', async () => {
+  const gateway = await serve()
+  const command = run(['ask', 'Which?', ...databases, '--data', gateway.data])
+  await waitsFor(command)
+  await gateway.stop('SIGKILL')
+  const next = await serve({ data: gateway.data })
+  expect(next.ready.url).not.toBe(gateway.ready.url)
+  expect(await answered(next, command, picks('Postgres'))).toMatchObject({ code: 0, stdout: 'Postgres\n' })
+})
+
+it('waits for a gateway that stops in good order and starts again at its address', async () => {
+  const gateway = await serve()
+  const { port } = new URL(gateway.ready.url)
+  const sessionId = await gateway.session()
+  const command = run(['ask', 'Which?', ...databases], inShell(gateway, sessionId))
+  await waitsFor(command)
+  await gateway.stop('SIGTERM')
+  const next = await serve({ data: gateway.data, args: ['--port', port] })
+  expect(await answered(next, command, picks('Postgres'))).toMatchObject({ code: 0, stdout: 'Postgres\n' })
+})
+
+it('asks once, though the answer to its first request was lost', async () => {
+  const gateway = await serve()
+  const sessionId = await gateway.session()
+  const url = await losesFirstAnswer(gateway)
+  const command = run(['ask', 'Which?', ...databases], inShell(gateway, sessionId, { ASKBACK_URL: url }))
+  await waitsFor(command)
+  const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')
+  expect(body.interactions).toHaveLength(1)
+  expect(await answered(gateway, command, picks('SQLite'))).toMatchObject({ code: 0, stdout: 'SQLite\n' })
+})
+
+it('somebody who only looks on cancels nothing when they stop', async () => {
+  const gateway = await serve()
+  const sessionId = await gateway.session()
+  const { interactionId } = await gateway.open(sessionId)
+  const env = { ASKBACK_URL: gateway.ready.url, ASKBACK_TOKEN: gateway.ready.token }
+  const looking = run(['wait', interactionId], env)
+  await waitsFor(looking)
+  await looking.kill('SIGINT')
+  // Its credential is a person's, who has not asked: the gateway would let them cancel.
+  expect(await interactionOf(gateway, interactionId)).toMatchObject({ status: 'pending' })
+  expect(await end(looking)).toMatchObject({ code: 130 })
+})
+
+/** Passes everything on, but cuts the connection instead of giving back the first answer to a request to ask. */
+async function losesFirstAnswer({ ready }: RunningGateway): Promise<string> {
+  let lost = false
+  const server = createServer((incoming, outgoing) => {
+    const target = new URL(incoming.url ?? '/', ready.url)
+    const headers = { ...incoming.headers, host: target.host }
+    const onward = request(target, { method: incoming.method, headers }, (answer) => {
+      const loses = !lost && incoming.method === 'POST' && target.pathname.endsWith('/interactions')
+      if (loses) {
+        lost = true
+        answer.resume().on('end', () => outgoing.destroy())
+      } else {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
+        answer.pipe(outgoing)
+      }
+    })
+    onward.on('error', () => outgoing.destroy())
+    incoming.pipe(onward)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,192 @@
+import type { Interaction, Session } from '@askback/protocol'
+import { expect, it } from 'vitest'
+import { at, run, serve, type RunningGateway } from '../http/gateways.js'
+import { databases, end, inShell, interactionOf, outcome, waitsFor } from './asking.js'
+
+const approval = { kind: 'approval', toolName: 'deploy', toolCallId: 'd', request: { input: { n: 1 } } }
+const plan = { kind: 'plan_review', toolCallId: 'p', request: { plan: '# Plan' } }
+const two = {
+  kind: 'question',
+  toolCallId: 'q',
+  request: {
+    questions: [
+      { header: 'A', question: 'A?', options: [{ label: 'One' }, { label: 'Two' }], multiSelect: false },
+      { header: 'B', question: 'B?', options: [], multiSelect: false },
+    ],
+  },
+}
+const several = {
+  kind: 'question',
+  toolCallId: 's',
+  request: {
+    questions: [
+      { header: 'A', question: 'A?', options: [{ label: '2' }, { label: 'b' }], multiSelect: true },
+    ],
+  },
+}
+const form = {
+  kind: 'form',
+  toolCallId: 'f',
+  request: {
+    message: 'Settings',
+    schema: {
+      fields: [
+        { name: 'port', type: 'number' },
+        { name: 'tls', type: 'boolean' },
+        { name: 'level', type: 'select', options: [{ value: 1 }, { value: 2 }] },
+        { name: 'tags', type: 'multiselect', options: [{ value: 'a' }, { value: 'b' }] },
+        { name: 'note', type: 'text' },
+      ],
+    },
+  },
+}
+
+async function opened(gateway: RunningGateway, body: object): Promise<Interaction> {
+  const sessionId = await gateway.session()
+  const path = `/api/sessions/${sessionId}/interactions`
+  return (await gateway.call<{ interaction: Interaction }>('POST', path, { body })).body.interaction
+}
+
+it.each([
+  [
+    'approval',
+    approval,
+    ['approve', '--scope', 'session'],
+    'approved',
+    { decision: 'approve', scope: 'session' },
+  ],
+  ['edited approval', approval, ['approve', '--input', '{"n":2}'], 'approved', { updatedInput: { n: 2 } }],
+  ['denial', approval, ['deny', '--message', 'No.'], 'denied', { decision: 'deny', message: 'No.' }],
+  ['plan', plan, ['edit'], 'approved', { decision: 'edit' }],
+  [
+    'adjusted plan',
+    plan,
+    ['adjust', '--message', 'Smaller.'],
+    'denied',
+    { decision: 'adjust', feedback: 'Smaller.' },
+  ],
+  [
+    'two questions',
+    two,
+    ['two', 'mine'],
+    'answered',
+    { answers: [{ selected: ['Two'] }, { selected: [], other: 'mine' }] },
+  ],
+  ['several labels', several, ['2', 'own'], 'answered', { answers: [{ selected: ['2'], other: 'own' }] }],
+  ['several numbers', several, ['1', 'B'], 'answered', { answers: [{ selected: ['2', 'b'] }] }],
+  [
+    'form',
+    form,
+    ['port=80', 'tls=true', 'level=2', 'tags=a', 'tags=b', 'note=a=b'],
+    'answered',
+    { values: { port: 80, tls: true, level: 2, tags: ['a', 'b'], note: 'a=b' } },
+  ],
+  [
+    'JSON',
+    two,
+    ['--answer', '{"answers":[{"selected":["One"]},{"selected":[],"other":"x"}]}'],
+    'answered',
+    {},
+  ],
+])('answers: %s', async (_, body, words, settlement, answer) => {
+  const gateway = await serve()
+  const { interactionId } = await opened(gateway, body)
+  expect(await outcome(['answer', interactionId, ...words, '--data', gateway.data])).toMatchObject({
+    code: 0,
+  })
+  const item = await interactionOf(gateway, interactionId)
+  expect(item).toMatchObject({ settlement, via: 'cli', answer })
+})
+
+it.each([
+  [approval, ['yes'], 'An approval is answered with approve or deny.'],
+  [plan, ['ok'], 'A plan is answered with'],
+  [two, ['one'], 'There are 2 questions'],
+  [form, ['colour=red'], 'the names are port, tls, level, tags, note'],
+])('an answer that cannot be read settles nothing', async (body, words, says) => {
+  const gateway = await serve()
+  const { interactionId } = await opened(gateway, body)
+  expect(await outcome(['answer', interactionId, ...words, '--data', gateway.data])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(says),
+  })
+  expect(await interactionOf(gateway, interactionId)).toMatchObject({ status: 'pending' })
+})
+
+it('the second answer is told that it is settled', async () => {
+  const gateway = await serve()
+  const { interactionId } = await opened(gateway, approval)
+  const args = ['answer', interactionId, 'approve', '--data', gateway.data]
+  expect(await outcome(args)).toMatchObject({ code: 0 })
+  expect(await outcome(args)).toMatchObject({ code: 1, stdout: '' })
+})
+
+it('lists what waits on one line each, and shows what would hide', async () => {
+  const gateway = await serve()
+  expect(await outcome(['pending', '--data', gateway.data])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'Nothing waits.\n',
+  })
+  const ask = run(['ask', 'Which\u001b[2K\n?', ...databases, '--data', gateway.data])
+  const id = await waitsFor(ask)
+  const { stdout } = await outcome(['pending', '--data', gateway.data])
+  expect(stdout).toBe(`${id}  question  Which⟦ESC[2K⟧ ? [1 Postgres | 2 SQLite]\n`)
+  const json = await outcome(['pending', '--json', '--data', gateway.data])
+  expect(JSON.parse(json.stdout)).toMatchObject({ interactions: [{ interactionId: id }] })
+  await outcome(['answer', id, '2', '--data', gateway.data])
+  expect(await end(ask)).toMatchObject({ code: 0, stdout: 'SQLite\n' })
+})
+
+it('lists sessions, and says something in one', async () => {
+  const gateway = await serve()
+  const body = { agent: 'demo', title: 'Tour' }
+  const made = await gateway.call<{ session: Session }>('POST', '/api/sessions', { body })
+  const { id } = made.body.session
+  expect((await outcome(['sessions', '--data', gateway.data])).stdout).toMatch(
+    new RegExp(`^${id}  idle +demo  Tour`),
+  )
+  expect(await outcome(['send', id, 'hello', '--data', gateway.data])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'Sent to the agent.\n',
+  })
+})
+
+it('a message answers what is pending, and says so', async () => {
+  const gateway = await serve()
+  const { sessionId, interactionId } = await opened(gateway, several)
+  const { stdout } = await outcome(['send', sessionId, 'b', '--json', '--data', gateway.data])
+  expect(JSON.parse(stdout)).toEqual({ routed: 'interaction', interactionId })
+})
+
+it('tells who settled what', async () => {
+  const gateway = await serve()
+  const item = await opened(gateway, approval)
+  await gateway.call('POST', `${at(item)}/response`, { body: { answer: { decision: 'approve' } } })
+  const lines = await outcome(['audit', '--data', gateway.data])
+  expect(JSON.parse(lines.stdout)).toMatchObject({
+    interactionId: item.interactionId,
+    settlement: 'approved',
+  })
+  const csv = await outcome(['audit', '--format', 'csv', '--data', gateway.data])
+  expect(csv.stdout.split('\r\n')).toHaveLength(3)
+})
+
+it('the shell of an agent is no place to answer from', async () => {
+  const gateway = await serve()
+  const item = await opened(gateway, approval)
+  const args = ['answer', item.interactionId, 'approve']
+  expect(await outcome(args, inShell(gateway, item.sessionId))).toMatchObject({ code: 7 })
+  for (const name of ['ASKBACK_SESSION', 'CLAUDECODE', 'CODEX_THREAD_ID']) {
+    const found = [...args, '--data', gateway.data]
+    expect(await outcome(found, { [name]: '1' })).toMatchObject({ code: 7, stdout: '' })
+    expect(
+      await outcome(['token', 'create', '--person', 'x', '--data', gateway.data], { [name]: '1' }),
+    ).toMatchObject({
+      code: 7,
+      stdout: '',
+    })
+  }
+  expect(await interactionOf(gateway, item.interactionId)).toMatchObject({ status: 'pending' })
+})
