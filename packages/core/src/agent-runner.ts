@@ -71,6 +71,22 @@ export class AgentRunner {
     }
   }
 
+  /** What settles meanwhile does not start a lost agent again: it would only hear that it was stopped. */
+  async unwoken(
+    sessionId: string,
+    stop: () => Promise<{ repeated: boolean }>,
+  ): Promise<{ repeated: boolean }> {
+    const wasCut = this.#cut.delete(sessionId)
+    let repeated = true
+    try {
+      ;({ repeated } = await stop())
+      return { repeated }
+    } finally {
+      // Nothing was stopped.
+      if (wasCut && repeated) this.#cut.add(sessionId)
+    }
+  }
+
   /** The desk has cancelled what was pending. */
   async interrupt(sessionId: string): Promise<void> {
     const agent = await this.#current(sessionId)
@@ -97,6 +113,9 @@ export class AgentRunner {
 
   /** At start: sessions whose agent went down with the last process. What is pending in them stays pending. */
   async recover(): Promise<void> {
+    for (const adapter of this.#options.adapters) {
+      await adapter.recover?.().catch((error: unknown) => this.#options.onError(error))
+    }
     let after: string | undefined
     do {
       const page = await this.#options.desk.sessions({ limit: 500, ...(after !== undefined && { after }) })

@@ -8,6 +8,8 @@ export interface AgentAdapter {
   readonly name: string
   /** Whether it can run here; `reason` says in one line what is missing. */
   check(): Promise<Availability>
+  /** Once, before sessions are taken up: ends what agents of an earlier process have left running. */
+  recover?(): Promise<void>
   /** Throws what a person should read if the agent cannot be started. */
   start(context: AgentContext): Promise<AgentProcess>
 }

@@ -65,12 +65,12 @@ export class Host {
   }
 
   async interrupt(sessionId: string, origin: Origin): Promise<void> {
-    const { repeated } = await this.desk.interrupt(sessionId, origin)
+    const { repeated } = await this.#runner.unwoken(sessionId, () => this.desk.interrupt(sessionId, origin))
     if (!repeated) await this.#runner.interrupt(sessionId)
   }
 
   async clear(sessionId: string, origin: Origin): Promise<void> {
-    const { repeated } = await this.desk.clear(sessionId, origin)
+    const { repeated } = await this.#runner.unwoken(sessionId, () => this.desk.clear(sessionId, origin))
     if (!repeated) await this.#runner.clear(sessionId)
   }
 

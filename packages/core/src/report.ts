@@ -9,6 +9,9 @@ export const MAX_OUTPUT_BYTES = 256 * 1024
 /** An adapter lost its agent's process: not an error of the agent's own, so what is pending stays pending (L8, L10). */
 export const AGENT_LOST = 'agent_lost'
 
+/** Told to a person while the agent goes on, so that nothing else is cancelled either. */
+const GOES_ON = new Set([AGENT_LOST, 'agent_retries', 'plan_missing'])
+
 /** What an agent did, in the order it says. Repeats are dropped: an adapter may tell the same thing twice. */
 export function report(
   state: SessionState,
@@ -31,7 +34,7 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
       if (!told.end(event.toolCallId)) return { events: [] }
       return together({ events: [capped(event)] }, cancelOf(state, event, told, context))
     case 'error': {
-      if (event.code === AGENT_LOST) return { events: [event] }
+      if (GOES_ON.has(event.code)) return { events: [event] }
       const message = `The agent failed: ${event.message}`
       return together(
         cancelAll(state, { message }, context, (item) => told.closes(item)),
@@ -40,6 +43,8 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
     }
     case 'agent_session':
       return { events: told.agentSession(event.agentSessionId) ? [event] : [] }
+    case 'context_cleared':
+      return { events: told.clearContext() ? [event] : [] }
     case 'turn_started':
       return { events: told.startTurn(event.turnId) ? [event] : [] }
     case 'turn_ended':

@@ -41,6 +41,30 @@ describe('what an agent reports', () => {
     expect(before).toHaveLength(once.length + 1)
   })
 
+  it('forgets the agent’s own session with its context, once', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    const cleared = { type: 'context_cleared' }
+    await report(test, { type: 'agent_session', agentSessionId: 'thread' }, cleared, cleared)
+    await report(test, cleared)
+    expect(await test.events(1)).toMatchObject([{ type: 'agent_session' }, cleared])
+    expect((await test.desk.snapshot('s')).state.agentSessionId).toBeNull()
+    await report(test, { type: 'agent_session', agentSessionId: 'thread' })
+    expect((await test.desk.snapshot('s')).state.agentSessionId).toBe('thread')
+  })
+
+  it.each([
+    ['agent_error', 0],
+    ['agent_lost', 1],
+    ['agent_retries', 1],
+    ['plan_missing', 1],
+  ])('[L8] an error %s leaves %i pending', async (code, left) => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    const questions = [{ header: 'Q', question: 'Sure?', options: [], multiSelect: false }]
+    await test.desk.open({ sessionId: 's', kind: 'question', request: { questions } })
+    await report(test, { type: 'error', code, message: 'It is so.', fatal: false })
+    expect((await test.desk.pending({ sessionId: 's' })).interactions).toHaveLength(left)
+  })
+
   it('a result of a call that nobody reported is not found, and nothing of its report is logged', async () => {
     const test = await testDesk()
     await expect(report(test, call, { ...result, toolCallId: 'x' })).rejects.toMatchObject({

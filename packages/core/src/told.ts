@@ -74,6 +74,12 @@ export class Told {
     return true
   }
 
+  clearContext(): boolean {
+    const had = this.#agentSessionId !== null
+    this.#agentSessionId = null
+    return had
+  }
+
   /** Two reasons to cancel in one report settle an interaction once (L3). */
   closes({ interactionId }: Interaction): boolean {
     if (this.#closed.has(interactionId)) return false

@@ -10,6 +10,7 @@ export type Reported = NewEventOf<
   | 'tool_call'
   | 'tool_result'
   | 'agent_session'
+  | 'context_cleared'
   | 'error'
 >
 
@@ -21,6 +22,7 @@ const types: Record<Reported['type'], true> = {
   tool_call: true,
   tool_result: true,
   agent_session: true,
+  context_cleared: true,
   error: true,
 }
 

@@ -102,6 +102,18 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       await run.until('turn_ended', 2)
     })
 
+    it('[L8] is not started only to hear of an interrupt', async () => {
+      const first = await begin(create)
+      await first.say(first.messages.question)
+      await first.pending()
+      await first.host.close()
+      const second = await begin(create, first)
+      await second.pending()
+      await second.host.interrupt(second.sessionId, me)
+      expect(one(await second.events(), 'turn_ended').reason).toBe('interrupted')
+      expect(second.starts()).toBe(0)
+    })
+
     it('starts afresh after a clear', async () => {
       const run = await begin(create)
       await run.say(run.messages.question)
@@ -172,7 +184,18 @@ async function begin(create: () => AgentUnderTest, before?: { store: Store; sess
   const store = before?.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
-  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], onError })
+  let starts = 0
+  const counted: AgentAdapter = {
+    id: adapter.id,
+    name: adapter.name,
+    check: () => adapter.check(),
+    recover: async () => adapter.recover?.(),
+    start(context) {
+      starts++
+      return adapter.start(context)
+    },
+  }
+  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [counted], onError })
   await host.ready
   const sessionId = before?.sessionId ?? (await host.createSession({})).session.id
   const events = () => store.read({ sessionId, limit: 1000 })
@@ -197,6 +220,7 @@ async function begin(create: () => AgentUnderTest, before?: { store: Store; sess
     store,
     sessionId,
     messages,
+    starts: () => starts,
     events,
     say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
     pending: () =>
