@@ -12,7 +12,10 @@ import { root } from './workspace.mjs'
  * @typedef {{ name: string; find: () => string | undefined; apt?: string; npm?: string; help: string }} Part
  */
 
+const AGENTS = 'tests/agents'
 const SDK = '@anthropic-ai/claude-agent-sdk'
+const CODEX = '@openai/codex'
+const ACP_AGENT = '@zed-industries/claude-code-acp'
 
 /** @type {Part[]} */
 const parts = [
@@ -20,7 +23,9 @@ const parts = [
   { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
   { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
   { name: 'chromium', find: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
-  { name: 'claude', find: claudeVersion, npm: 'tests/agents', help: 'run `npm ci` in tests/agents' },
+  { name: 'claude', find: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+  { name: 'codex', find: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+  { name: 'acp agent', find: acpAgentVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
 ]
 
 for (const part of parts) {
@@ -50,16 +55,33 @@ function chromiumVersion() {
   return output('chromium', ['--version', '--no-sandbox'])
 }
 
-/** The lock that was installed must be the lock that is there, or the tests would run against another version. */
 function claudeVersion() {
-  const folder = join(root, 'tests/agents')
-  const wanted = lockedVersion(join(folder, 'package-lock.json'), SDK)
-  const found = lockedVersion(join(folder, 'node_modules/.package-lock.json'), SDK)
-  if (wanted === undefined || wanted !== found) return undefined
+  const found = agentVersion(SDK)
   const programs = `${SDK}-${process.platform}-${process.arch}`
-  const program = join(folder, 'node_modules', programs, 'claude')
-  const told = output(program, ['--version'])
+  const told = found && output(join(root, AGENTS, 'node_modules', programs, 'claude'), ['--version'])
   return told === undefined ? undefined : `SDK ${found}, ${told}`
+}
+
+function codexVersion() {
+  const found = agentVersion(CODEX)
+  return found && output(join(root, AGENTS, 'node_modules/.bin/codex'), ['--version'])
+}
+
+function acpAgentVersion() {
+  const found = agentVersion(ACP_AGENT)
+  return found && `${ACP_AGENT} ${found}`
+}
+
+/**
+ * The lock that was installed must be the lock that is there, or the tests would run against another version.
+ *
+ * @param {string} name
+ */
+function agentVersion(name) {
+  const folder = join(root, AGENTS)
+  const wanted = lockedVersion(join(folder, 'package-lock.json'), name)
+  const found = lockedVersion(join(folder, 'node_modules/.package-lock.json'), name)
+  return wanted === found ? found : undefined
 }
 
 /**
