@@ -4,10 +4,22 @@ import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { at, run, serve, type RunningGateway } from '../http/gateways.js'
-import { answered, databases, end, inShell, interactionOf, outcome, picks, waitsFor } from './asking.js'
+import {
+  answered,
+  databases,
+  end,
+  inShell,
+  interactionOf,
+  outcome,
+  picks,
+  waitsFor,
+  sharedGateway,
+} from './asking.js'
+
+const shared = sharedGateway()
 
 it('prints the answer, and nothing else, on stdout', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const command = run(['ask', 'Which database?', ...databases, '--data', gateway.data])
   const { code, stdout, stderr } = await answered(gateway, command, picks('SQLite'))
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'SQLite\n' })
@@ -15,14 +27,14 @@ it('prints the answer, and nothing else, on stdout', async () => {
 })
 
 it('prints one line for each thing chosen, and a text of one’s own as it is', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const args = ['ask', 'Which?', '--multi', '--option', 'a, b', '--option', 'c', '--data', gateway.data]
   const answer = { answers: [{ selected: ['a, b', 'c'], other: 'mine' }] }
   expect(await answered(gateway, run(args), answer)).toMatchObject({ code: 0, stdout: 'a, b\nc\nmine\n' })
 })
 
 it('prints the whole interaction with --json', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const command = run(['ask', 'Which?', ...databases, '--header', 'DB', '--json', '--data', gateway.data])
   const { code, stdout } = await answered(gateway, command, picks('SQLite'))
   expect(code).toBe(0)
@@ -37,7 +49,7 @@ it('prints the whole interaction with --json', async () => {
 })
 
 it('ends with 5 when nobody answers in time, and with the default if there is one', async () => {
-  const { data } = await serve()
+  const { data } = shared()
   const args = ['ask', 'Which?', ...databases, '--timeout', '300ms', '--data', data]
   expect(await outcome(args)).toMatchObject({
     code: 5,
@@ -48,7 +60,7 @@ it('ends with 5 when nobody answers in time, and with the default if there is on
 })
 
 it('ends with 4 when a person cancels', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const item = await interactionOf(gateway, await waitsFor(command))
   await gateway.call('DELETE', at(item))
@@ -56,7 +68,7 @@ it('ends with 4 when a person cancels', async () => {
 })
 
 it.each(['SIGINT', 'SIGTERM'] as const)('[L10] cancels on %s', async (signal) => {
-  const gateway = await serve()
+  const gateway = shared()
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const id = await waitsFor(command)
   expect(await command.kill(signal)).toEqual({ code: 4, signal: null })
@@ -64,7 +76,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)('[L10] cancels on %s', async (signal) =>
 })
 
 it('asks for an approval: 0 when it is given, 3 with the reason when not', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const file = join(newFolder(), 'input.json')
   writeFileSync(file, '{"target":"production"}')
   const args = ['request-approval', '--tool', 'deploy', '--input', `@${file}`, '--data', gateway.data]
@@ -87,14 +99,14 @@ it('asks for an approval: 0 when it is given, 3 with the reason when not', async
 })
 
 it('prints an edited input, which is what may run', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const command = run(['request-approval', '--tool', 'deploy', '--input', '{"n":1}', '--data', gateway.data])
   const answer = { decision: 'approve', updatedInput: { n: 2 } }
   expect(await answered(gateway, command, answer)).toMatchObject({ code: 0, stdout: '{"n":2}\n' })
 })
 
 it('asks for a form from a file or from stdin, and follows it when it is asked again [L6]', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const schema = { fields: [{ name: 'port', type: 'number', required: true, min: 1 }] }
   const command = run(
     ['form', '-', '--message', 'Which port?', '--data', gateway.data],
@@ -136,7 +148,7 @@ it('without a session makes one for the folder, and finds it again', async () =>
 })
 
 it('inside a shell of an agent asks in its session, with its token', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   const command = run(['ask', 'Which?'], inShell(gateway, sessionId))
   const item = await interactionOf(gateway, await waitsFor(command))

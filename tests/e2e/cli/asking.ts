@@ -1,7 +1,19 @@
 import type { Interaction } from '@askback/protocol'
-import { expect } from 'vitest'
-import type { Command } from '../http/command.js'
-import { at, run, type RunningGateway } from '../http/gateways.js'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { Command, newFolder } from '../http/command.js'
+import { at, run, RunningGateway } from '../http/gateways.js'
+
+/** One gateway for all tests of a file that do not stop it. */
+export function sharedGateway(): () => RunningGateway {
+  let shared: RunningGateway | undefined
+  beforeAll(async () => {
+    const data = newFolder()
+    const command = new Command(['serve', '--port', '0', '--data', data, '--json'])
+    shared = new RunningGateway(command, data, await command.ready())
+  })
+  afterAll(() => shared?.stop('SIGKILL'))
+  return () => shared!
+}
 
 /** The command as it would run inside the shell of an agent of this session. */
 export function inShell(

@@ -1,7 +1,7 @@
 import type { Interaction, Session } from '@askback/protocol'
 import { expect, it } from 'vitest'
 import { at, run, serve, type RunningGateway } from '../http/gateways.js'
-import { databases, end, inShell, interactionOf, outcome, waitsFor } from './asking.js'
+import { databases, end, inShell, interactionOf, outcome, waitsFor, sharedGateway } from './asking.js'
 
 const approval = { kind: 'approval', toolName: 'deploy', toolCallId: 'd', request: { input: { n: 1 } } }
 const plan = { kind: 'plan_review', toolCallId: 'p', request: { plan: '# Plan' } }
@@ -47,6 +47,8 @@ async function opened(gateway: RunningGateway, body: object): Promise<Interactio
   return (await gateway.call<{ interaction: Interaction }>('POST', path, { body })).body.interaction
 }
 
+const shared = sharedGateway()
+
 it.each([
   [
     'approval',
@@ -89,7 +91,7 @@ it.each([
     {},
   ],
 ])('answers: %s', async (_, body, words, settlement, answer) => {
-  const gateway = await serve()
+  const gateway = shared()
   const { interactionId } = await opened(gateway, body)
   expect(await outcome(['answer', interactionId, ...words, '--data', gateway.data])).toMatchObject({
     code: 0,
@@ -104,7 +106,7 @@ it.each([
   [two, ['one'], 'There are 2 questions'],
   [form, ['colour=red'], 'the names are port, tls, level, tags, note'],
 ])('an answer that cannot be read settles nothing', async (body, words, says) => {
-  const gateway = await serve()
+  const gateway = shared()
   const { interactionId } = await opened(gateway, body)
   expect(await outcome(['answer', interactionId, ...words, '--data', gateway.data])).toMatchObject({
     code: 2,
@@ -114,7 +116,7 @@ it.each([
 })
 
 it('the second answer is told that it is settled', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const { interactionId } = await opened(gateway, approval)
   const args = ['answer', interactionId, 'approve', '--data', gateway.data]
   expect(await outcome(args)).toMatchObject({ code: 0 })
@@ -154,7 +156,7 @@ it('lists sessions, and says something in one', async () => {
 })
 
 it('a message answers what is pending, and says so', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const { sessionId, interactionId } = await opened(gateway, several)
   const { stdout } = await outcome(['send', sessionId, 'b', '--json', '--data', gateway.data])
   expect(JSON.parse(stdout)).toEqual({ routed: 'interaction', interactionId })
@@ -174,7 +176,7 @@ it('tells who settled what', async () => {
 })
 
 it('the shell of an agent is no place to answer from', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const item = await opened(gateway, approval)
   const args = ['answer', item.interactionId, 'approve']
   expect(await outcome(args, inShell(gateway, item.sessionId))).toMatchObject({ code: 7 })

@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest'
 import { run, serve, type RunningGateway } from '../http/gateways.js'
-import { inShell, interactionOf, outcome, waitsFor } from './asking.js'
+import { inShell, interactionOf, outcome, waitsFor, sharedGateway } from './asking.js'
 
 async function report(gateway: RunningGateway, sessionId: string, toolCallId: string, command: string) {
   const body = { toolCallId, toolName: 'Bash', input: { command }, turnId: 't1', responseId: 'r1' }
   await gateway.call('POST', `/api/sessions/${sessionId}/tool-calls`, { body, as: gateway.ready.agentToken })
 }
 
+const shared = sharedGateway()
+
 it('stands at the call that names it, with its turn and response', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'asks', 'db=$(askback ask "Which?")')
   await report(gateway, sessionId, 'lists', 'ls')
@@ -18,7 +20,7 @@ it('stands at the call that names it, with its turn and response', async () => {
 })
 
 it('stands at the shell call that it runs in where the call does not name it', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'script', './setup.sh')
   const command = run(['ask', 'Which?'], inShell(gateway, sessionId))
@@ -26,7 +28,7 @@ it('stands at the shell call that it runs in where the call does not name it', a
 })
 
 it('two at once in two commands stand each at their own', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'one', 'askback ask "One?"')
   await report(gateway, sessionId, 'two', 'askback ask "Two?"')
@@ -41,7 +43,7 @@ it('two at once in two commands stand each at their own', async () => {
 })
 
 it('stands at the very call that Codex names in the environment, also before it is reported', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'other', 'askback ask')
   const env = inShell(gateway, sessionId, { CODEX_TOOL_CALL_ID: 'call_7', CODEX_THREAD_ID: 'thread' })
@@ -50,7 +52,7 @@ it('stands at the very call that Codex names in the environment, also before it 
 })
 
 it('inside a Codex that Askback did not start asks in a session of its thread', async () => {
-  const { data, ...gateway } = await serve()
+  const { data, ...gateway } = shared()
   const ask = async (thread: string) => {
     const command = run(['ask', 'Which?', '--data', data], { CODEX_THREAD_ID: thread })
     const id = await waitsFor(command)
@@ -65,7 +67,7 @@ it('inside a Codex that Askback did not start asks in a session of its thread', 
 })
 
 it('says in one sentence that a session is not there', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   expect(await outcome(['ask', 'Which?'], inShell(gateway, 'nowhere'))).toEqual({
     code: 1,
     stdout: '',
