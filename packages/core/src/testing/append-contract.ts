@@ -91,6 +91,26 @@ export function appendContract(createStore: CreateStore): void {
       expect(await store().read({ sessionId: 's', limit: 10 })).toEqual([])
     })
 
+    it('refuses, whatever else fits, what is fenced off by a key that was written anew', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().kv.put('lease', 'here', null)
+      const { version } = (await store().kv.get('lease'))!
+      const fence = { key: 'lease', version }
+      expect(await store().append({ ...script.next(text('held')), fence })).toEqual({ ok: true })
+      const late = { ...script.attempt(2, text('late')), kv: [{ key: 'k', value: 1 }], fence }
+      const [, refused] = await Promise.all([store().kv.put('lease', 'there', version), store().append(late)])
+      expect(refused).toEqual({ ok: false, conflict: 'fence' })
+      expect(await store().kv.get('k')).toBeNull()
+      await store().kv.put('lease', null, (await store().kv.get('lease'))!.version)
+      expect(await store().append({ ...script.attempt(2, text('late')), fence })).toEqual({
+        ok: false,
+        conflict: 'fence',
+      })
+      expect(await store().append(script.next(text('a person’s')))).toEqual({ ok: true })
+      expect(await store().read({ sessionId: 's', limit: 10 })).toHaveLength(3)
+    })
+
     it('keeps many sessions apart', async () => {
       const scripts = Array.from({ length: 50 }, (_, index) => new SessionScript(`s${index}`))
       await Promise.all(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { freshStore, type CreateStore } from './fresh-store.js'
+import { appendsAfter, freshStore, type CreateStore } from './fresh-store.js'
 import { answer, ask, SessionScript, text, toolCall } from './session-script.js'
 
 export function eraseContract(createStore: CreateStore): void {
@@ -44,7 +44,7 @@ export function eraseContract(createStore: CreateStore): void {
       ])
       expect(await store().toolCall('gone', 'c')).toBeNull()
       expect(await store().loadSnapshot('gone')).toBeNull()
-      const changes = await store().changes({ after: beginning, limit: 100 })
+      const changes = await appendsAfter(store(), { after: beginning, limit: 100 })
       expect(changes.map(({ sessionId }) => sessionId)).toEqual(['kept', 'kept', 'kept'])
       expect((await store().kv.list('session/')).map(({ key }) => key)).toEqual([
         'session/go',
@@ -75,7 +75,7 @@ export function eraseContract(createStore: CreateStore): void {
       expect(await store().read({ sessionId: 's', limit: 100 })).toEqual(first.events)
       expect(await store().session('s')).toMatchObject({ title: 'anew' })
       expect(await store().loadSnapshot('s')).toBeNull()
-      const changes = await store().changes({ after: cursor, limit: 100 })
+      const changes = await appendsAfter(store(), { after: cursor, limit: 100 })
       expect(changes.map(({ events }) => events)).toEqual([first.events])
       expect((await store().audit({ limit: 10 })).items).toHaveLength(1)
     })
@@ -86,6 +86,15 @@ export function eraseContract(createStore: CreateStore): void {
       expect(await store().countSessions()).toBe(1)
       await Promise.all([store().erase('s'), store().erase('s')])
       expect(await store().countSessions()).toBe(0)
+    })
+
+    it('is a change where others write too', async () => {
+      await fill('s')
+      const cursor = await store().head()
+      await store().erase('s')
+      const changes = await store().changes({ after: cursor, limit: 100 })
+      const told = changes.map(({ sessionId, events }) => ({ sessionId, events }))
+      expect(told).toEqual(store().shared ? [{ sessionId: 's', events: [] }] : [])
     })
 
     it('takes its turn among the appends', async () => {

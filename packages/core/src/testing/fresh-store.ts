@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest'
-import type { Store } from '../store.js'
+import type { Change, Store } from '../store.js'
 
 export type CreateStore = () => Store | Promise<Store>
 
@@ -30,4 +30,13 @@ export async function allPages<Item>(
     if (page.next === null) return items
     after = page.next
   }
+}
+
+/** Without the erasures, which only a store that others write to tells of. */
+export async function appendsAfter(
+  store: Store,
+  query: { after?: string; limit: number },
+): Promise<Change[]> {
+  const changes = await store.changes(query)
+  return store.shared ? changes.filter(({ events }) => events.length > 0) : changes
 }

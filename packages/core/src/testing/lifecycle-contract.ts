@@ -18,6 +18,18 @@ export function lifecycleContract(createStore: CreateStore): void {
       expect(await store().loadSnapshot('s')).toEqual({ seq: 4, version: 2, state: { at: 'four' } })
     })
 
+    it('of a log that was erased are not kept with the one made anew', async () => {
+      const old = new SessionScript('s').start()
+      await store().append(old)
+      await store().erase('s')
+      const anew = new SessionScript('s').start()
+      await store().append(anew)
+      await store().saveSnapshot('s', { seq: 1, version: 1, state: { of: 'the old' } }, old.events[0]!.id)
+      expect(await store().loadSnapshot('s')).toBeNull()
+      await store().saveSnapshot('s', { seq: 1, version: 1, state: { of: 'the new' } }, anew.events[0]!.id)
+      expect(await store().loadSnapshot('s')).toMatchObject({ state: { of: 'the new' } })
+    })
+
     it('of what is not in the log are not kept', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())

@@ -1,6 +1,7 @@
 import { emptyState, fold, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
 import { auditRow } from '../audit.js'
 import type { Append, AppendResult, AuditRow, Store } from '../store.js'
+import { appendsAfter } from './fresh-store.js'
 import {
   answer,
   ask,
@@ -99,7 +100,7 @@ export class StoreModel {
   async contentsOf(store: Store): Promise<ReturnType<StoreModel['contents']>> {
     const ids = (await store.sessions({ limit: Infinity })).items.map(({ id }) => id)
     const inOrder = ids.toReversed()
-    const changes = await store.changes({ limit: Infinity })
+    const changes = await appendsAfter(store, { limit: Infinity })
     return {
       sessions: ids,
       logs: await Promise.all(inOrder.map((sessionId) => store.read({ sessionId, limit: Infinity }))),

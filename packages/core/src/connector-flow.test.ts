@@ -1,0 +1,203 @@
+import type { Interaction, Json } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { freshView, type CardInput, type CardStep, type CardView } from './connector-card.js'
+import { bodyOf, outcomeOf, stepOf, takeInput } from './connector-flow.js'
+
+const ada = 'ada'
+const tap = (control: string): CardInput => ({ tap: control, by: ada })
+const text = (words: string): CardInput => ({ text: words, by: ada })
+
+function item(kind: string, request: object, more: Partial<Interaction> = {}): Interaction {
+  return {
+    interactionId: 'i1',
+    sessionId: 's',
+    toolCallId: 't1',
+    toolName: 'Bash',
+    kind,
+    presentation: 'tool',
+    request: request as Json,
+    digest: 'd',
+    status: 'pending',
+    requestedAt: 0,
+    onTimeout: 'deny',
+    ...more,
+  }
+}
+
+const one = item('question', {
+  questions: [{ header: 'Size', question: 'How big?', options: [{ label: 'edit' }, { label: '2' }] }],
+})
+const many = item('question', {
+  questions: [
+    { question: 'Which?', options: [{ label: 'a, b' }, { label: 'c' }], multiSelect: true },
+    { question: 'Which?', options: [] },
+  ],
+})
+const approval = item('approval', { input: { command: 'ls' } })
+const plan = item('plan_review', { plan: '# P' })
+const asking = (what: 'other' | 'reason' | 'feedback'): CardView => ({
+  ...freshView,
+  asking: { what, by: ada },
+})
+const picked = (...labels: string[]): CardView => ({ ...freshView, picked: labels })
+const answered = (answer: Json): CardStep => ({ do: 'answer', answer })
+const refused = { do: 'refuse', told: expect.any(String) as string } as const
+
+describe('a step of the flow', () => {
+  it.each<[string, Interaction, CardView, CardInput, object]>([
+    ['an option answers', one, freshView, tap('o0'), answered({ answers: [{ selected: ['edit'] }] })],
+    ['an option that is not there does nothing', one, freshView, tap('o7'), refused],
+    ['a decision of another kind does nothing', one, freshView, tap('edit'), refused],
+    ['approve does nothing to a question', one, freshView, tap('approve'), refused],
+    ['Other waits for a text', one, freshView, tap('other'), { do: 'show', view: asking('other') }],
+    ['back stops waiting', one, asking('other'), tap('back'), { do: 'show', view: freshView }],
+    [
+      'the text is taken as it is',
+      one,
+      asking('other'),
+      text(' 2 '),
+      answered({ answers: [{ selected: [], other: '2' }] }),
+    ],
+    ['a text nobody waits for is routed', one, freshView, text('2'), { do: 'route' }],
+    ['an empty text does nothing', one, asking('other'), text(' \n'), refused],
+    ['a first toggle picks', many, freshView, tap('o1'), { do: 'show', view: picked('c') }],
+    [
+      'a second keeps the order of the options',
+      many,
+      picked('c'),
+      tap('o0'),
+      { do: 'show', view: picked('a, b', 'c') },
+    ],
+    ['a toggle again unpicks', many, picked('a, b', 'c'), tap('o1'), { do: 'show', view: picked('a, b') }],
+    ['Done without a choice does nothing', many, freshView, tap('done'), refused],
+    [
+      'Done goes on to the next question',
+      many,
+      picked('a, b'),
+      tap('done'),
+      { do: 'progress', answers: [{ selected: ['a, b'] }] },
+    ],
+    [
+      'a text is added to what is picked',
+      many,
+      picked('c'),
+      text('mine'),
+      { do: 'progress', answers: [{ selected: ['c'], other: 'mine' }] },
+    ],
+    [
+      'the last question answers all',
+      { ...many, progress: [{ selected: ['c'] }] },
+      asking('other'),
+      text('x'),
+      answered({ answers: [{ selected: ['c'] }, { selected: [], other: 'x' }] }),
+    ],
+    ['approve approves', approval, freshView, tap('approve'), answered({ decision: 'approve' })],
+    ['deny denies', approval, freshView, tap('deny'), answered({ decision: 'deny' })],
+    ['a reason is waited for', approval, freshView, tap('reason'), { do: 'show', view: asking('reason') }],
+    [
+      'the reason denies',
+      approval,
+      asking('reason'),
+      text('no'),
+      answered({ decision: 'deny', message: 'no' }),
+    ],
+    ['an option does nothing to an approval', approval, freshView, tap('o0'), refused],
+    ['a text without a step is routed', approval, freshView, text('yes'), { do: 'route' }],
+    ['edit proceeds with a plan', plan, freshView, tap('edit'), answered({ decision: 'edit' })],
+    ['clean_edit proceeds afresh', plan, freshView, tap('clean_edit'), answered({ decision: 'clean_edit' })],
+    ['default proceeds in default mode', plan, freshView, tap('default'), answered({ decision: 'default' })],
+    ['adjust waits for feedback', plan, freshView, tap('adjust'), { do: 'show', view: asking('feedback') }],
+    [
+      'feedback adjusts',
+      plan,
+      asking('feedback'),
+      text('less'),
+      answered({ decision: 'adjust', feedback: 'less' }),
+    ],
+    ['approve does nothing to a plan', plan, freshView, tap('approve'), refused],
+    ['a kind of one’s own takes no tap', item('slot', {}), freshView, tap('approve'), refused],
+  ])('%s', (_name, of, view, input, expected) => {
+    expect(takeInput(of, view, input)).toMatchObject(expected)
+  })
+})
+
+describe('a form', () => {
+  const fields = [
+    { name: 'tls', type: 'boolean', required: true },
+    { name: 'cert', type: 'text', required: true, visibleWhen: { field: 'tls', equals: true } },
+    { name: 'days', type: 'multiselect', options: [{ value: 1, label: 'Mon' }, { value: 2 }] },
+  ]
+  const form = item('form', { message: 'How?', schema: { fields }, initialValues: { cert: 'x.pem' } })
+
+  function walk(...inputs: CardInput[]): CardStep {
+    let view = freshView
+    let step: CardStep = { do: 'refuse', told: '' }
+    for (const input of inputs) {
+      step = takeInput(form, view, input)
+      if (step.do === 'show') view = step.view
+    }
+    return step
+  }
+
+  it.each<[string, CardInput[], object]>([
+    [
+      'asks what depends on an answer',
+      [tap('o0'), tap('keep'), tap('skip')],
+      answered({ values: { tls: true, cert: 'x.pem' } }),
+    ],
+    ['leaves out what does not', [tap('o1'), tap('skip')], answered({ values: { tls: false } })],
+    [
+      'takes several',
+      [tap('o1'), tap('o0'), tap('o1'), tap('done')],
+      answered({ values: { tls: false, days: [1, 2] } }),
+    ],
+    [
+      'takes a choice by its name',
+      [text('yes'), text('y.pem'), text('mon')],
+      answered({ values: { tls: true, cert: 'y.pem', days: [1] } }),
+    ],
+    ['does not go on without what it needs', [tap('skip')], refused],
+  ])('%s', (_name, inputs, expected) => {
+    expect(walk(...inputs)).toMatchObject(expected)
+  })
+
+  it('counts its steps', () => {
+    const after = walk(tap('o0'))
+    expect(after.do === 'show' && stepOf(form, after.view)).toBe(1)
+  })
+})
+
+describe('a card', () => {
+  it('spells out what cannot be seen, in labels and inputs', () => {
+    const options = [{ label: 'a\u202eb' }]
+    const { controls } = bodyOf(item('question', { questions: [{ question: '?', options }] }), freshView)
+    expect(controls[0]!.label).toBe('a⟦U+202E⟧b')
+    const { parts } = bodyOf(item('approval', { input: { 'c\u200bmd': 'x\u001b[1m' } }), freshView)
+    expect(parts).toEqual([{ as: 'code', label: 'c⟦U+200B⟧md', text: 'x⟦ESC[1m⟧' }])
+  })
+
+  it('shows every field of an input', () => {
+    const { parts } = bodyOf(item('approval', { input: { path: '/a', edits: [{ n: 1 }] } }), freshView)
+    expect(parts.map(({ label, text: shown }) => [label, shown])).toEqual([
+      ['path', '/a'],
+      ['edits', '[\n  {\n    "n": 1\n  }\n]'],
+    ])
+  })
+
+  it.each<[Partial<Interaction>, string]>([
+    [
+      { settlement: 'approved', by: { id: 'a', name: 'Ada' }, via: 'telegram' },
+      'Approved by Ada on Telegram.',
+    ],
+    [{ settlement: 'approved', via: 'policy' }, 'Approved by a rule.'],
+    [
+      { settlement: 'denied', by: { id: 'a' }, via: 'web', message: 'no' },
+      'Denied by a in the web app.\nReason: no',
+    ],
+    [{ settlement: 'cancelled', message: 'The session was cleared.' }, 'Cancelled. The session was cleared.'],
+    [{ settlement: 'timed_out' }, 'Timed out: nobody answered in time.'],
+    [{ settlement: 'superseded' }, 'This was asked anew.'],
+  ])('tells how it came out: %j', (settled, words) => {
+    expect(outcomeOf({ ...approval, ...settled, status: 'settled' }, freshView)).toBe(words)
+  })
+})

@@ -1,0 +1,347 @@
+import type { Actor, Interaction, Json } from '@askback/protocol'
+import { afterEach, describe, expect, it } from 'vitest'
+import { connectorDesk } from '../connector-desk.js'
+import { runConnector, type RunningConnector } from '../connector-runner.js'
+import type { Connector } from '../connector.js'
+import { createDesk, type Desk } from '../desk.js'
+import type { OpenInput } from '../desk-options.js'
+import { createHost, type Host } from '../host.js'
+import { memoryStore } from '../memory-store.js'
+
+export interface ShownCard {
+  text: string
+  controls: string[]
+}
+
+/** One surface with one place, and a person's hands and eyes on it. */
+export interface ConnectorUnderTest {
+  /** A fresh connector on the same surface, as after a restart. */
+  make(): Connector
+  place: string
+  /** Whom the log will name for a person who acts here. */
+  actor(name: 'ada' | 'bob'): Actor
+  /** The cards that can still be answered, and everything that a person can read. */
+  screen(): Promise<{ cards: ShownCard[]; everything: string }>
+  /** Uses the control whose label begins so. */
+  tap(label: string, by: 'ada' | 'bob'): Promise<void>
+  type(text: string, by: 'ada' | 'bob'): Promise<void>
+  /** If it can be cut off. */
+  setDown?(down: boolean): void
+  /** Whether what it shows goes with its process. */
+  forgets?: boolean
+  end(): Promise<void>
+}
+
+const web = { by: { id: 'carol', name: 'Carol' }, via: 'web' } as const
+const database = {
+  header: 'Database',
+  question: 'Which database?',
+  options: [{ label: 'Postgres' }, { label: 'SQLite', description: 'One file' }],
+}
+const extras = {
+  header: 'Extras',
+  question: 'What else?',
+  options: [{ label: 'Cache' }, { label: 'Queue, durable' }, { label: 'Search' }],
+  multiSelect: true,
+}
+
+/** What every connector does, whatever it shows things on. */
+export function connectorContract(name: string, create: () => Promise<ConnectorUnderTest>): void {
+  describe(`${name} as a connector`, () => {
+    let end: () => Promise<void> = async () => undefined
+    afterEach(() => end())
+
+    async function begin() {
+      const surface = await create()
+      const world = await beginWith(surface)
+      end = world.end
+      return world
+    }
+
+    it('shows a question, takes a choice, and says so', async () => {
+      const { ask, see, surface, settled } = await begin()
+      const item = await ask('question', { questions: [database] })
+      await see((cards) => cards[0]?.text.includes('Which database?'))
+      const { cards } = await surface.screen()
+      expect(cards[0]!.text).toContain('One file')
+      expect(cards[0]!.controls.join()).toMatch(/Postgres.*SQLite.*Other/)
+      await surface.tap('SQLite', 'ada')
+      expect(await settled(item)).toMatchObject({
+        settlement: 'answered',
+        answer: { answers: [{ selected: ['SQLite'] }] },
+        by: surface.actor('ada'),
+      })
+      await see((open) => open.length === 0)
+      await see((_, everything) => everything.includes('Answered by'))
+    })
+
+    it('asks questions one after the other, with the answers so far in the log', async () => {
+      const { ask, see, surface, settled, desk } = await begin()
+      const item = await ask('question', { questions: [database, extras] })
+      await see((cards) => cards[0]?.text.includes('1 of 2'))
+      expect((await surface.screen()).everything).not.toContain('What else?')
+      await surface.tap('Postgres', 'ada')
+      await see((cards) => cards[0]?.text.includes('What else?'))
+      if (!surface.forgets) {
+        expect((await desk.interaction('s', item.interactionId)).progress).toEqual([
+          { selected: ['Postgres'] },
+        ])
+      }
+      await surface.tap('Cache', 'ada')
+      await see((cards) => cards[0]?.controls.some((label) => label === 'Done (1)'))
+      await surface.tap('Queue, durable', 'ada')
+      await see((cards) => cards[0]?.controls.some((label) => label === 'Done (2)'))
+      await surface.tap('Cache', 'ada')
+      await see((cards) => cards[0]?.controls.some((label) => label === 'Done (1)'))
+      await surface.tap('Done', 'ada')
+      expect((await settled(item)).answer).toEqual({
+        answers: [{ selected: ['Postgres'] }, { selected: ['Queue, durable'] }],
+      })
+    })
+
+    it('takes a text of one’s own for Other', async () => {
+      const { ask, see, surface, settled } = await begin()
+      const item = await ask('question', { questions: [database] })
+      await see((cards) => cards.length === 1)
+      await surface.tap('Other', 'ada')
+      await see((cards) => cards[0]?.text.includes('Send your answer'))
+      await surface.type('2', 'ada')
+      expect((await settled(item)).answer).toEqual({ answers: [{ selected: [], other: '2' }] })
+    })
+
+    it('takes approval by its control only, and denies with a reason in two steps', async () => {
+      const { ask, see, surface, settled, desk } = await begin()
+      const first = await ask('approval', { input: { command: 'rm -rf build\nls' } }, { toolName: 'Bash' })
+      await see((cards) => cards[0]?.text.includes('rm -rf build'))
+      await surface.tap('Approve', 'ada')
+      expect(await settled(first)).toMatchObject({ settlement: 'approved', by: surface.actor('ada') })
+      const second = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      await see((cards) => cards[0]?.text.includes('ls') && cards[0].controls.length > 1)
+      await surface.tap('Deny with a reason', 'ada')
+      await see((cards) => cards[0]?.text.includes('Send the reason'))
+      expect((await desk.interaction('s', second.interactionId)).status).toBe('pending')
+      await surface.type('Use the API', 'ada')
+      expect(await settled(second)).toMatchObject({ settlement: 'denied', message: 'Use the API' })
+    })
+
+    it('goes back from a step that waits for a text', async () => {
+      const { ask, see, surface, settled } = await begin()
+      const item = await ask('plan_review', { plan: '# Plan\n1. Do it' })
+      await see((cards) => cards[0]?.text.includes('Do it'))
+      await surface.tap('Adjust', 'ada')
+      await see((cards) => cards[0]?.controls.join() === 'Back')
+      await surface.tap('Back', 'ada')
+      await see((cards) => (cards[0]?.controls.length ?? 0) > 1)
+      await surface.tap('Proceed in default mode', 'ada')
+      expect((await settled(item)).answer).toEqual({ decision: 'default' })
+    })
+
+    it('adjusts a plan twice and approves the third', async () => {
+      const { ask, see, surface, settled } = await begin()
+      for (const feedback of ['Smaller steps', 'Tests first']) {
+        const item = await ask('plan_review', { plan: `# Plan before ${feedback}` })
+        await see((cards) => cards.at(-1)?.text.includes(`before ${feedback}`))
+        await surface.tap('Adjust', 'ada')
+        await see((cards) => cards[0]?.text.includes('what should change'))
+        await surface.type(feedback, 'ada')
+        expect(await settled(item)).toMatchObject({ settlement: 'denied', message: feedback })
+        await see((cards) => cards.length === 0)
+      }
+      const last = await ask('plan_review', { plan: '# Plan three' })
+      await see((cards) => cards[0]?.text.includes('Plan three'))
+      await surface.tap('Proceed', 'ada')
+      expect(await settled(last)).toMatchObject({ settlement: 'approved', answer: { decision: 'edit' } })
+    })
+
+    it('takes an option that is called like a decision for an option', async () => {
+      const { ask, see, surface, settled } = await begin()
+      const options = ['edit', 'approve', 'deny', 'adjust', 'done', 'other'].map((label) => ({ label }))
+      const item = await ask('question', { questions: [{ question: 'Which word?', options }] })
+      await see((cards) => cards.length === 1)
+      await surface.tap('edit', 'ada')
+      expect((await settled(item)).answer).toEqual({ answers: [{ selected: ['edit'] }] })
+    })
+
+    it('fills a form field by field', async () => {
+      const { ask, see, surface, settled } = await begin()
+      const fields = [
+        { name: 'port', type: 'number', required: true, max: 65535 },
+        { name: 'tls', type: 'boolean', required: true },
+        { name: 'note', type: 'text' },
+      ]
+      const item = await ask('form', { message: 'Where?', schema: { fields } })
+      await see((cards) => cards[0]?.text.includes('port'))
+      await surface.type('70000', 'ada')
+      await see((_, everything) => everything.includes('65535'))
+      await surface.type('8080', 'ada')
+      await see((cards) => cards[0]?.text.includes('tls'))
+      await surface.tap('Yes', 'ada')
+      await see((cards) => cards[0]?.text.includes('note'))
+      await surface.tap('Leave out', 'ada')
+      expect((await settled(item)).answer).toEqual({ values: { port: 8080, tls: true } })
+    })
+
+    it('closes within a second what was settled elsewhere, and says by whom', async () => {
+      const { ask, see, surface, desk } = await begin()
+      const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      await see((cards) => cards.length === 1)
+      await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'approve' } })
+      const at = performance.now()
+      await see((cards) => cards.length === 0)
+      expect(performance.now() - at).toBeLessThan(1000)
+      await see((_, everything) => everything.includes('Approved by Carol in the web app'))
+      await surface.end()
+    })
+
+    it('says what timed out and what was cancelled', async () => {
+      const { ask, see, host } = await begin()
+      await ask('question', { questions: [database] }, { timeoutMs: 30 })
+      await see((cards, everything) => cards.length === 0 && everything.includes('Timed out'))
+      await ask('question', { questions: [extras] })
+      await see((cards) => cards.length === 1)
+      await host.clear('s', web)
+      await see((cards, everything) => cards.length === 0 && everything.includes('Cancelled by Carol'))
+    })
+
+    it('spells hidden characters out', async () => {
+      const { ask, see } = await begin()
+      await ask('approval', { input: { command: 'echo \u001b[2J\u202e\u0007' } }, { toolName: 'Bash' })
+      await see((_, everything) => /ESC\[2J.*U\+202E.*BEL/.test(everything))
+      await see((_, everything) => !/\u202e|\u0007/.test(everything))
+    })
+
+    it('takes a text for what waits, and says for what', async () => {
+      const { ask, see, surface, settled } = await begin()
+      const item = await ask('question', { questions: [database] })
+      await see((cards) => cards.length === 1)
+      await surface.type('sqlite', 'ada')
+      expect((await settled(item)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
+      await see((_, everything) => /taken for .*Database|Answered by/.test(everything))
+    })
+
+    it('neither approves nor denies by a bare yes', async () => {
+      const { ask, see, surface, desk } = await begin()
+      const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      await see((cards) => cards.length === 1)
+      await surface.type('yes', 'ada')
+      await see((_, everything) => everything.includes('use the approve control'))
+      expect((await desk.interaction('s', item.interactionId)).status).toBe('pending')
+    })
+
+    it('sends a text nowhere if what it was for is settled meanwhile', async () => {
+      const { ask, see, surface, desk, messages } = await begin()
+      const item = await ask('plan_review', { plan: 'A plan' })
+      await see((cards) => cards.length === 1)
+      await surface.tap('Adjust', 'ada')
+      await see((cards) => cards[0]?.controls.join() === 'Back')
+      await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'edit' } })
+      await see((cards) => cards.length === 0)
+      await surface.type('Smaller steps', 'ada')
+      await see((_, everything) => everything.includes('Your text went nowhere'))
+      expect(await messages()).toEqual([])
+      await surface.type('Hello agent', 'ada')
+      await see((_, everything) => everything.includes('Sent to the agent'))
+      expect(await messages()).toEqual(['Hello agent'])
+    })
+
+    it('neither repeats nor forgets over a restart', async (context) => {
+      const { ask, see, surface, desk, restart, settled } = await begin()
+      if (surface.forgets) return context.skip()
+      const stays = await ask('question', { questions: [database] })
+      const goes = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      await see((cards) => cards.length === 2)
+      await restart(async () => {
+        await desk.respond({ ...web, interactionId: goes.interactionId, answer: { decision: 'deny' } })
+        await ask('plan_review', { plan: 'Asked while it was away' })
+      })
+      await see((cards, everything) => cards.length === 2 && everything.includes('Denied by Carol'))
+      const { everything } = await surface.screen()
+      expect(everything.split('Which database?')).toHaveLength(2)
+      expect(everything).toContain('Asked while it was away')
+      await surface.tap('SQLite', 'ada')
+      expect((await settled(stays)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
+    })
+
+    it('shows everything once it can be reached again', async (context) => {
+      const { ask, see, surface, desk } = await begin()
+      if (!surface.setDown) return context.skip()
+      const before = await ask('question', { questions: [database] })
+      await see((cards) => cards.length === 1)
+      surface.setDown(true)
+      await desk.respond({
+        ...web,
+        interactionId: before.interactionId,
+        answer: { answers: [{ selected: ['SQLite'] }] },
+      })
+      await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      surface.setDown(false)
+      await see((cards) => cards.length === 1 && cards[0]!.text.includes('ls'))
+      await see((_, everything) => everything.includes('Answered by Carol'))
+    })
+
+    it('tells the second of two people who was first', async (context) => {
+      const { ask, see, surface, settled } = await begin()
+      if (surface.forgets) return context.skip()
+      const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      await see((cards) => cards.length === 1)
+      const both = [surface.tap('Approve', 'ada'), surface.tap('Deny', 'bob')]
+      await Promise.allSettled(both)
+      const { by, settlement } = await settled(item)
+      const first = by?.id === surface.actor('ada').id ? 'ada' : 'bob'
+      expect(settlement).toBe(first === 'ada' ? 'approved' : 'denied')
+      await see((_, everything) => everything.includes(`by ${surface.actor(first).name}`))
+    })
+  })
+}
+
+async function beginWith(surface: ConnectorUnderTest) {
+  const store = memoryStore()
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const desk: Desk = createDesk({ store, onError })
+  const host: Host = createHost({ desk, onError })
+  await host.ready
+  await desk.createSession({ id: 's', agent: null, title: 'The session' })
+  const start = (): RunningConnector =>
+    runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError })
+  let running = start()
+  await running.ready
+  await running.line.setPlace(surface.place, { sessions: 'all', current: 's' })
+
+  return {
+    surface,
+    desk,
+    host,
+    ask: async (kind: string, request: Json | object, more: Partial<OpenInput> = {}): Promise<Interaction> =>
+      (await desk.open({ sessionId: 's', kind, request: request as Json, ...more })).interaction,
+    /** Waits until a person sees it. */
+    see: (look: (cards: ShownCard[], everything: string) => boolean | undefined) =>
+      expect
+        .poll(
+          async () => {
+            expect(errors).toEqual([])
+            const screen = await surface.screen()
+            return look(screen.cards, screen.everything) ? 'seen' : JSON.stringify(screen)
+          },
+          { interval: 10 },
+        )
+        .toBe('seen'),
+    settled: ({ interactionId }: Interaction) => desk.watch('s', interactionId),
+    messages: async () =>
+      (await store.read({ sessionId: 's', limit: 1000 })).flatMap((event) =>
+        event.type === 'user_message' ? [event.text] : [],
+      ),
+    async restart(meanwhile: () => Promise<void>): Promise<void> {
+      await running.stop()
+      await meanwhile()
+      running = start()
+      await running.ready
+    },
+    async end(): Promise<void> {
+      await running.stop()
+      await surface.end()
+      await host.close()
+      expect(errors).toEqual([])
+    },
+  }
+}
