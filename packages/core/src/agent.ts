@@ -14,7 +14,8 @@ export interface AgentAdapter {
   start(context: AgentContext): Promise<AgentProcess>
 }
 
-export type Availability = { available: true } | { available: false; reason: string }
+/** `uses`: the program that would be run, where there is a choice. */
+export type Availability = { available: true; uses?: string } | { available: false; reason: string }
 
 type WithoutOffset<T> = T extends unknown ? Omit<T, 'offset'> : never
 
@@ -46,6 +47,8 @@ export interface AgentProcess {
   /** What is pending is cancelled already. Resolves when the turn has ended, as `interrupted`. */
   interrupt(): Promise<void>
   setPermissionMode(mode: PermissionMode): Promise<void>
+  /** Told when the session begins or ceases to wait for a person, whoever has asked. */
+  setWaiting?(isWaiting: boolean): Promise<void>
   /** Ends the process and leaves the session as it is: what is pending stays pending. */
   stop(): Promise<void>
   /** Resolves when the process is gone. */

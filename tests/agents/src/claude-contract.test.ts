@@ -4,7 +4,8 @@ import { claudeAgent } from '@askback/agents/claude'
 import type { AgentAdapter, AgentProcess } from '@askback/core'
 import { agentContract } from '@askback/core/testing'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { claudeEnv, folderOf } from './claude-session.js'
+import { folderOf } from './claude-folders.js'
+import { claudeEnv } from './claude-session.js'
 
 vi.setConfig({ testTimeout: 30_000 })
 

@@ -5,8 +5,9 @@ import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { claudeEnv, claudeSession, folderOf, me } from './claude-session.js'
-import { isAlive, programsOf } from './processes.js'
+import { folderOf } from './claude-folders.js'
+import { claudeEnv, claudeSession, me } from './claude-session.js'
+import { isAlive, programOf, programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -26,7 +27,7 @@ function run(command: string) {
   return { tool: 'Bash', input: { command, description: 'Runs' } }
 }
 
-/** The program, its shell and what that runs. */
+/** The program, what watches over it, its shell and what that runs. */
 async function atLeast(count: number, home: string): Promise<number[]> {
   for (;;) {
     const pids = await programsOf(home)
@@ -48,13 +49,14 @@ describe.concurrent('a session', () => {
       if (event.type === 'text_delta') pieces.push(event.text)
     })
     await hello(session, 1)
-    const [first] = await programsOf(session.home)
+    const first = await programOf(session.home)
     await hello(session, 2)
-    expect(await programsOf(session.home)).toEqual([first])
+    expect(await programOf(session.home)).toBe(first)
     expect(pieces.join('')).toBe('Hello again.Hello again.')
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     await session.close()
-    expect(isAlive(first!)).toBe(false)
+    expect(isAlive(first)).toBe(false)
+    expect(await programsOf(session.home)).toEqual([])
   })
 
   it('is interrupted without one more request to the model', async () => {
@@ -103,7 +105,7 @@ describe.concurrent('a session', () => {
     const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
     await session.until('interaction_delivered')
-    const pids = await atLeast(3, session.home)
+    const pids = await atLeast(6, session.home)
     await session.host.deleteSession(session.sessionId, me)
     await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
     await session.host.close()
@@ -181,8 +183,8 @@ describe.concurrent('a failure', () => {
     const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
     await session.until('interaction_delivered')
-    const pids = await atLeast(3, session.home)
-    process.kill(pids[0]!, 'SIGKILL')
+    const pids = await atLeast(6, session.home)
+    process.kill(await programOf(session.home), 'SIGKILL')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
     await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
@@ -211,7 +213,7 @@ describe.concurrent('a failure', () => {
 
   it('a program or package that is not installed is said in one line', async () => {
     const session = await claudeSession({ url: endpoint.url })
-    expect(await session.host.agents()).toEqual([{ id: 'claude', name: 'Claude', available: true }])
+    expect(await session.host.agents()).toMatchObject([{ id: 'claude', name: 'Claude', available: true }])
     await session.close()
     const env = claudeEnv(endpoint.url, session.home)
     const noProgram = claudeAgent({ env, executable: '/nowhere/claude', sdk: () => Promise.resolve(sdk) })

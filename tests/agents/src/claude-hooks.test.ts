@@ -3,7 +3,8 @@ import { expect, it, vi } from 'vitest'
 import { createClaudeHooks } from '@askback/agents/claude'
 import { createDesk, memoryStore } from '@askback/core'
 import { startClaudeEndpoint } from './claude-endpoint.js'
-import { claudeEnv, folderOf, me } from './claude-session.js'
+import { folderOf } from './claude-folders.js'
+import { claudeEnv, me } from './claude-session.js'
 
 vi.setConfig({ testTimeout: 30_000 })
 

@@ -8,7 +8,8 @@ import { rolldown } from 'rolldown'
 import { expect, it, vi } from 'vitest'
 import { sqliteStore } from '@askback/store-sqlite'
 import { startClaudeEndpoint } from './claude-endpoint.js'
-import { claudeEnv, claudeSession, folderOf } from './claude-session.js'
+import { folderOf } from './claude-folders.js'
+import { claudeEnv, claudeSession } from './claude-session.js'
 import { programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 60_000 })

@@ -5,7 +5,7 @@ import { createDesk } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession, me } from './claude-session.js'
-import { programsOf } from './processes.js'
+import { programOf, programsOf } from './processes.js'
 import type { Block, Reply, Scenario } from './scenario.js'
 
 vi.setConfig({ testTimeout: 40_000 })
@@ -233,8 +233,7 @@ describe.concurrent('a program that is killed while it waits', () => {
       [question('Still there?')],
       [{ when: 'Still there?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
     )
-    const [pid] = await programsOf(first.home)
-    process.kill(pid!, 'SIGKILL')
+    process.kill(await programOf(first.home), 'SIGKILL')
     expect((await first.until('error'))[0]).toMatchObject({ code: 'agent_lost', fatal: false })
     expect(await first.pending()).toHaveLength(1)
     await first.answer(items[0]!, blue)
@@ -248,8 +247,7 @@ describe.concurrent('a program that is killed while it waits', () => {
       [question('And now?')],
       [{ when: 'And now?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
     )
-    const [pid] = await programsOf(first.home)
-    process.kill(pid!, 'SIGKILL')
+    process.kill(await programOf(first.home), 'SIGKILL')
     await first.until('error')
     await first.say('say hello')
     await first.until('text')

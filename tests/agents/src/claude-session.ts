@@ -1,12 +1,17 @@
-import { mkdtemp, realpath } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { claudeAgent, type ClaudeAgentOptions } from '@askback/agents/claude'
 import { createDesk, createHost, memoryStore, type Host, type Store } from '@askback/core'
 import type { EventOf, Interaction, PermissionMode, SessionEvent } from '@askback/protocol'
+import { afterAll } from 'vitest'
+import { folderOf } from './claude-folders.js'
 
 export const me = { by: { id: 'me' }, via: 'direct' } as const
+
+const open = new Set<Host>()
+
+// What a test that failed has left.
+afterAll(() => Promise.all([...open].map((host) => host.close())))
 
 export interface Place {
   store: Store
@@ -36,6 +41,7 @@ export async function claudeSession({ url, mode, before, agent, cwd: folder, she
   const adapter = claudeAgent({ env: claudeEnv(url, home), sdk: () => Promise.resolve(sdk), ...agent })
   const env = () => Promise.resolve(shells)
   const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], env, onError })
+  open.add(host)
   await host.ready
   const sessionId =
     before?.sessionId ?? (await host.createSession({ cwd, ...(mode && { permissionMode: mode }) })).session.id
@@ -58,7 +64,10 @@ export async function claudeSession({ url, mode, before, agent, cwd: folder, she
 
   return {
     host,
-    close: () => host.close(),
+    async close() {
+      await host.close()
+      open.delete(host)
+    },
     store,
     sessionId,
     home,
@@ -98,8 +107,4 @@ export function claudeEnv(url: string, home: string): Record<string, string> {
     DISABLE_ERROR_REPORTING: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   }
-}
-
-export async function folderOf(name: string): Promise<string> {
-  return realpath(await mkdtemp(join(tmpdir(), `askback-${name}-`)))
 }

@@ -1,7 +1,7 @@
 import type { AskOptions, Clock, Settlement } from '@askback/core'
 
 /** A cancelled request is often the first half of an interrupt, whose second half follows at once. */
-const INTERRUPT_MS = 1000
+export const INTERRUPT_MS = 1000
 
 /** One tool call that waits for a person. */
 export interface Asking {

@@ -3,9 +3,9 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock, type AgentAdapter, type Clock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
-import { endLeftovers, MARK } from './child.js'
 import { agentEnvironment, type Environment } from './environment.js'
 import { findProgram, loadSdk } from './installation.js'
+import { endOrphans, endSession, MARK } from './leftovers.js'
 import { ClaudeProcess } from './process.js'
 import type { ClaudeSdk, McpServer, QueryOptions } from './sdk.js'
 
@@ -18,13 +18,14 @@ export interface ClaudeAgentOptions {
    * meant for Askback itself, and URLs of databases, are taken out.
    */
   env: Environment
-  /** An installed Claude Code to use instead of the one that the SDK brings. */
+  /** An installed Claude Code to use instead of the one that the SDK brings: its path, or a command. */
   executable?: string
   /** Loads the SDK; the installed `@anthropic-ai/claude-agent-sdk` by default. */
   sdk?: () => Promise<ClaudeSdk>
   /**
-   * Which of Claude's own settings count. None by default: rules that allow things live there, too, and what they allow
-   * is neither asked nor logged.
+   * Which of Claude's own settings count beside `CLAUDE.md`; the user's by default. A folder's own (`project`, `local`) name
+   * programs that run without being asked about, and an agent may write there: add them where you trust both. Rules and
+   * hooks never count, wherever they stand: what they allow would be neither asked nor logged.
    */
   settingSources?: NonNullable<QueryOptions['settingSources']>
   mcpServers?: Record<string, McpServer>
@@ -50,25 +51,34 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
     async check() {
       try {
         await sdk()
-        await findProgram(executable)
-        return { available: true }
+        const program = await findProgram(executable, env['PATH'])
+        return { available: true, uses: program ?? 'the Claude Code that comes with its SDK' }
       } catch (error) {
         return { available: false, reason: error instanceof Error ? error.message : String(error) }
       }
     },
+    async recover() {
+      endOrphans()
+    },
     async start(context) {
       const { cwd, model } = context
       const loaded = await sdk()
-      await findProgram(executable)
+      const program = await findProgram(executable, env['PATH'])
       if (cwd !== null) await checkFolder(cwd)
-      endLeftovers(context.sessionId)
-      const environment = agentEnvironment(env, { ...context.env, [MARK]: context.sessionId })
+      endSession(context.sessionId)
+      const environment = agentEnvironment(env, {
+        ...context.env,
+        // With the folder as an additional one, the words in its CLAUDE.md count, and nothing else of its settings.
+        CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1',
+        [MARK]: context.sessionId,
+      })
       const query: QueryOptions = {
         env: environment,
-        settingSources: options.settingSources ?? [],
-        ...(cwd !== null && { cwd }),
+        settingSources: options.settingSources ?? ['user'],
+        managedSettings: { allowManagedPermissionRulesOnly: true, allowManagedHooksOnly: true },
+        ...(cwd !== null && { cwd, additionalDirectories: [cwd] }),
         ...(model !== null && { model }),
-        ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+        ...(program !== undefined && { pathToClaudeCodeExecutable: program }),
         ...(options.mcpServers && { mcpServers: options.mcpServers }),
       }
       return new ClaudeProcess(context, {

@@ -1,4 +1,5 @@
 import { access, constants } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
 import { AskbackError } from '@askback/protocol'
 import type { ClaudeSdk } from './sdk.js'
 
@@ -15,14 +16,23 @@ export async function loadSdk(): Promise<ClaudeSdk> {
   }
 }
 
-/** Says so, before it is started, if the program that was named is not there. */
-export async function findProgram(executable: string | undefined): Promise<void> {
-  if (executable === undefined) return
-  try {
-    await access(executable, constants.X_OK)
-  } catch (error) {
-    throw new AskbackError('unavailable', `There is no Claude Code to run at ${executable}.`, {
-      cause: error,
-    })
+/** The program that was named, by its path or as a command of `PATH`; `undefined` for the one that the SDK brings. */
+export async function findProgram(
+  executable: string | undefined,
+  path: string | undefined,
+): Promise<string | undefined> {
+  if (executable === undefined) return undefined
+  const isCommand = !/[/\\]/.test(executable)
+  const places = isCommand ? (path ?? '').split(delimiter).filter(Boolean) : []
+  for (const place of isCommand ? places.map((folder) => join(folder, executable)) : [executable]) {
+    if (await isProgram(place)) return place
   }
+  throw new AskbackError('unavailable', `There is no Claude Code to run at ${executable}.`)
+}
+
+function isProgram(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 }

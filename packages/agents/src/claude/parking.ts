@@ -13,7 +13,7 @@ export interface ParkingOptions {
   clock: Clock
   /** Asks the person, and resolves when that is settled; aborting stops the wait, not the request. */
   ask: (call: Call) => Promise<unknown>
-  /** Of several calls that are put off only the last would be remembered. */
+  /** Of several calls that are put off only the last would be remembered, and what runs beside it would be lost. */
   isSole: (toolCallId: string) => boolean
 }
 

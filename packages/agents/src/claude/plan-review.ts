@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { planEffect, type SessionHandle } from '@askback/core'
+import { planEffect, type Reported, type SessionHandle } from '@askback/core'
 import { AskbackError, type PlanReviewRequest } from '@askback/protocol'
 import type { Asking } from './asking.js'
 import { refusalOf } from './refusal.js'
@@ -7,6 +7,9 @@ import type { PermissionResult, SetMode } from './sdk.js'
 
 /** Out of plan mode: the session's own mode has changed with the decision, and the desk goes by that. */
 const leavePlanMode: SetMode = { type: 'setMode', mode: 'default', destination: 'session' }
+
+/** How the call ends in the log. The model that made it never hears of it. */
+export const PLAN_APPROVED = 'Approved. It goes on in a fresh context.'
 
 /** A plan that nobody wrote down cannot be reviewed. */
 export class PlanMissing extends AskbackError {
@@ -52,6 +55,10 @@ export async function planOf(input: Record<string, unknown>): Promise<PlanReview
 /** The first message of a fresh context. */
 export function planPrompt(plan: string): string {
   return `The user has approved this plan. Carry it out.\n\n${plan}`
+}
+
+export function planApproved(toolCallId: string): Reported {
+  return { type: 'tool_result', toolCallId, output: PLAN_APPROVED, isError: false }
 }
 
 function asRefused<T extends { settlement: string }>(settled: T): Exclude<T, { settlement: 'answered' }> {

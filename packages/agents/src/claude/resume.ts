@@ -9,6 +9,7 @@ import type {
   SessionStateJson,
 } from '@askback/protocol'
 import { approvedInput } from './grants.js'
+import { PLAN_APPROVED } from './plan-review.js'
 import { answerInWords } from './question.js'
 import { IN_DOUBT, refusalOf, type Refused } from './refusal.js'
 
@@ -52,9 +53,8 @@ export async function outcomeOf(
   }
   const settled = await session.wait(interactionId, signal)
   const { interaction } = settled
-  const plan = freshPlan(interaction)
-  if (plan !== null)
-    return { interaction, told: 'Approved. It goes on in a fresh context.', isError: false, plan }
+  if (isFreshPlan(interaction))
+    return { interaction, told: PLAN_APPROVED, isError: false, plan: planIn(interaction) }
   return { interaction, told: tell(settled), isError: !isYes(settled) }
 }
 
@@ -94,10 +94,10 @@ function tellGrant(interaction: Interaction): string {
   return `The user has approved ${interaction.toolName}, which has not run. Call ${interaction.toolName} again with exactly this input: ${input}`
 }
 
-function freshPlan(interaction: Interaction): string | null {
-  if (interaction.kind !== 'plan_review' || interaction.settlement !== 'approved') return null
-  const { decision } = interaction.answer as PlanReviewAnswer
-  return planEffect(decision)?.freshContext ? planIn(interaction) : null
+/** Whether it is a plan that was approved for a fresh context. */
+export function isFreshPlan({ kind, settlement, answer }: Interaction): boolean {
+  if (kind !== 'plan_review' || settlement !== 'approved') return false
+  return planEffect((answer as PlanReviewAnswer).decision)?.freshContext ?? false
 }
 
 function planIn({ request, answer }: Interaction): string {

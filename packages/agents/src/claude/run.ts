@@ -47,7 +47,8 @@ export class ClaudeRun {
     })
   }
 
-  send(text: string): void {
+  /** Gives the message's id, under which the agent takes it up. */
+  send(text: string): string {
     const uuid = randomUUID()
     this.#waiting.set(uuid, text)
     this.#input.push({
@@ -56,6 +57,7 @@ export class ClaudeRun {
       parent_tool_use_id: null,
       uuid,
     })
+    return uuid
   }
 
   /** The agent has taken up this message. */
@@ -90,6 +92,7 @@ export class ClaudeRun {
 
   /** Lets it end by itself, with its conversation written down. */
   async finish(): Promise<void> {
+    this.#child?.finish()
     this.#input.close()
     const timer = setTimeout(() => void this.kill(), FINISH_MS)
     await this.#child?.gone

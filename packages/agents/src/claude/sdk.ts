@@ -33,6 +33,8 @@ export interface QueryOptions {
   env?: { [name: string]: string | undefined }
   settingSources?: ('user' | 'project' | 'local')[]
   settings?: { useAutoModeDuringPlan?: boolean }
+  managedSettings?: { allowManagedPermissionRulesOnly?: boolean; allowManagedHooksOnly?: boolean }
+  additionalDirectories?: string[]
   disallowedTools?: string[]
   extraArgs?: Record<string, string | null>
   mcpServers?: Record<string, McpServer>
@@ -128,13 +130,49 @@ export type SpawnedClaude = ChildProcessByStdio<Writable, Readable, Readable>
 /** What the iterator yields: the messages below, and others. */
 export type SdkMessage = { type: string }
 
-export type KnownMessage = InitMessage | AssistantMessage | UserMessage | StreamMessage | ResultMessage
+export type KnownMessage = SystemMessage | AssistantMessage | UserMessage | StreamMessage | ResultMessage
+
+export type SystemMessage = InitMessage | RetryMessage | BackgroundMessage
 
 export interface InitMessage {
   type: 'system'
-  subtype: string
-  session_id?: string
+  subtype: 'init'
+  session_id: string
 }
+
+/** Everything that runs beside the conversation: shells and subagents in the background. */
+export interface BackgroundMessage {
+  type: 'system'
+  subtype: 'background_tasks_changed'
+  tasks: unknown[]
+}
+
+/** The program waits, and then asks its model once more. */
+export interface RetryMessage {
+  type: 'system'
+  subtype: 'api_retry'
+  attempt: number
+  max_retries: number
+  retry_delay_ms: number
+  /** `null` if there was no answer at all. */
+  error_status: number | null
+  error: ModelError
+}
+
+export type ModelError =
+  | 'authentication_failed'
+  | 'oauth_org_not_allowed'
+  | 'account_on_hold'
+  | 'verification_required'
+  | 'billing_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'invalid_request'
+  | 'model_not_found'
+  | 'server_error'
+  | 'unknown'
+  | 'max_output_tokens'
+  | 'cloud_credential_error'
 
 export interface AssistantMessage {
   type: 'assistant'
@@ -142,7 +180,7 @@ export interface AssistantMessage {
   message: { id: string; content: AssistantBlock[] }
   parent_tool_use_id: string | null
   /** Set where the program speaks in the model's name. */
-  error?: string
+  error?: ModelError
 }
 
 export type AssistantBlock =

@@ -12,7 +12,7 @@ export class TurnLog {
   readonly #usage = new TurnUsage()
   #reader = new MessageReader()
   #turnId: string | null = null
-  #atInit: Reported[] = []
+  readonly #onceTaken = new Map<string, Reported[]>()
   #atEnd: Reported[] = []
 
   constructor(context: AgentContext, { clock, newId }: { clock: Clock; newId: () => string }) {
@@ -36,9 +36,20 @@ export class TurnLog {
     this.#usage.newProgram()
   }
 
-  /** Reported together with the agent's next session: a crash before that leaves it to be done again. */
-  atInit(event: Reported): void {
-    this.#atInit.push(event)
+  /** Not gone back to from here on, whether or not there will be another one. */
+  async forgetConversation(): Promise<void> {
+    await this.report({ type: 'context_cleared' })
+  }
+
+  /** Reported when the agent has taken up the message that tells of it: a crash before that leaves it to be told again. */
+  onceTaken(messageId: string, events: Reported[]): void {
+    this.#onceTaken.set(messageId, events)
+  }
+
+  async taken(messageId: string): Promise<void> {
+    const events = this.#onceTaken.get(messageId) ?? []
+    this.#onceTaken.delete(messageId)
+    await this.report(...events)
   }
 
   /** Reported together with the end of the turn. */
@@ -46,11 +57,8 @@ export class TurnLog {
     this.#atEnd.push(event)
   }
 
-  async init({ subtype, session_id: agentSessionId }: InitMessage): Promise<void> {
-    if (subtype !== 'init' || agentSessionId === undefined) return
-    const events = this.#atInit
-    this.#atInit = []
-    await this.report({ type: 'agent_session', agentSessionId }, ...events)
+  async init({ session_id: agentSessionId }: InitMessage): Promise<void> {
+    await this.report({ type: 'agent_session', agentSessionId })
   }
 
   stream(message: StreamMessage): void {
