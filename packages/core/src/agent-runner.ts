@@ -32,7 +32,11 @@ export class AgentRunner {
     this.#options = options
     this.#stopListening = options.desk.on(({ sessionId, events }) => {
       options.live.finished(sessionId, events)
-      for (const event of events) if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
+      for (const event of events) {
+        if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
+        if (event.type === 'session_status')
+          this.#setWaiting(sessionId, event.status === 'waiting').catch(options.onError)
+      }
       if (!this.#cut.has(sessionId) || !events.some((event) => event.type === 'interaction_response')) return
       this.#resume(sessionId).catch((error: unknown) => options.onError(error))
     })
@@ -232,6 +236,10 @@ export class AgentRunner {
       report: (...events) => this.#report(sessionId, ...events),
       live: (delta) => live.emit(sessionId, delta),
     })
+  }
+
+  async #setWaiting(sessionId: string, isWaiting: boolean): Promise<void> {
+    await (await this.#current(sessionId))?.setWaiting?.(isWaiting)
   }
 
   async #current(sessionId: string): Promise<AgentProcess | null> {

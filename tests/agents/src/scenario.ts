@@ -33,7 +33,8 @@ export interface Failure {
 export type Block =
   | { text: string }
   | { thinking: string }
-  | { tool: string; input: Record<string, unknown>; id?: string }
+  /** Codex has tools whose input is a text. */
+  | { tool: string; input: Record<string, unknown> | string; id?: string }
 
 /** A reply with what the model has found in the conversation. */
 export function filled(reply: Reply, { find = {} }: Scenario, messages: Message[]): Reply {

@@ -1,0 +1,40 @@
+import type { SessionHandle } from '@askback/core'
+import { digestOf, type Json } from '@askback/protocol'
+import type { Asking } from './claude/asking.js'
+import type { Grants } from './claude/grants.js'
+import { IN_DOUBT, refusalOf, type Refused } from './claude/refusal.js'
+
+export interface AskedCall {
+  toolName: string
+  input: Json
+  title?: string
+  reason?: string
+  preview?: Json
+  edit: 'none' | 'inside' | 'outside'
+}
+
+/**
+ * Whether a call may run, of an agent that takes a yes or a no and cannot be given another input: `null` for yes, else
+ * what its model should be told.
+ */
+export async function refusalOfCall(
+  session: SessionHandle,
+  call: AskedCall,
+  ask: Asking,
+  grants: Grants,
+): Promise<string | null> {
+  const granted = grants.take(call.toolName, call.input)
+  const settled = await session.approve({
+    ...call,
+    ...(!granted && grants.differs(call.toolName, call.input)),
+    ...ask.options,
+    // An approval from before a restart stands at the call that was cut: attaching to it claims it, once.
+    ...(granted && { toolCallId: granted.toolCallId }),
+  })
+  await ask.settled(settled)
+  if (settled.settlement !== 'approved') return refusalOf(settled as Refused, 'this call')
+  if (settled.inDoubt) return IN_DOUBT
+  const { toolName, input } = call
+  if (digestOf(toolName, settled.input) === digestOf(toolName, input)) return null
+  return `The user wants ${toolName} to run with another input. It has not run. Call it again with exactly this input: ${JSON.stringify(settled.input)}`
+}

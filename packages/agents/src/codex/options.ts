@@ -1,0 +1,29 @@
+import type { Clock } from '@askback/core'
+import type { Environment } from '../claude/environment.js'
+
+export interface CodexAgentOptions {
+  /**
+   * What the agent's process finds in its environment: at least PATH and HOME, and how it reaches its model. What is
+   * meant for Askback itself, and URLs of databases, are taken out.
+   */
+  env: Environment
+  /** The program: a path, or a name on PATH. `codex` by default. */
+  executable?: string
+  /** Arguments of the program that go before the command, such as `-c key=value`. */
+  args?: string[]
+  /**
+   * The Unix socket of a `codex app-server --listen unix://…` that runs on its own. Its threads go on while the gateway
+   * is down, and are joined again.
+   */
+  socket?: string
+  /** How long a request waits for a person; the desk's default without it. */
+  timeoutMs?: number | null
+  clock?: Clock
+  newId?: () => string
+}
+
+export interface CodexOptions {
+  timeoutMs?: number | null
+  clock: Clock
+  newId: () => string
+}

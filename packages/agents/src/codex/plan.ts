@@ -1,0 +1,29 @@
+import { planEffect, type Settlement } from '@askback/core'
+import type { PlanReviewAnswer } from '@askback/protocol'
+import { refusalOf, type Refused } from '../claude/refusal.js'
+
+export interface Review {
+  /** For the log. */
+  told: string
+  isError: boolean
+  /** What the program is told next; `null` if nothing. */
+  next: string | null
+  /** In a thread that knows nothing but the plan. */
+  isFresh: boolean
+}
+
+export function reviewOf(settled: Settlement<PlanReviewAnswer>, plan: string): Review {
+  if (settled.settlement === 'denied') {
+    const next = `The user wants the plan changed: ${settled.message ?? ''}`
+    return { told: next, isError: true, next, isFresh: false }
+  }
+  if (settled.settlement !== 'approved')
+    return { told: refusalOf(settled as Refused, 'the plan'), isError: true, next: null, isFresh: false }
+  const { decision, updatedPlan } = settled.answer
+  const isFresh = planEffect(decision)?.freshContext ?? false
+  return { told: 'Approved.', isError: false, next: planMessage(updatedPlan ?? plan), isFresh }
+}
+
+export function planMessage(plan: string): string {
+  return `The user has approved this plan. Carry it out.\n\n${plan}`
+}

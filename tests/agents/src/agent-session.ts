@@ -1,0 +1,78 @@
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createDesk, createHost, memoryStore, type AgentAdapter, type Host, type Store } from '@askback/core'
+import type { EventOf, Interaction, PermissionMode, SessionEvent } from '@askback/protocol'
+
+export const me = { by: { id: 'me' }, via: 'direct' } as const
+
+export interface Before {
+  store: Store
+  sessionId: string
+}
+
+export interface AgentSessionOptions {
+  adapter: AgentAdapter
+  cwd: string
+  mode?: PermissionMode
+  /** A session that an earlier gateway had. */
+  before?: Before
+  /** What the agent's shells find in their environment. */
+  shells?: Record<string, string>
+}
+
+/** A gateway's inside with one agent in it. */
+export async function agentSession({ adapter, cwd, mode, before, shells = {} }: AgentSessionOptions) {
+  const store = before?.store ?? memoryStore()
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const env = () => Promise.resolve(shells)
+  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], env, onError })
+  await host.ready
+  const sessionId =
+    before?.sessionId ?? (await host.createSession({ cwd, ...(mode && { permissionMode: mode }) })).session.id
+  const events = () => store.read({ sessionId, limit: 1000 })
+
+  /** Looks after every commit until it finds something. */
+  async function when<T>(look: () => Promise<T | undefined>): Promise<T> {
+    for (;;) {
+      let off = () => {}
+      const heard = new Promise<void>((resolve) => {
+        off = host.desk.on(() => resolve())
+      })
+      const found = await look()
+      if (found === undefined) await heard
+      off()
+      if (errors.length > 0) throw errors[0]
+      if (found !== undefined) return found
+    }
+  }
+
+  return {
+    host,
+    close: () => host.close(),
+    store,
+    sessionId,
+    events,
+    say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
+    /** That many requests that wait for a person. */
+    pending: (count = 1): Promise<Interaction[]> =>
+      when(async () => {
+        const { interactions } = await host.desk.pending({ sessionId })
+        return interactions.length >= count ? interactions : undefined
+      }),
+    answer: (item: Interaction, answer: unknown) =>
+      host.desk.respond({ ...me, sessionId, interactionId: item.interactionId, answer }),
+    until: <Type extends SessionEvent['type']>(type: Type, times = 1): Promise<EventOf<Type>[]> =>
+      when(async () => {
+        const found = (await events()).filter((event): event is EventOf<Type> => event.type === type)
+        return found.length >= times ? found : undefined
+      }),
+    of: async <Type extends SessionEvent['type']>(type: Type): Promise<EventOf<Type>[]> =>
+      (await events()).filter((event): event is EventOf<Type> => event.type === type),
+  }
+}
+
+export async function folderOf(name: string): Promise<string> {
+  return realpath(await mkdtemp(join(tmpdir(), `askback-${name}-`)))
+}

@@ -1,0 +1,65 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codexAgent, type CodexAgentOptions } from '@askback/agents/codex'
+import type { PermissionMode } from '@askback/protocol'
+import { agentSession, folderOf, type Before } from './agent-session.js'
+
+/** The real program, as the lock of this folder names it. */
+export const codex = join(import.meta.dirname, '../node_modules/.bin/codex')
+
+export interface CodexSessionOptions {
+  url: string
+  mode?: PermissionMode
+  before?: Before & { home: string; cwd: string }
+  agent?: Partial<CodexAgentOptions>
+  cwd?: string
+  shells?: Record<string, string>
+  /** More lines for its configuration. */
+  config?: string
+}
+
+/** A gateway's inside with the real Codex in it, talking to a scripted model. */
+export async function codexSession(options: CodexSessionOptions) {
+  const { url, mode, before, agent, shells, config } = options
+  const home = before?.home ?? (await codexHome(url, config))
+  const cwd = before?.cwd ?? options.cwd ?? (await folderOf('work'))
+  const session = await agentSession({
+    adapter: codexAgent({ env: codexEnv(home), executable: codex, ...agent }),
+    cwd,
+    ...(mode && { mode }),
+    ...(before && { before }),
+    ...(shells && { shells }),
+  })
+  return { ...session, home, cwd }
+}
+
+/** A home for Codex whose model is the scripted one. It tries nothing twice, so that an error comes at once. */
+export async function codexHome(url: string, config = ''): Promise<string> {
+  const home = await folderOf('home')
+  await mkdir(join(home, '.codex'))
+  await writeFile(
+    join(home, '.codex/config.toml'),
+    `model = "gpt-5.5"
+model_provider = "scripted"
+suppress_unstable_features_warning = true
+${config}
+[model_providers.scripted]
+name = "scripted"
+base_url = "${url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+`,
+  )
+  return home
+}
+
+export function codexEnv(home: string): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+    HOME: home,
+    CODEX_HOME: join(home, '.codex'),
+    SCRIPTED_KEY: 'dummy',
+  }
+}

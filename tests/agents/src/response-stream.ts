@@ -1,0 +1,91 @@
+import type { ServerResponse } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import type { Block, Reply } from './scenario.js'
+import type { Message } from './told.js'
+
+const PIECE = 12
+
+/** An item of a request to the Responses API, as far as tests look at it. */
+export interface InputItem {
+  type: string
+  role?: string
+  content?: { text?: string }[]
+  call_id?: string
+  output?: string | { text?: string }[]
+}
+
+/** The conversation in the words of the other endpoint: what counts is who spoke, and what was said. */
+export function messagesOf(input: InputItem[]): Message[] {
+  return input.flatMap((item): Message[] => {
+    switch (item.type) {
+      case 'message': {
+        const text = item.content?.map((part) => part.text ?? '').join('\n') ?? ''
+        return [{ role: item.role === 'developer' ? 'system' : (item.role ?? 'user'), content: text }]
+      }
+      case 'function_call':
+      case 'custom_tool_call':
+        return [{ role: 'assistant', content: [] }]
+      case 'function_call_output':
+      case 'custom_tool_call_output': {
+        const { output = '', call_id = '' } = item
+        const content = typeof output === 'string' ? output : output.map((part) => part.text ?? '').join('\n')
+        return [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: call_id, content }] }]
+      }
+      default:
+        return []
+    }
+  })
+}
+
+/** Writes a reply the way the Responses API streams it. */
+export function streamResponse(response: ServerResponse, { say, ends = 'well' }: Reply): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  const write = (type: string, data: object) =>
+    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)
+  const id = `resp_${randomUUID()}`
+  write('response.created', { response: { id } })
+  for (const [output_index, block] of say.entries()) {
+    const item = itemOf(block)
+    const isCut = ends === 'cut' && output_index === say.length - 1
+    if ('text' in block) {
+      write('response.output_item.added', { output_index, item: { ...item, content: [] } })
+      const all = pieces(block.text)
+      for (const delta of isCut ? all.slice(0, Math.ceil(all.length / 2)) : all)
+        write('response.output_text.delta', { output_index, item_id: item.id, content_index: 0, delta })
+    }
+    if (isCut) return void response.end()
+    write('response.output_item.done', { output_index, item })
+  }
+  // A connection that stays open and silent.
+  if (ends === 'never') return
+  const usage = {
+    input_tokens: 10,
+    input_tokens_details: null,
+    output_tokens: 5,
+    output_tokens_details: null,
+    total_tokens: 15,
+  }
+  write('response.completed', { response: { id, usage } })
+  response.end()
+}
+
+function itemOf(block: Block): { id: string; [key: string]: unknown } {
+  if ('text' in block) {
+    const content = [{ type: 'output_text', text: block.text }]
+    return { type: 'message', role: 'assistant', id: `msg_${randomUUID()}`, content }
+  }
+  if ('thinking' in block) {
+    const summary = [{ type: 'summary_text', text: block.thinking }]
+    return { type: 'reasoning', id: `rs_${randomUUID()}`, summary }
+  }
+  const { tool: name, input, id: call_id = `call_${randomUUID()}` } = block
+  const call = { id: `item_${randomUUID()}`, call_id, name }
+  if (typeof input === 'string') return { type: 'custom_tool_call', status: 'completed', input, ...call }
+  return { type: 'function_call', arguments: JSON.stringify(input), ...call }
+}
+
+function pieces(text: string): string[] {
+  const all: string[] = []
+  for (let at = 0; at < text.length; at += PIECE) all.push(text.slice(at, at + PIECE))
+  return all
+}
