@@ -12,6 +12,7 @@ export const approvalKind = defineInteraction<ApprovalRequest, ApprovalAnswer>({
   presentation: 'tool',
   request: approvalRequest,
   answer: approvalAnswer,
+  plain: true,
   settle(_request, given) {
     const { decision, scope, updatedInput, message } = given
     const answer = {

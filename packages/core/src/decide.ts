@@ -11,7 +11,8 @@ import { cancel, deliver, expire, progress, respond } from './settle.js'
  */
 export function decide(state: SessionState, command: Command, context: Context): Decision {
   const decision = decideWithoutStatus(state, command, context)
-  return { ...decision, events: withStatus(state, decision.events) }
+  decision.events = withStatus(state, decision.events)
+  return decision
 }
 
 function decideWithoutStatus(state: SessionState, command: Command, context: Context): Decision {
@@ -86,5 +87,6 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   const status = statusOf({ agent, turnActive: activeTurnId !== null, pending, failed, ended })
   const started = state.seq === 0
   if (status === state.status && (started || permissionMode === state.permissionMode)) return kept
-  return [...kept, { type: 'session_status', status, permissionMode }]
+  kept.push({ type: 'session_status', status, permissionMode })
+  return kept
 }

@@ -26,8 +26,6 @@ export interface DeskOptions {
   retentionMs?: number
   /** Whether a path lies inside a folder, links followed. Without it no edit counts as inside. */
   isInside?: IsInside
-  /** The SHA-256 of a text in hex, where the host has a faster one than the portable one. */
-  sha256?: (text: string) => string
   repairMs?: number
   onError?: (error: unknown) => void
 }

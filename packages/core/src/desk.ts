@@ -140,7 +140,6 @@ export class Desk {
       maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
       defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
       role: body.role,
-      sha256: this.#options.sha256,
     })
     const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = body
     const command: OpenCommand = {

@@ -79,7 +79,7 @@ export class Engine {
   }
 
   async run(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
-    return (await this.#attempt(sessionId, command, key)) ?? this.#runAgain(sessionId, command, key)
+    return (await this.#attempt(sessionId, command, key)) ?? (await this.#runAgain(sessionId, command, key))
   }
 
   /** What `project` makes of the state, told only when all of that is durable. */
@@ -202,7 +202,7 @@ export class Engine {
       throw error
     }
     if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
-    return this.#append(log, decision, { ...extra, now }, claims, key)
+    return await this.#append(log, decision, { ...extra, now }, claims, key)
   }
 
   #decide(

@@ -42,6 +42,8 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
   presentation: Presentation
   request: StandardSchema<Request>
   answer: StandardSchema<Answer>
+  /** Its request schema changes nothing, so that an answer need not parse the request once more. */
+  plain?: true
   /** Beyond the schema: throws `invalid_request` for a request that cannot be asked. */
   checkRequest?(request: Request): void
   /** Throws `invalid_answer` for an answer that does not fit the request. Without it every parsed answer is `answered`. */

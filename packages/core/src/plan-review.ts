@@ -14,6 +14,7 @@ export const planReviewKind = defineInteraction<PlanReviewRequest, PlanReviewAns
   presentation: 'questionnaire',
   request: planReviewRequest,
   answer: planReviewAnswer,
+  plain: true,
   settle(_request, { decision, feedback, updatedPlan }) {
     const answer = {
       decision,

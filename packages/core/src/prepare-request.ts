@@ -28,7 +28,6 @@ export function prepareRequest(
     maxBytes: number
     defaultTimeoutMs: number | null
     role?: Role | undefined
-    sha256?: ((text: string) => string) | undefined
   },
 ): PreparedRequest {
   const kind = options.kind(input.kind)
@@ -51,8 +50,8 @@ export function prepareRequest(
     request,
     digest:
       kind.kind === 'approval'
-        ? digestOf(toolName, (request as ApprovalRequest).input, options.sha256)
-        : digestOfCanonical(toolName, text, options.sha256),
+        ? digestOf(toolName, (request as ApprovalRequest).input)
+        : digestOfCanonical(toolName, text),
     timeoutMs,
     onTimeout: declared(kind, request, input.onTimeout, options.role),
   }

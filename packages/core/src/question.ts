@@ -15,6 +15,7 @@ export const questionKind = defineInteraction<QuestionRequest, QuestionAnswer>({
   presentation: 'questionnaire',
   request: questionRequest,
   answer: questionAnswer,
+  plain: true,
   settle(request, { answers }) {
     const { length } = request.questions
     if (answers.length !== length) {

@@ -95,7 +95,9 @@ export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): O
   const given = parseWith(kind.answer, answer, { code: 'invalid_answer', what: 'the answer' })
   if (!kind.settle) return { settlement: 'answered', answer: copyJson(given, 'the parsed answer') }
   // The log holds what was sent; the kind sees what its schema makes of that.
-  const asked = parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
+  const asked = kind.plain
+    ? request
+    : parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
   return kind.settle(asked, given)
 }
 

@@ -1,13 +1,5 @@
 import { createDesk, createHost, type Store } from '@askback/core'
-import {
-  createCredentials,
-  createGateway,
-  isInside,
-  Metrics,
-  newToken,
-  sha256,
-  type Gateway,
-} from '@askback/gateway'
+import { createCredentials, createGateway, isInside, Metrics, newToken, type Gateway } from '@askback/gateway'
 import { sqliteStore } from '@askback/store-sqlite'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -63,7 +55,6 @@ async function composeOn(
   const desk = createDesk({
     store,
     isInside,
-    sha256,
     limits: { pendingPerSession, requestBytes, sessions },
     onError: report,
     ...(timeoutMs !== undefined && { timeouts: { defaultMs: timeoutMs } }),

@@ -12,7 +12,6 @@ import type { GatewaySettings } from '../config.js'
 import { createCredentials, type Credentials } from '../credentials/credentials.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import { isInside } from '../is-inside.js'
-import { sha256 } from '../sha256.js'
 
 export interface TestGatewayOptions {
   store?: Store
@@ -53,7 +52,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(sessions !== undefined && { sessions }),
     ...(requestBytes !== undefined && { requestBytes }),
   }
-  const desk = createDesk({ store, onError, isInside, sha256, limits, ...timed, ...(kinds && { kinds }) })
+  const desk = createDesk({ store, onError, isInside, limits, ...timed, ...(kinds && { kinds }) })
   const credentials = await createCredentials({
     store,
     owner: { name: 'Ada', tokens: [token] },
