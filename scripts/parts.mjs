@@ -1,6 +1,6 @@
 // Prints every real part the tests run against, with its version; a missing one fails with one sentence.
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from './workspace.mjs'
@@ -22,6 +22,7 @@ const parts = [
   { name: 'node', find: () => process.versions.node, help: 'install Node.js 20.19 or newer' },
   { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
   { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
+  { name: 'postgresql', find: postgresVersion, apt: 'postgresql', help: 'install PostgreSQL 14 or newer' },
   { name: 'chromium', find: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
   { name: 'claude', find: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'codex', find: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
@@ -49,6 +50,20 @@ function sqliteVersion() {
   } catch {
     return undefined
   }
+}
+
+/** Debian keeps its programs out of the path, by version. */
+function postgresVersion() {
+  const folder = '/usr/lib/postgresql'
+  const versions = existsSync(folder)
+    ? readdirSync(folder).sort((one, other) => Number(other) - Number(one))
+    : []
+  const programs = [...versions.map((version) => join(folder, version, 'bin/postgres')), 'postgres']
+  for (const program of programs) {
+    const version = output(program, ['--version'])
+    if (version !== undefined) return version.replace(/^postgres \(PostgreSQL\) /, '')
+  }
+  return undefined
 }
 
 function chromiumVersion() {

@@ -26,9 +26,10 @@ export function memoryStore(): Store {
     return change()
   }
 
-  function commit({ sessionId, expectedSeq, events, logId, kv: writes = [] }: Append): AppendResult {
+  function commit({ sessionId, expectedSeq, events, logId, kv: writes = [], fence }: Append): AppendResult {
     const seq = log.sessions.get(sessionId)?.events.length ?? 0
     if (seq !== expectedSeq || isAnother(sessionId, logId)) return { ok: false, conflict: 'seq' }
+    if (fence && kv.version(fence.key) !== fence.version) return { ok: false, conflict: 'fence' }
     if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
     log.append(sessionId, events)
     for (const { key, value } of writes) kv.write(key, value)
@@ -149,9 +150,10 @@ export function memoryStore(): Store {
       open()
       return log.sessions.get(sessionId)?.snapshot ?? null
     },
-    saveSnapshot: (sessionId, snapshot) =>
+    saveSnapshot: (sessionId, snapshot, logId) =>
       write(() => {
         const session = log.sessions.get(sessionId)
+        if (isAnother(sessionId, logId)) return
         if (!session || snapshot.seq > session.events.length || snapshot.seq < (session.snapshot?.seq ?? 0))
           return
         session.snapshot = snapshot

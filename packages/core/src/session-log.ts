@@ -137,10 +137,10 @@ export class SessionLog {
   }
 
   async saveSnapshot(): Promise<void> {
-    const { seq, sessionId } = this.state
+    const { seq, sessionId, logId } = this.state
     this.#snapshotSeq = seq
     const state = stateToJson(this.state) as unknown as Parameters<Store['saveSnapshot']>[1]['state']
-    await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state })
+    await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state }, logId)
   }
 
   #lastIsThere(): Promise<boolean> {

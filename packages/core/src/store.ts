@@ -20,10 +20,17 @@ export interface Append {
   logId?: string
   /** Written in the same transaction. */
   kv?: KvWrite[]
+  /** Refuses the append if the key is no longer of this version: whoever wrote it anew has taken over. */
+  fence?: Fence
+}
+
+export interface Fence {
+  key: string
+  version: number
 }
 
 /** A conflict is an outcome, not an error: whoever decided reads again and decides again. */
-export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' }
+export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' | 'fence' }
 
 export interface Page<T> {
   items: T[]
@@ -116,7 +123,8 @@ export interface Store {
   kv: Kv
 
   loadSnapshot(sessionId: string): Promise<Snapshot | null>
-  saveSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>
+  /** With `logId` only if that is still its log. */
+  saveSnapshot(sessionId: string, snapshot: Snapshot, logId?: string): Promise<void>
 
   /**
    * Forgets the session: log, snapshot, indexes and keys. Audit rows stay, without `message`. With `logId` only if that is

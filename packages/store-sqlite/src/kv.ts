@@ -1,4 +1,4 @@
-import type { KvEntry, KvWrite } from '@askback/core'
+import type { Fence, KvEntry, KvWrite } from '@askback/core'
 import type { Json } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import type { Places } from './places.js'
@@ -7,6 +7,7 @@ import { stored } from './stored.js'
 export interface Kv {
   /** Whether the writes of an append may happen. */
   allows(writes: KvWrite[]): boolean
+  isOf(fence: Fence): boolean
   /** Inside a transaction, like every change here. */
   write(key: string, value: Json | null): void
   put(key: string, value: Json | null, expected: number | null): boolean
@@ -36,6 +37,7 @@ export function kvTable(db: Connection, places: Places): Kv {
 
   return {
     allows: (writes) => !writes.some((write) => write.ifAbsent && findVersion(write.key)),
+    isOf: ({ key, version }) => findVersion(key)?.[0] === version,
     write,
     put(key, value, expected) {
       if ((findVersion(key)?.[0] ?? null) !== expected) return false

@@ -58,9 +58,10 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
 
   return {
     head,
-    append({ sessionId, expectedSeq, events, kv: writes = [] }, body) {
+    append({ sessionId, expectedSeq, events, kv: writes = [], fence }, body) {
       const known = head(sessionId)
       if ((known?.seq ?? 0) !== expectedSeq) return { ok: false, conflict: 'seq' }
+      if (fence && !kv.isOf(fence)) return { ok: false, conflict: 'fence' }
       if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
       const session = known ?? begin(sessionId, events)
       const pos = places.take(events.length)

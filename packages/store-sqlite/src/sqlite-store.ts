@@ -110,9 +110,11 @@ export function storeOn(db: Connection): Store {
     },
 
     loadSnapshot: (sessionId) => readOf(sessionId, null, ({ key }) => table.loadSnapshot(key)),
-    saveSnapshot: (sessionId, snapshot) =>
+    saveSnapshot: (sessionId, snapshot, logId) =>
       write(() => {
         const head = writer.head(sessionId)
+        const [first] = head && logId !== undefined ? reader.read(head, { limit: 1 }) : []
+        if (first && first.id !== logId) return
         if (head && snapshot.seq <= head.seq) table.saveSnapshot(head.key, snapshot)
       }),
 

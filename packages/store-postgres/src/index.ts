@@ -1,0 +1,1 @@
+export { postgresStore, type PostgresStoreOptions } from './postgres-store.js'

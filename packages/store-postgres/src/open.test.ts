@@ -1,0 +1,130 @@
+import { SessionScript, text } from '@askback/core/testing'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postgresStore } from './index.js'
+import { startPostgres, type PostgresServer } from './testing/index.js'
+
+let server: PostgresServer
+let admin: Client
+let schemas = 0
+
+beforeAll(async () => {
+  server = await startPostgres()
+  admin = new Client(server.url())
+  await admin.connect()
+  await admin.query(
+    `CREATE ROLE guest LOGIN PASSWORD 'open sesame'; CREATE ROLE writer LOGIN PASSWORD 'open sesame'`,
+  )
+})
+afterAll(async () => {
+  await admin.end()
+  await server.remove()
+})
+
+const fresh = () => `open_${schemas++}`
+const open = (url: string, schema = fresh()) => postgresStore({ url, schema, patienceMs: 100 })
+
+async function made(): Promise<string> {
+  const schema = fresh()
+  await (await open(server.url(), schema)).close()
+  return schema
+}
+
+describe('a database that cannot be used', () => {
+  it.each([
+    ['has no address', () => 'database', 'must be like postgres://'],
+    ['is of another kind', () => 'mysql://host/name', 'must be like postgres://'],
+    [
+      'has nobody who listens',
+      () => 'postgres://127.0.0.1:1/name',
+      '127.0.0.1:1/name does not answer: start PostgreSQL',
+    ],
+    ['refuses the password', () => server.url({ user: 'guest', password: 'knock' }), 'refuses the password'],
+    ['does not exist', () => server.url({ database: 'nowhere' }), '/nowhere does not exist: create it'],
+    [
+      'gives too few rights',
+      () => server.url({ user: 'guest', password: 'open sesame' }),
+      'too few rights: grant it CREATE',
+    ],
+  ])('%s', async (_what, url, message) => {
+    await expect(open(url())).rejects.toThrow(message)
+    await expect(open(url())).rejects.not.toThrow(/sesame|knock|written/)
+  })
+
+  it('is of a newer version', async () => {
+    const schema = await made()
+    await admin.query(`UPDATE ${schema}.meta SET value = 99`)
+    await expect(open(server.url(), schema)).rejects.toThrow(
+      /is of version 99, made by a newer Askback.*: update it\.$/,
+    )
+  })
+
+  it('belongs to another program', async () => {
+    const schema = fresh()
+    await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs ()`)
+    await expect(open(server.url(), schema)).rejects.toThrow("is not Askback's, or half made")
+    const { rows } = await admin.query(`SELECT FROM pg_tables WHERE schemaname = '${schema}'`)
+    expect(rows).toHaveLength(1)
+  })
+
+  it('is half migrated', async () => {
+    const schema = await made()
+    await admin.query(`DROP TABLE ${schema}.audit`)
+    await expect(open(server.url(), schema)).rejects.toThrow('is half migrated: it lacks audit. Restore it')
+    await admin.query(`DELETE FROM ${schema}.meta`)
+    await expect(open(server.url(), schema)).rejects.toThrow('half migrated')
+  })
+
+  it('keeps none of the rights of whoever made it for one who may only read', async () => {
+    const schema = await made()
+    await expect(open(server.url({ user: 'guest', password: 'open sesame' }), schema)).rejects.toThrow(
+      'too few rights',
+    )
+  })
+})
+
+it('a user who may not make tables uses those that are there', async () => {
+  const schema = await made()
+  await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO writer; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO writer;
+    GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO writer`)
+  const store = await open(server.url({ user: 'writer', password: 'open sesame' }), schema)
+  const script = new SessionScript('s')
+  expect(await store.append(script.start())).toEqual({ ok: true })
+  await store.close()
+})
+
+it('many who start at once make one schema', async () => {
+  const schema = fresh()
+  const stores = await Promise.all(Array.from({ length: 5 }, () => open(server.url(), schema)))
+  const script = new SessionScript('s')
+  await stores[0]!.append(script.start())
+  for (const store of stores) expect(await store.countSessions()).toBe(1)
+  await Promise.all(stores.map((store) => store.close()))
+})
+
+it('a server that goes away and comes back costs time, and a write that was not taken says so', async () => {
+  const own = await startPostgres()
+  try {
+    const store = await postgresStore({ url: own.url(), patienceMs: 20_000 })
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await own.stop()
+    const late = store.append(script.next(text('sent while it was away')))
+    const read = store.read({ sessionId: 's', limit: 10 })
+    await own.start()
+    expect(await late).toEqual({ ok: true })
+    expect((await read).length).toBeGreaterThan(0)
+    await store.close()
+
+    const hasty = await postgresStore({ url: own.url(), patienceMs: 50 })
+    await own.stop()
+    await expect(hasty.append(script.next(text('x')))).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { outcome: 'not_written' },
+    })
+    await expect(hasty.session('s')).rejects.toMatchObject({ code: 'unavailable' })
+    await hasty.close()
+  } finally {
+    await own.remove()
+  }
+})

@@ -1,0 +1,28 @@
+import { storeContract } from '@askback/core/testing'
+import { Client } from 'pg'
+import { afterAll, beforeAll } from 'vitest'
+import { postgresStore } from './index.js'
+import { tableNames } from './tables.js'
+import { startPostgres, type PostgresServer } from './testing/index.js'
+
+let server: PostgresServer
+let admin: Client
+
+beforeAll(async () => {
+  server = await startPostgres()
+  admin = new Client(server.url())
+  await admin.connect()
+  await (await open()).close()
+})
+afterAll(async () => {
+  await admin.end()
+  await server.remove()
+})
+
+const open = () => postgresStore({ url: server.url(), connections: 2 })
+const filled = tableNames.filter((name) => name !== 'meta').map((name) => `askback.${name}`)
+
+storeContract('the PostgreSQL store', async () => {
+  await admin.query(`TRUNCATE ${filled.join(', ')}`)
+  return open()
+})
