@@ -14,7 +14,7 @@ sh -c '${RELAY.replaceAll("'", `'\\''`)}' | {
   read -r relay
   "$@" 3<&-
   code=$?
-  kill -KILL "$relay"
+  kill -KILL "$relay" 2>/dev/null
   exit $code
 }`
 

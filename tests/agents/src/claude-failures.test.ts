@@ -1,0 +1,176 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as sdk from '@anthropic-ai/claude-agent-sdk'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { claudeAgent } from '@askback/agents/claude'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeEnv, claudeSession, me } from './claude-session.js'
+import { isAlive, programOf, programsOf } from './processes.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint(
+    { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
+    { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
+    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
+  )
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(() => endpoint.close())
+
+function run(command: string) {
+  return { tool: 'Bash', input: { command, description: 'Runs' } }
+}
+
+/** The program, what watches over it, its shell and what that runs. */
+async function atLeast(count: number, home: string): Promise<number[]> {
+  for (;;) {
+    const pids = await programsOf(home)
+    if (pids.length >= count) return pids
+    await sleep(50)
+  }
+}
+
+const hello = async (session: Awaited<ReturnType<typeof claudeSession>>, turns: number) => {
+  await session.say('say hello')
+  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
+}
+
+describe.concurrent('a failure', () => {
+  it.each<[number, string, RegExp]>([
+    [400, 'invalid_request_error', /^API Error: 400 no, 400$/],
+    [401, 'authentication_error', /set ANTHROPIC_API_KEY to a key that works, or log in.*401/],
+    [403, 'permission_error', /set ANTHROPIC_API_KEY to a key that works, or log in.*no, 403/],
+    [404, 'not_found_error', /selected model.*Choose another model/],
+    [529, 'overloaded_error', /Overloaded.*Wait a while/],
+  ])(
+    'status %i of the endpoint is an error that says what to do, and the session goes on',
+    async (status, type, expected) => {
+      const when = `refuse with ${status}`
+      endpoint.add({ when, steps: [{ status, type, message: `no, ${status}` }] })
+      const session = await claudeSession({ url: endpoint.url })
+      await session.say(when)
+      expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
+      const last = (await session.of('error')).at(-1)!
+      expect(last).toMatchObject({ code: 'agent_error', fatal: false })
+      expect(last.message).toMatch(expected)
+      await hello(session, 2)
+      await session.close()
+    },
+  )
+
+  it.each<[number, string, RegExp]>([
+    [429, 'rate_limit_error', /no more requests for now \(429\).*tries again in \d+ s/],
+    [500, 'api_error', /The model failed \(500\).*tries again in \d+ s/],
+  ])('status %i is tried again, which the person sees and can end', async (status, type, expected) => {
+    const when = `fail with ${status}`
+    endpoint.add({ when, steps: [{ status, type, message: 'later' }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    const [notice] = await session.until('error')
+    expect(notice).toMatchObject({ code: 'agent_retries', fatal: false })
+    expect(notice!.message).toMatch(expected)
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    const requests = endpoint.of(when).length
+    await hello(session, 2)
+    expect(endpoint.of(when)).toHaveLength(requests)
+    await session.close()
+  })
+
+  it('an endpoint that recovers is an answer like any other', async () => {
+    const when = 'recover soon'
+    const failure = { status: 500, type: 'api_error', message: 'later', times: 1 }
+    endpoint.add({ when, steps: [failure, { say: [{ text: 'Here I am.' }] }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await session.of('text')).toMatchObject([{ text: 'Here I am.' }])
+    await session.close()
+  })
+
+  it('an endpoint that is not there is said so, and can be interrupted', async () => {
+    const gone = await startClaudeEndpoint()
+    await gone.close()
+    const session = await claudeSession({ url: gone.url })
+    await session.say('say hello')
+    expect((await session.until('error'))[0]!.message).toMatch(/The model cannot be reached/)
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    await session.close()
+  })
+
+  it('a stream that ends in the middle leaves a session that goes on', async () => {
+    const when = 'cut me off'
+    endpoint.add({ when, steps: [{ say: [{ text: 'This is the beginning of a long story' }], ends: 'cut' }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    await session.until('turn_ended')
+    expect(['error', 'done']).toContain((await session.of('turn_ended'))[0]!.reason)
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('an endpoint that hangs is interrupted, and what had come is kept', async () => {
+    const when = 'hang on'
+    endpoint.add({ when, steps: [{ say: [{ text: 'Half of' }], ends: 'never' }] })
+    const session = await claudeSession({ url: endpoint.url })
+    await session.say(when)
+    await session.until('agent_session')
+    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(1), 10_000)
+    await session.host.interrupt(session.sessionId, me)
+    expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a program that is killed is lost, and started again by the next message', async () => {
+    const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
+    await session.say('sleep long')
+    await session.until('interaction_delivered')
+    const pids = await atLeast(6, session.home)
+    process.kill(await programOf(session.home), 'SIGKILL')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a conversation that the program has lost starts over with the message', async () => {
+    const first = await claudeSession({ url: endpoint.url })
+    await hello(first, 1)
+    await first.close()
+    await rm(join(first.home, '.claude/projects'), { recursive: true })
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await hello(second, 2)
+    expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
+    await second.close()
+  })
+
+  it('a folder that does not exist is said by name', async () => {
+    const session = await claudeSession({ url: endpoint.url, cwd: '/nowhere/at/all' })
+    await session.say('say hello')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]!.message).toContain('/nowhere/at/all')
+    await session.close()
+  })
+
+  it('a program or package that is not installed is said in one line', async () => {
+    const session = await claudeSession({ url: endpoint.url })
+    expect(await session.host.agents()).toMatchObject([{ id: 'claude', name: 'Claude', available: true }])
+    await session.close()
+    const env = claudeEnv(endpoint.url, session.home)
+    const noProgram = claudeAgent({ env, executable: '/nowhere/claude', sdk: () => Promise.resolve(sdk) })
+    expect(await noProgram.check()).toEqual({
+      available: false,
+      reason: 'There is no Claude Code to run at /nowhere/claude.',
+    })
+    // The workspace itself does without the SDK.
+    const noPackage = await claudeAgent({ env }).check()
+    expect(JSON.stringify(noPackage)).toMatch(/Claude needs the package .*: npm install/)
+  })
+})
