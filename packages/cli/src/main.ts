@@ -21,6 +21,9 @@ const commands: Record<string, () => Promise<Command>> = {
   sessions: async () => (await import('./sessions.js')).sessions,
   send: async () => (await import('./send.js')).send,
   audit: async () => (await import('./audit.js')).audit,
+  hook: async () => (await import('./hook.js')).hook,
+  install: async () => (await import('./install.js')).install,
+  uninstall: async () => (await import('./install.js')).uninstall,
 }
 
 process.exitCode = await main(process.argv.slice(2))

@@ -86,6 +86,7 @@ export async function recall(
     throw new AskbackError(
       'idempotency_mismatch',
       'This idempotency key was used for another request. A new request needs a new key.',
+      { details: { sessionId: recorded.sessionId } },
     )
   }
   const { sessionId, interactionId, refusal, routed, first, last } = recorded

@@ -7,7 +7,10 @@ export type Refused = Extract<
 >
 
 /** What the model is told: which of the four it was, and that it must not take it for an answer. */
-export function refusalOf(settled: Refused, what: string): string {
+export function refusalOf(
+  settled: { settlement: Refused['settlement']; message?: string | undefined },
+  what: string,
+): string {
   switch (settled.settlement) {
     case 'denied':
       return settled.message === undefined

@@ -16,7 +16,10 @@ export async function sessionToAskIn(
   const given = named ?? env['ASKBACK_SESSION']
   if (given) return given
   const cwd = process.cwd()
-  if (env['CODEX_THREAD_ID']) return outsideSession(gateway, `codex ${env['CODEX_THREAD_ID']}`, cwd)
+  const { CODEX_THREAD_ID: codex, CLAUDE_CODE_SESSION_ID: claude } = env
+  if (codex) return outsideSession(gateway, `codex ${codex}`, cwd)
+  // The same as that of its hooks, which record the call that this runs in.
+  if (claude) return outsideSession(gateway, `claude-code ${claude}`, cwd)
   return outsideSession(gateway, `folder ${cwd}`, cwd)
 }
 
@@ -36,12 +39,11 @@ export async function outsideSession(gateway: Gateway, whose: string, cwd: strin
       })
       return session.id
     } catch (error) {
+      if (!(error instanceof AskbackError)) throw error
+      // It was made from another folder of the same agent.
+      if (error.code === 'idempotency_mismatch') return (error.details as { sessionId: string }).sessionId
       // The key outlives the session it made: after a deletion the next one is made under the next key.
-      if (!isGone(error) || deleted === MOST_DELETED) throw error
+      if (error.code !== 'not_found' || deleted === MOST_DELETED) throw error
     }
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof AskbackError && error.code === 'not_found'
 }

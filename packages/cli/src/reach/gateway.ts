@@ -31,15 +31,29 @@ export interface Call {
   signal?: AbortSignal | undefined
 }
 
+export interface GatewayOptions {
+  env: NodeJS.ProcessEnv
+  say?: (text: string) => void
+  /** Without a byte for so long a call is taken for lost, beyond what the gateway may hold it back. */
+  stallMs?: number
+  /** How long one that restarts is waited for. */
+  patienceMs?: number
+}
+
 /** The gateway, through its restarts. What is sent again carries the same key, so that it counts once. */
 export class Gateway {
   readonly #connect: () => Connection
   readonly #say: (text: string) => void
+  readonly #stallMs: number
+  readonly #patienceMs: number
   #reached: Connection | null = null
 
-  constructor(role: Role, where: Where, options: { env: NodeJS.ProcessEnv; say?: (text: string) => void }) {
-    this.#connect = () => findConnection(role, where, options.env)
-    this.#say = options.say ?? (() => undefined)
+  constructor(role: Role, where: Where, options: GatewayOptions) {
+    const { env, say = () => undefined, stallMs = STALL_MS, patienceMs = PATIENCE_MS } = options
+    this.#connect = () => findConnection(role, where, env)
+    this.#say = say
+    this.#stallMs = stallMs
+    this.#patienceMs = patienceMs
   }
 
   /** Where it was reached last. */
@@ -53,7 +67,7 @@ export class Gateway {
 
   async text(call: Call): Promise<string> {
     const key = randomUUID()
-    const { until = Date.now() + PATIENCE_MS, signal } = call
+    const { until = Date.now() + this.#patienceMs, signal } = call
     for (let failures = 1; ; failures += 1) {
       try {
         return await this.#once(call, key)
@@ -78,7 +92,7 @@ export class Gateway {
         ...headers,
       },
       ...(body !== undefined && { body }),
-      stallMs: holds * 1000 + STALL_MS,
+      stallMs: holds * 1000 + this.#stallMs,
       signal,
     })
     if (response.status >= 400) throw errorOf(response)

@@ -1,4 +1,4 @@
-import { toolCallBody, toolResultBody } from '@askback/protocol'
+import { AskbackError, toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { route, type Route } from '../route.js'
@@ -11,6 +11,8 @@ const toolCall = z.looseObject({
   turnId: z.string().optional(),
   responseId: z.string().optional(),
 })
+
+const SOURCES = ['http', 'cli', 'mcp', 'hook'] as const
 
 /** What an outside agent tells of its own doing. */
 export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
@@ -25,11 +27,11 @@ export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
       body: toolCallBody,
       answers: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
       errors: [404, 409],
-      async handle({ params, body, origin: { idempotencyKey } }) {
+      async handle({ params, body, request, origin: { idempotencyKey } }) {
         const { toolCall: call, created } = await desk.reportToolCall({
           ...body,
           sessionId: params.id,
-          source: 'http',
+          source: sourceIn(request.headers['askback-source']),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
         return { status: created ? 201 : 200, body: { toolCall: call } }
@@ -59,4 +61,12 @@ export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
       },
     }),
   ]
+}
+
+/** How the call came to us: a client of ours says so itself. */
+function sourceIn(header: string | string[] | undefined): (typeof SOURCES)[number] {
+  if (header === undefined) return 'http'
+  const source = SOURCES.find((each) => each === header)
+  if (source) return source
+  throw new AskbackError('invalid_request', `Askback-Source is one of ${SOURCES.join(', ')}.`)
 }

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { claudeCodeHook, isDown, type HookInput } from './hook/claude-code.js'
+import { WHERE } from './reach/connection.js'
+
+/** Anything but 0 and 2 lets Claude Code go on as if there were no hook; 2 would block the tool. */
+const GO_ON = 1
+
+/** `askback hook claude-code`: what Claude Code runs. Without a gateway it says nothing, so that its own prompt decides. */
+export async function hook(args: string[]): Promise<number> {
+  const { env } = process
+  // This one was started by the gateway, which asks by itself.
+  if (env['ASKBACK_SESSION']) return 0
+  try {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: WHERE })
+    if (positionals.join(' ') !== 'claude-code') throw new Error('It is askback hook claude-code.')
+    const said = await claudeCodeHook(readInput(), values, env)
+    if (said) process.stdout.write(`${JSON.stringify(said)}\n`)
+    return 0
+  } catch (error) {
+    if (isDown(error)) return 0
+    process.stderr.write(`Askback: ${error instanceof Error ? error.message : String(error)}\n`)
+    return GO_ON
+  }
+}
+
+function readInput(): HookInput {
+  let input: Partial<HookInput> | null = null
+  try {
+    input = JSON.parse(readFileSync(0, 'utf8')) as Partial<HookInput> | null
+  } catch {
+    // Said below.
+  }
+  if (input?.hook_event_name && input.session_id && input.cwd && input.tool_name && input.tool_input) {
+    return input as HookInput
+  }
+  throw new Error('This is run by Claude Code, which says on stdin what it is about to do.')
+}

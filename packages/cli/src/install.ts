@@ -1,0 +1,96 @@
+import { accessSync, constants, realpathSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import {
+  hasOurs,
+  hookGroups,
+  readSettings,
+  settingsFile,
+  withHooks,
+  withoutHooks,
+  writeSettings,
+} from './install/claude-code.js'
+import { usageError } from './usage.js'
+
+const FLAGS = {
+  project: { type: 'boolean', default: false },
+  data: { type: 'string' },
+  url: { type: 'string' },
+  yes: { type: 'boolean', short: 'y', default: false },
+} as const
+
+/** `askback install claude-code`: a Claude Code that is started by hand asks here, too. */
+export async function install(args: string[]): Promise<number> {
+  const { values } = parse(args, 'install')
+  const path = settingsFile(values.project, process.env)
+  const settings = readSettings(path)
+  const hooks = hookGroups(command(values))
+  say(`This goes into ${path}:\n\n${JSON.stringify({ hooks }, null, 2)}\n`)
+  const changed = withHooks(settings, hooks)
+  if (JSON.stringify(changed) === JSON.stringify(settings)) return done('It is there already.')
+  if (!values.yes && !(await agreed('Write it?'))) return done('Nothing was changed.')
+  writeSettings(path, changed)
+  return done('Done. Claude Code asks through Askback while a gateway runs, and by itself when none does.')
+}
+
+/** `askback uninstall claude-code`: removes just what `install` has added. */
+export async function uninstall(args: string[]): Promise<number> {
+  const { values } = parse(args, 'uninstall')
+  const path = settingsFile(values.project, process.env)
+  const settings = readSettings(path)
+  if (!hasOurs(settings)) return done(`There is nothing of Askback in ${path}.`)
+  writeSettings(path, withoutHooks(settings))
+  return done(`Removed from ${path}.`)
+}
+
+function parse(args: string[], name: string) {
+  const parsed = parseArgs({ args, allowPositionals: true, options: FLAGS })
+  if (parsed.positionals.join(' ') === 'claude-code') return parsed
+  throw usageError(`It is askback ${name} claude-code.`)
+}
+
+/** By its name if that leads here, else by its path: Claude Code may be started where it is not found. */
+function command({ data, url }: { data?: string | undefined; url?: string | undefined }): string {
+  const self = realpathSync(process.argv[1] ?? '')
+  const program = onPath('askback') === self ? 'askback' : `${quoted(process.execPath)} ${quoted(self)}`
+  const flags = [
+    ...(data === undefined ? [] : ['--data', quoted(resolve(data))]),
+    ...(url === undefined ? [] : ['--url', quoted(url)]),
+  ]
+  return [program, 'hook claude-code', ...flags].join(' ')
+}
+
+function onPath(name: string): string | null {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    try {
+      const path = join(folder, name)
+      accessSync(path, constants.X_OK)
+      return realpathSync(path)
+    } catch {
+      // Not there.
+    }
+  }
+  return null
+}
+
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+async function agreed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw usageError('Nobody is here to agree: add --yes to write it.')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await lines.question(`${question} [y/N] `)
+  lines.close()
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+function done(text: string): number {
+  say(text)
+  return 0
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
