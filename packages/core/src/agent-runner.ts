@@ -1,4 +1,9 @@
-import { AskbackError, type PermissionMode, type SessionStateJson } from '@askback/protocol'
+import {
+  AskbackError,
+  type PermissionMode,
+  type SessionEvent,
+  type SessionStateJson,
+} from '@askback/protocol'
 import type { AgentAdapter, AgentContext, AgentProcess, Availability, Ending } from './agent.js'
 import type { Reported } from './command.js'
 import type { Desk } from './desk.js'
@@ -37,8 +42,10 @@ export class AgentRunner {
         if (event.type === 'session_status')
           this.#setWaiting(sessionId, event.status === 'waiting').catch(options.onError)
       }
-      if (!this.#cut.has(sessionId) || !events.some((event) => event.type === 'interaction_response')) return
-      this.#resume(sessionId).catch((error: unknown) => options.onError(error))
+      if (!this.#cut.has(sessionId)) return
+      // Another process appended, and what it was is not shown: the log tells.
+      if (events.length === 0) this.#resumeIfAnswered(sessionId).catch(options.onError)
+      else if (isAnswer(events)) this.#resume(sessionId).catch(options.onError)
     })
   }
 
@@ -178,6 +185,11 @@ export class AgentRunner {
     await this.#endTurn(sessionId)
   }
 
+  async #resumeIfAnswered(sessionId: string): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    if (unanswered(state)) await this.#resume(sessionId)
+  }
+
   async #resume(sessionId: string): Promise<void> {
     const cut = await this.#takeCut(sessionId)
     if (!cut) return
@@ -271,6 +283,10 @@ export class AgentRunner {
   async #report(sessionId: string, ...events: Reported[]): Promise<void> {
     if (events.length > 0) await this.#options.desk.report({ sessionId, events })
   }
+}
+
+function isAnswer(events: SessionEvent[]): boolean {
+  return events.some((event) => event.type === 'interaction_response')
 }
 
 /** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */

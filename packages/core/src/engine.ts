@@ -59,6 +59,8 @@ const RETRY_MS = 1000
 /** Runs commands: look up, decide, append, and only when that is durable tell whoever waits, listens or asked. */
 export class Engine {
   readonly waiters = new Waiters()
+  /** Sessions that were heard of while the store could not be read: who waits in them is looked after later. */
+  readonly unheard = new Set<string>()
   readonly options: EngineOptions
   readonly #logs: SessionLogs
   readonly #deadlines: Deadlines
@@ -73,7 +75,7 @@ export class Engine {
     this.#heard = told.heard
     this.#logs = new SessionLogs(options.store, options.keepSessions, (sessionId) => {
       // It may have been read with what others appended while it was not in memory.
-      if (options.store.shared) this.#heard(sessionId).catch(options.onError)
+      if (options.store.shared) this.#lookAfter(sessionId).catch(options.onError)
     })
     this.#deadlines = new Deadlines(options.clock, (deadline) => this.#expire(deadline))
   }
@@ -117,12 +119,27 @@ export class Engine {
 
   /** Somebody appended. If it was another process, this one catches up and looks again at what is waited for. */
   async hear(ring: { sessionId: string; seq: number }): Promise<void> {
-    if (await this.#catchUp(ring)) await this.#heard(ring.sessionId)
+    try {
+      if (!(await this.#catchUp(ring))) return
+    } catch (error) {
+      this.unheard.add(ring.sessionId)
+      throw error
+    }
+    await this.#lookAfter(ring.sessionId)
   }
 
   /** As it does of its own appends. */
   knows({ sessionId, seq }: { sessionId: string; seq: number }): boolean {
     return (this.#logs.peek(sessionId)?.state.seq ?? -1) >= seq
+  }
+
+  async #lookAfter(sessionId: string): Promise<void> {
+    try {
+      await this.#heard(sessionId)
+    } catch (error) {
+      this.unheard.add(sessionId)
+      throw error
+    }
   }
 
   /** Resolves to whether there may be news. */

@@ -9,6 +9,7 @@ import type {
 } from '@askback/protocol'
 import { AgentRunner } from './agent-runner.js'
 import type { AgentAdapter, Availability } from './agent.js'
+import type { Bus } from './bus.js'
 import type { Desk } from './desk.js'
 import type { Origin, SessionSnapshot } from './desk-options.js'
 import { LiveFeed, type LiveListener } from './live-feed.js'
@@ -18,6 +19,8 @@ export interface HostOptions {
   agents?: AgentAdapter[]
   /** What scripts in the shells of a session's agent find in their environment. */
   env?: (sessionId: string) => Promise<Record<string, string>>
+  /** To other processes on the same store: shows there what is being made here, and here what is made there. */
+  bus?: Bus
   onError: (error: unknown) => void
 }
 
@@ -25,12 +28,17 @@ export interface HostOptions {
 export class Host {
   readonly desk: Desk
   readonly ready: Promise<void>
-  readonly #live = new LiveFeed()
+  readonly #live: LiveFeed
   readonly #runner: AgentRunner
   readonly #onError: (error: unknown) => void
+  readonly #stopListening: (() => void) | undefined
 
-  constructor({ desk, agents = [], env, onError }: HostOptions) {
+  constructor({ desk, agents = [], env, bus, onError }: HostOptions) {
     this.desk = desk
+    this.#live = new LiveFeed(bus && ((live) => bus.publish({ type: 'live', ...live })))
+    this.#stopListening = bus?.on((message) => {
+      if (message.type === 'live') this.#live.receive(message.sessionId, message.event)
+    })
     this.#onError = onError
     this.#runner = new AgentRunner({ desk, adapters: agents, live: this.#live, onError, ...(env && { env }) })
     this.ready = desk.ready.then(() => this.#runner.recover())
@@ -94,6 +102,7 @@ export class Host {
 
   /** Ends the agents and the desk; what waits stays pending. */
   async close(): Promise<void> {
+    this.#stopListening?.()
     await this.#runner.stopAll()
     this.desk.close()
   }

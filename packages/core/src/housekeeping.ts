@@ -67,7 +67,7 @@ export class Housekeeping {
       for (const { cursor, sessionId, events } of changes) {
         this.#cursor = cursor
         const last = events.at(-1)
-        if (!last) this.#engine.forget(sessionId)
+        if (!last) await this.#erased(sessionId)
         else {
           this.#engine.setDeadlines(events)
           await this.#engine.hear({ sessionId, seq: last.seq })
@@ -75,8 +75,18 @@ export class Housekeeping {
       }
       if (changes.length < PAGE) break
     }
-    await recheck(this.#engine)
+    for (const sessionId of this.#engine.unheard) {
+      await recheck(this.#engine, sessionId)
+      this.#engine.unheard.delete(sessionId)
+    }
     await this.#finishErasures()
+  }
+
+  async #erased(sessionId: string): Promise<void> {
+    this.#engine.forget(sessionId)
+    this.#engine.unheard.add(sessionId)
+    await recheck(this.#engine, sessionId)
+    this.#engine.unheard.delete(sessionId)
   }
 
   stop(): void {

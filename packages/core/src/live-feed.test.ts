@@ -22,6 +22,24 @@ describe('blocks that are being made', () => {
     expect(told).toHaveLength(1)
   })
 
+  it('of another process are shown once, from where they begin, until the log has them', () => {
+    const { feed, told } = listening()
+    feed.receive('s', { ...piece, offset: 0 })
+    feed.receive('s', { ...piece, offset: 0 })
+    feed.receive('s', { ...piece, text: 'lo, you', offset: 3 })
+    feed.receive('s', { ...piece, offset: 99 })
+    feed.receive('s', { ...piece, blockId: 'late', offset: 5 })
+    expect(told).toMatchObject([
+      { text: 'Hello', offset: 0 },
+      { text: ', you', offset: 5 },
+    ])
+    expect(feed.blocks('s')).toEqual([{ ...piece, text: 'Hello, you', offset: 0 }])
+    expect(feed.unfinished('s')).toEqual([])
+    feed.receive('t', { ...piece, offset: 0 })
+    feed.finished('t', [])
+    expect(feed.blocks('t')).toEqual([])
+  })
+
   it('may have the id of a block of an earlier turn', () => {
     const { feed } = listening()
     feed.emit('s', piece)

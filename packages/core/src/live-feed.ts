@@ -7,6 +7,8 @@ export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => vo
 interface Block {
   delta: Delta
   text: string
+  /** Another process makes it. */
+  elsewhere?: true
   turnId?: string | undefined
 }
 
@@ -22,6 +24,12 @@ const MOST_REMEMBERED = 1000
 export class LiveFeed {
   readonly #sessions = new Map<string, Making>()
   readonly #listeners = new Set<LiveListener>()
+  readonly #publish: LiveListener
+
+  /** `publish` is told of what is made here. */
+  constructor(publish: LiveListener = () => undefined) {
+    this.#publish = publish
+  }
 
   emit(sessionId: string, delta: Delta): void {
     const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
@@ -32,7 +40,22 @@ export class LiveFeed {
     making.blocks.set(key, block)
     const event = at(delta, block.text.length)
     block.text += textOf(delta)
+    this.#publish({ sessionId, event })
     for (const listener of this.#listeners) listener({ sessionId, event })
+  }
+
+  /** A part that another process has made. Where one before it was lost, the rest of that block comes with the log. */
+  receive(sessionId: string, event: LiveEvent): void {
+    const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
+    const key = blockKey(event)
+    const block = making.blocks.get(key) ?? { delta: event, text: '', elsewhere: true }
+    const text = textOf(event).slice(Math.max(0, block.text.length - event.offset))
+    if (making.done.has(key) || event.offset > block.text.length || text === '') return
+    this.#sessions.set(sessionId, making)
+    making.blocks.set(key, block)
+    const fresh = at(withText(event, text), block.text.length)
+    block.text += text
+    for (const listener of this.#listeners) listener({ sessionId, event: fresh })
   }
 
   on(listener: LiveListener): () => void {
@@ -49,6 +72,7 @@ export class LiveFeed {
   finished(sessionId: string, events: readonly SessionEvent[]): void {
     const making = this.#sessions.get(sessionId)
     if (!making) return
+    if (events.length === 0) this.#drop(sessionId, making)
     for (const event of events) {
       if (event.type === 'turn_started') making.done.clear()
       if (event.type === 'session_status' && event.status === 'ended') this.#sessions.delete(sessionId)
@@ -61,9 +85,15 @@ export class LiveFeed {
 
   /** What an interrupted or lost agent leaves behind, for the log. */
   unfinished(sessionId: string): Reported[] {
-    const blocks = this.#blocks(sessionId)
+    const blocks = this.#blocks(sessionId).filter(({ elsewhere }) => !elsewhere)
     this.#sessions.get(sessionId)?.blocks.clear()
     return blocks.flatMap(({ delta, text }) => partialOf(delta, text))
+  }
+
+  /** Something was appended elsewhere that is not shown here: what is made there may be finished. */
+  #drop(sessionId: string, { blocks, done }: Making): void {
+    for (const [key, block] of blocks) if (block.elsewhere) blocks.delete(key)
+    if (blocks.size === 0 && done.size === 0) this.#sessions.delete(sessionId)
   }
 
   #blocks(sessionId: string): Block[] {

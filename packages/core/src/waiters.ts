@@ -62,17 +62,20 @@ export class Waiter {
 /** Who waits in this process. */
 export class Waiters {
   readonly #byInteraction = new Map<string, Waiter[]>()
+  /** The interactions of each session; kept from when it is first asked for, which is where others append too. */
+  #bySession: Map<string, Set<string>> | null = null
 
   add(waiter: Waiter): void {
     const waiting = this.#byInteraction.get(waiter.interactionId)
     if (waiting) waiting.push(waiter)
     else this.#byInteraction.set(waiter.interactionId, [waiter])
+    if (this.#bySession) file(this.#bySession, waiter)
   }
 
   remove(waiter: Waiter): void {
     const rest = this.#byInteraction.get(waiter.interactionId)?.filter((one) => one !== waiter)
     if (rest?.length) this.#byInteraction.set(waiter.interactionId, rest)
-    else this.#byInteraction.delete(waiter.interactionId)
+    else this.#drop(waiter)
   }
 
   /** The first that claims: the append that is being decided makes its claim. */
@@ -87,7 +90,7 @@ export class Waiters {
   take(interactionId: string): Waiter[] {
     const waiting = this.#byInteraction.get(interactionId)
     if (!waiting) return []
-    this.#byInteraction.delete(interactionId)
+    this.#drop(waiting[0]!)
     return waiting
   }
 
@@ -97,10 +100,15 @@ export class Waiters {
 
   /** The interactions that are waited for, in one session or all. */
   interactions(sessionId?: string): { sessionId: string; interactionId: string }[] {
-    return [...this.#byInteraction.values()]
-      .map(([first]) => first!)
-      .filter((waiter) => sessionId === undefined || waiter.sessionId === sessionId)
-      .map(({ sessionId: session, interactionId }) => ({ sessionId: session, interactionId }))
+    if (sessionId === undefined) {
+      const first = [...this.#byInteraction.values()].map(([waiter]) => waiter!)
+      return first.map(({ sessionId: session, interactionId }) => ({ sessionId: session, interactionId }))
+    }
+    if (!this.#bySession) {
+      this.#bySession = new Map()
+      for (const [waiter] of this.#byInteraction.values()) file(this.#bySession, waiter!)
+    }
+    return [...(this.#bySession.get(sessionId) ?? [])].map((interactionId) => ({ sessionId, interactionId }))
   }
 
   get size(): number {
@@ -110,6 +118,20 @@ export class Waiters {
   rejectAll(error: unknown): void {
     const all = [...this.#byInteraction.values()].flat()
     this.#byInteraction.clear()
+    this.#bySession?.clear()
     for (const waiter of all) waiter.reject(error)
   }
+
+  #drop({ sessionId, interactionId }: Waiter): void {
+    this.#byInteraction.delete(interactionId)
+    const filed = this.#bySession?.get(sessionId)
+    filed?.delete(interactionId)
+    if (filed?.size === 0) this.#bySession?.delete(sessionId)
+  }
+}
+
+function file(bySession: Map<string, Set<string>>, { sessionId, interactionId }: Waiter): void {
+  const filed = bySession.get(sessionId)
+  if (filed) filed.add(interactionId)
+  else bySession.set(sessionId, new Set([interactionId]))
 }

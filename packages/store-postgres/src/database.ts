@@ -9,8 +9,6 @@ export type Value = string | number | boolean | null | readonly (string | number
 export interface Database {
   /** For people: never with a password. */
   readonly where: string
-  /** What connections are made from. */
-  readonly config: ClientConfig
   /** May be sent again if the connection is lost. */
   read<Row extends unknown[]>(sql: string, params?: Value[]): Promise<Row[]>
   /** Is sent once: if the connection is lost on the way, whether it happened is not known. */
@@ -113,7 +111,6 @@ export function connect(options: ConnectionOptions): Database {
 
   return {
     where,
-    config,
     read: (sql, params = []) => run(sql, params, true),
     write: (sql, params = []) => run(sql, params, false),
     async transaction(work) {
@@ -148,7 +145,7 @@ export function pause(attempt: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
 }
 
-function addressOf(url: string): { config: ClientConfig; where: string } {
+export function addressOf(url: string): { config: ClientConfig; where: string } {
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (!parsed || !['postgres:', 'postgresql:'].includes(parsed.protocol)) {
     throw new AskbackError(

@@ -1,3 +1,4 @@
+export { busContract } from './bus-contract.js'
 export { storeContract } from './store-contract.js'
 export {
   answer,

@@ -1,0 +1,102 @@
+import { createDesk, storeOnBus, type Bus, type Desk, type Store } from '@askback/core'
+import { busContract } from '@askback/core/testing'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { postgresBus, postgresStore } from './index.js'
+import { startPostgres, type PostgresServer } from './testing/index.js'
+
+let server: PostgresServer
+let admin: Client
+beforeAll(async () => {
+  server = await startPostgres()
+  admin = new Client(server.url())
+  await admin.connect()
+})
+afterAll(async () => {
+  await admin.end()
+  await server.remove()
+})
+
+let buses = 0
+busContract('PostgreSQL', () => {
+  const schema = `bus ${buses++}`
+  return Promise.resolve({
+    join: () => postgresBus({ url: server.url(), schema }),
+    end: () => Promise.resolve(),
+  })
+})
+
+describe('two desks on one PostgreSQL', () => {
+  let ends: (() => Promise<void> | void)[] = []
+  afterEach(async () => {
+    for (const end of ends.toReversed()) await end()
+    ends = []
+  })
+
+  async function twoDesks({ repairMs = 60_000 } = {}): Promise<{ here: Desk; there: Desk; members: Bus[] }> {
+    const schema = `desks ${buses++}`
+    const members: Bus[] = []
+    const make = async () => {
+      const store: Store = await postgresStore({ url: server.url(), schema, connections: 3 })
+      const bus = await postgresBus({ url: server.url(), schema })
+      members.push(bus)
+      const desk = createDesk({ store: storeOnBus(store, bus), repairMs })
+      ends.push(
+        () => store.close(),
+        () => bus.close(),
+        () => desk.close(),
+      )
+      await desk.ready
+      return desk
+    }
+    return { here: await make(), there: await make(), members }
+  }
+
+  const request = {
+    questions: [{ header: 'h', question: 'q', options: [{ label: 'Yes' }], multiSelect: false }],
+  }
+  const answer = { answers: [{ selected: ['Yes'] }] }
+
+  async function asked(desk: Desk) {
+    const { session } = await desk.createSession({ agent: null })
+    const { interaction } = await desk.open({ sessionId: session.id, kind: 'question', request })
+    return { ...interaction, settled: desk.wait(interaction.interactionId) }
+  }
+
+  it('an answer there wakes whoever waits here', async () => {
+    const { here, there } = await twoDesks()
+    const { interactionId, settled } = await asked(here)
+    await there.respond({ interactionId, answer, by: { id: 'ada' } })
+    expect(await settled).toMatchObject({ settlement: 'answered', answer })
+  })
+
+  it('a bus that is cut costs time, never an answer: the next look at the store finds it', async () => {
+    const { here, there, members } = await twoDesks({ repairMs: 100 })
+    await Promise.all(members.map((bus) => bus.close()))
+    const { interactionId, settled } = await asked(here)
+    await there.respond({ interactionId, answer, by: { id: 'ada' } })
+    expect(await settled).toMatchObject({ settlement: 'answered' })
+  })
+
+  it('hears again after its connection was cut', async () => {
+    const { here, there } = await twoDesks()
+    const listening = () =>
+      admin.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
+    const before = (await listening()).rows
+    expect(before).toHaveLength(2)
+    await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
+    await expect
+      .poll(async () => (await listening()).rows.filter(({ pid }) => !before.some((old) => old.pid === pid)))
+      .toHaveLength(2)
+    const { interactionId, settled } = await asked(here)
+    await there.respond({ interactionId, answer, by: { id: 'ada' } })
+    expect(await settled).toMatchObject({ settlement: 'answered' })
+  })
+})
+
+it('a bus whose database does not answer says so at the start', async () => {
+  await expect(postgresBus({ url: 'postgres://127.0.0.1:1/x' })).rejects.toThrow('does not answer')
+  await expect(
+    postgresBus({ url: server.url(), listenUrl: server.url({ database: 'nowhere' }) }),
+  ).rejects.toThrow('does not exist')
+})
