@@ -101,8 +101,8 @@ export class ConnectorCards {
     const settlement = item?.settlement ?? 'cancelled'
     const outcome = item ? outcomeOf(item, record.view) : 'The session was deleted.'
     const { asking } = record.view
-    const own = item?.by?.id === asking?.by && item?.via === connector.via
-    if (asking && !own) records.setLapse(record.place, { by: asking.by, outcome })
+    if (asking && !records.answering.has(record.cardId))
+      records.setLapse(record.place, { by: asking.by, outcome })
     await this.#take(record, item, outcome, settlement)
     // Nobody is told of a message that was only edited, and somebody may count on it.
     if (settlement === 'timed_out' || settlement === 'cancelled') {

@@ -124,6 +124,7 @@ export class ConnectorInput {
           return 'Noted.'
         })
       case 'answer':
+        records.answering.add(record.cardId)
         return this.#attempt(record, { answer: step.answer, by }, async () => {
           await desk.respond({
             sessionId,
@@ -169,13 +170,14 @@ export class ConnectorInput {
     own: { answer: Json; by: Actor } | null,
     act: () => Promise<string>,
   ): Promise<Told> {
-    const { refresh } = this.#options
+    const { refresh, records } = this.#options
     try {
       const said = await act()
       if (record) refresh(record)
       return told(true, said)
     } catch (error) {
       if (!(error instanceof AskbackError) || error.code === 'internal') throw error
+      if (record && error.code !== 'already_settled') records.answering.delete(record.cardId)
       if (record) refresh(record)
       const winner = winnerOf(error)
       if (!winner) return told(false, error.message)

@@ -34,6 +34,8 @@ export class ConnectorRecords {
   readonly #cards = new Map<string, CardRecord>()
   readonly #byCardId = new Map<string, CardRecord>()
   readonly #places = new Map<string, Place>()
+  /** Cards whose answer is on its way from here. */
+  readonly answering = new Set<string>()
   readonly #lapses = new Map<string, Lapse>()
   readonly #writes = new Map<string, Promise<void>>()
   #order = 0
@@ -82,6 +84,7 @@ export class ConnectorRecords {
   async forget(record: CardRecord): Promise<void> {
     this.#cards.delete(keyOf(record.interactionId, record.place))
     this.#byCardId.delete(record.cardId)
+    this.answering.delete(record.cardId)
     await this.#write(`card/${keyOf(record.interactionId, record.place)}`, null)
   }
 

@@ -79,6 +79,7 @@ class ConnectorRunner implements RunningConnector {
     const input = new ConnectorInput({ connector, desk, records, cards: this.#cards, refresh })
     return {
       desk,
+      via: connector.via,
       tap: (tapped) => input.tap(tapped),
       text: (sent) => input.text(sent),
       places: () => records.places(),

@@ -48,6 +48,7 @@ export interface Place {
 /** What a connector tells of what people do. It has made sure who they are. */
 export interface ConnectorLine {
   readonly desk: ConnectorDesk
+  readonly via: Via
   /** A control of a card. Never throws for what a person can do: a stale or double tap is told so. */
   tap(input: { place: string; cardId: string; control: string; by: Actor }): Promise<Told>
   /** A text, for the card it replies to, or for whatever takes it. `key` makes a repeated one count once. */

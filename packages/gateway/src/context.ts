@@ -7,6 +7,7 @@ import type { Drain } from './http/drain.js'
 import type { OriginGuard } from './http/origins.js'
 import type { RateLimit } from './http/rate-limit.js'
 import type { Metrics } from './metrics.js'
+import type { GatewayConnector } from './routes/connectors.js'
 
 /** What the routes of one gateway share. */
 export interface GatewayContext {
@@ -15,6 +16,7 @@ export interface GatewayContext {
   credentials: Credentials
   config: GatewayConfig
   metrics: Metrics
+  connectors: readonly GatewayConnector[]
   clock: Clock
   failedLogins: FailedLogins
   checkOrigin: OriginGuard

@@ -17,6 +17,7 @@ import { noRoute, serveWebApp } from './http/web-app.js'
 import { Metrics } from './metrics.js'
 import { fail, registerRoutes } from './register-routes.js'
 import { routeTable } from './route-table.js'
+import type { GatewayConnector } from './routes/connectors.js'
 import { serveStreams } from './serve-streams.js'
 
 export interface GatewayOptions {
@@ -26,6 +27,8 @@ export interface GatewayOptions {
   config?: GatewaySettings
   /** Made before the store if its appends are to be timed. */
   metrics?: Metrics
+  /** Those that people pair with, or that are called from outside. */
+  connectors?: readonly GatewayConnector[]
   /** The build of the web app. */
   webApp?: string
   version?: string
@@ -56,6 +59,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     credentials,
     config,
     metrics,
+    connectors: options.connectors ?? [],
     clock,
     failedLogins: new FailedLogins(clock, failedLoginsPerMinute),
     checkOrigin: originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),

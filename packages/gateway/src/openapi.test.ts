@@ -27,6 +27,8 @@ const bodies: Record<string, object> = {
   reportToolResult: { output: 'done' },
   openInteraction: { ...question, toolCallId: 'another' },
   respond: { answer: { answers: [{ selected: ['SQLite'] }] } },
+  progress: { answers: [] },
+  receiveUpdate: {},
   setPermissionMode: { mode: 'plan' },
   createToken: { person: 'bob' },
 }
@@ -95,6 +97,8 @@ it('serves every route that it describes, with a status and a body that it descr
   expect(seen.filter((line) => /[45]\d\d$/.test(line))).toEqual([
     'deleteRule 404',
     'revokeToken 404',
+    'pairConnector 404',
+    'receiveUpdate 404',
     'login 401',
   ])
 })

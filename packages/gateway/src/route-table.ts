@@ -1,6 +1,7 @@
 import type { GatewayContext } from './context.js'
 import type { Route } from './route.js'
 import { auditRoutes } from './routes/audit.js'
+import { connectorRoutes } from './routes/connectors.js'
 import { healthRoutes } from './routes/health.js'
 import { interactionRoutes } from './routes/interactions.js'
 import { loginRoutes } from './routes/login.js'
@@ -24,6 +25,7 @@ export function routeTable(context: GatewayContext, version: string): Route[] {
     ...ruleRoutes(context),
     ...auditRoutes(context),
     ...tokenRoutes(context),
+    ...connectorRoutes(context),
     ...metricsRoutes(context),
     ...loginRoutes(context),
     ...healthRoutes(context),

@@ -25,10 +25,8 @@ export interface ConnectorUnderTest {
   /** Uses the control whose label begins so. */
   tap(label: string, by: 'ada' | 'bob'): Promise<void>
   type(text: string, by: 'ada' | 'bob'): Promise<void>
-  /** If it can be cut off. */
+  /** Cuts it off. */
   setDown?(down: boolean): void
-  /** Whether what it shows goes with its process. */
-  forgets?: boolean
   end(): Promise<void>
 }
 
@@ -46,7 +44,12 @@ const extras = {
 }
 
 /** What every connector does, whatever it shows things on. */
-export function connectorContract(name: string, create: () => Promise<ConnectorUnderTest>): void {
+export function connectorContract(
+  name: string,
+  create: () => Promise<ConnectorUnderTest>,
+  /** Whether what it shows goes with its process, which has one person only. */
+  { forgets = false } = {},
+): void {
   describe(`${name} as a connector`, () => {
     let end: () => Promise<void> = async () => undefined
     afterEach(() => end())
@@ -82,7 +85,7 @@ export function connectorContract(name: string, create: () => Promise<ConnectorU
       expect((await surface.screen()).everything).not.toContain('What else?')
       await surface.tap('Postgres', 'ada')
       await see((cards) => cards[0]?.text.includes('What else?'))
-      if (!surface.forgets) {
+      if (!forgets) {
         expect((await desk.interaction('s', item.interactionId)).progress).toEqual([
           { selected: ['Postgres'] },
         ])
@@ -244,9 +247,10 @@ export function connectorContract(name: string, create: () => Promise<ConnectorU
       expect(await messages()).toEqual(['Hello agent'])
     })
 
-    it('neither repeats nor forgets over a restart', async (context) => {
+    if (forgets) return
+
+    it('neither repeats nor forgets over a restart', async () => {
       const { ask, see, surface, desk, restart, settled } = await begin()
-      if (surface.forgets) return context.skip()
       const stays = await ask('question', { questions: [database] })
       const goes = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await see((cards) => cards.length === 2)
@@ -262,26 +266,24 @@ export function connectorContract(name: string, create: () => Promise<ConnectorU
       expect((await settled(stays)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
     })
 
-    it('shows everything once it can be reached again', async (context) => {
+    it('shows everything once it can be reached again', async () => {
       const { ask, see, surface, desk } = await begin()
-      if (!surface.setDown) return context.skip()
       const before = await ask('question', { questions: [database] })
       await see((cards) => cards.length === 1)
-      surface.setDown(true)
+      surface.setDown?.(true)
       await desk.respond({
         ...web,
         interactionId: before.interactionId,
         answer: { answers: [{ selected: ['SQLite'] }] },
       })
       await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
-      surface.setDown(false)
+      surface.setDown?.(false)
       await see((cards) => cards.length === 1 && cards[0]!.text.includes('ls'))
       await see((_, everything) => everything.includes('Answered by Carol'))
     })
 
-    it('tells the second of two people who was first', async (context) => {
+    it('tells the second of two people who was first', async () => {
       const { ask, see, surface, settled } = await begin()
-      if (surface.forgets) return context.skip()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await see((cards) => cards.length === 1)
       const both = [surface.tap('Approve', 'ada'), surface.tap('Deny', 'bob')]

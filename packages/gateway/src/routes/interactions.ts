@@ -104,6 +104,21 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       },
     }),
     route({
+      name: 'progress',
+      method: 'POST',
+      path: '/api/sessions/:id/interactions/:interactionId/progress',
+      who: 'person',
+      summary: 'Keeps the answers to the first questions, on a surface that asks one at a time',
+      params: interactionParams,
+      body: z.object({ answers: z.array(z.unknown()) }),
+      answers: { 200: interactionAnswer },
+      errors: [404, 409],
+      async handle({ params: { id, interactionId }, body: { answers } }) {
+        const item = await desk.progress({ sessionId: id, interactionId, answers })
+        return { status: 200, body: { interaction: item } }
+      },
+    }),
+    route({
       name: 'cancelInteraction',
       method: 'DELETE',
       path: '/api/sessions/:id/interactions/:interactionId',

@@ -1,0 +1,1 @@
+export { terminalConnector, type TerminalConnector, type TerminalOptions } from './terminal.js'

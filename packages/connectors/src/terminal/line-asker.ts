@@ -1,0 +1,64 @@
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import type { Asked, Asker, Question } from './asker.js'
+
+/** One line after the other, for pipes and screen readers: a number or the name of a choice, or a text. */
+export function lineAsker({ input, output }: { input: Readable; output: Writable }): Asker {
+  const lines = createInterface({ input, terminal: false })
+  const waiting: string[] = []
+  let ended = false
+  let wake: () => void = () => undefined
+  lines.on('line', (line) => {
+    waiting.push(line)
+    wake()
+  })
+  lines.on('close', () => {
+    ended = true
+    wake()
+  })
+
+  return {
+    print: (text) => void output.write(`${text}\n`),
+    async ask(question, signal) {
+      output.write(promptOf(question))
+      for (;;) {
+        const line = waiting.shift()
+        if (line !== undefined && line.trim() !== '') return read(line, question)
+        if (line === undefined && ended) return { detach: true }
+        if (signal.aborted) return null
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+        if (signal.aborted) return null
+      }
+    },
+    stop: () => lines.close(),
+  }
+}
+
+function promptOf({ card, waiting }: Question): string {
+  if (!card) return '(nothing waits)\n'
+  const choices = card.controls.map(({ label, checked }, index) => {
+    const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] '
+    return `  ${card.asks === null ? `${index + 1})` : '-'} ${box}${label}\n`
+  })
+  const more = waiting > 1 ? `(${waiting - 1} more wait)\n` : ''
+  return `${choices.join('')}${more}? ${card.asks ?? 'Choose by number or name, or type a text.'}\n`
+}
+
+function read(line: string, { card }: Question): Asked {
+  const text = line.trim()
+  if (text === '/quit' || text === '/detach') return { detach: true }
+  const named = card?.controls.find(
+    ({ label }) => same(label, text) || same(label.replace(/…$| \(\d+\)$/, ''), text),
+  )
+  if (named) return { control: named.id }
+  // Where a text is waited for, a number is one.
+  const numbered = card?.asks === null && /^\d{1,2}$/.test(text) ? card.controls[Number(text) - 1] : undefined
+  return numbered ? { control: numbered.id } : { text: line }
+}
+
+function same(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}

@@ -1,0 +1,52 @@
+import { connectorContract, type ConnectorUnderTest, type ShownCard } from '@askback/core/testing'
+import { PassThrough } from 'node:stream'
+import { terminalConnector } from './terminal.js'
+
+connectorContract(
+  'a plain terminal',
+  async (): Promise<ConnectorUnderTest> => {
+    const input = new PassThrough()
+    const output = new PassThrough()
+    const ada = { id: 'ada', name: 'Ada' }
+    let seen = ''
+    output.setEncoding('utf8').on('data', (data: string) => (seen += data))
+    let attended: Promise<void> = Promise.resolve()
+    return {
+      make() {
+        const terminal = terminalConnector({ input, output, keys: false, by: ada })
+        attended = terminal.attend()
+        return terminal
+      },
+      place: 'terminal',
+      actor: () => ada,
+      screen: async () => ({ cards: cardsIn(seen), everything: seen }),
+      async tap(label) {
+        const { controls = [] } = cardsIn(seen)[0] ?? {}
+        const found = controls.findIndex((each) => each.startsWith(label))
+        if (found < 0) throw new Error(`no choice ${label}`)
+        input.write(seen.trimEnd().endsWith('type a text.') ? `${found + 1}\n` : `${controls[found]}\n`)
+      },
+      type: async (text) => void input.write(`${text}\n`),
+      async end() {
+        input.end()
+        await attended
+      },
+    }
+  },
+  { forgets: true },
+)
+
+/** What the last prompt offers, and the card above it. */
+function cardsIn(seen: string): ShownCard[] {
+  const last = seen.trimEnd().split('\n').at(-1) ?? ''
+  if (!last.startsWith('? ')) return []
+  const rows = seen.trimEnd().split('\n').slice(0, -1)
+  const controls: string[] = []
+  for (const row of rows.toReversed()) {
+    const [, label] = /^ {2}(?:\d+\)|-) (?:\[.\] )?(.*)$/.exec(row) ?? []
+    if (label === undefined && !row.startsWith('(')) break
+    if (label !== undefined) controls.unshift(label)
+  }
+  const text = seen.slice(seen.lastIndexOf('── '))
+  return [{ text, controls }]
+}

@@ -1,0 +1,129 @@
+import {
+  runCommand,
+  systemClock,
+  type Card,
+  type Clock,
+  type Connector,
+  type ConnectorLine,
+} from '@askback/core'
+import type { Actor } from '@askback/protocol'
+import type { Readable, Writable } from 'node:stream'
+import type { Asked, Asker } from './asker.js'
+import { drawCard, drawClosed, drawEvent } from './drawing.js'
+import { keyAsker } from './key-asker.js'
+import { lineAsker } from './line-asker.js'
+
+export interface TerminalOptions {
+  input: Readable
+  output: Writable
+  /** With keys and a prompt that stays at the bottom; else plain, line by line. */
+  keys: boolean
+  /** Who sits there. */
+  by: Actor
+  clock?: Clock
+}
+
+export interface TerminalConnector extends Connector {
+  /** Its one place. */
+  readonly place: string
+  /** Takes input from now on. Resolves when the person leaves. */
+  attend(): Promise<void>
+}
+
+const PLACE = 'terminal'
+/** It is attached to one session. */
+const ELSEWHERE = ['sessions', 'new']
+
+/** A conversation and what waits in it, one thing after the other. */
+export function terminalConnector(options: TerminalOptions): TerminalConnector {
+  const { input, output, by, clock = systemClock } = options
+  const asker: Asker = options.keys ? keyAsker({ input, output, clock }) : lineAsker({ input, output })
+  const cards: Card[] = []
+  const unsaid: string[] = []
+  let line: ConnectorLine | null = null
+  let drawn: string | null = null
+  let change = new AbortController()
+  let stopped = false
+
+  function changed(): void {
+    change.abort()
+  }
+
+  function say(text: string): void {
+    unsaid.push(text)
+    changed()
+  }
+
+  async function attend(): Promise<void> {
+    while (!stopped) {
+      change = new AbortController()
+      for (const text of unsaid.splice(0)) asker.print(text)
+      const card = cards[0] ?? null
+      if (card && drawn !== card.cardId) asker.print(drawCard(card, clock.now()))
+      drawn = card?.cardId ?? null
+      const asked = await asker.ask({ card, waiting: cards.length }, change.signal)
+      if (!asked) continue
+      if ('detach' in asked) break
+      await act(asked, card)
+    }
+    for (const text of unsaid.splice(0)) asker.print(text)
+    asker.stop()
+  }
+
+  async function act(asked: Exclude<Asked, { detach: true }>, card: Card | null): Promise<void> {
+    const place = PLACE
+    if ('next' in asked) {
+      cards.push(...cards.splice(0, 1))
+      return
+    }
+    try {
+      if ('control' in asked) {
+        const told = card && (await line!.tap({ place, cardId: card.cardId, control: asked.control, by }))
+        if (told && !told.ok) unsaid.push(told.text)
+        return
+      }
+      const { text } = asked
+      const said = text.startsWith('/')
+        ? await runCommand(line!, { place, text, by, except: ELSEWHERE })
+        : null
+      if (said !== null) return void unsaid.push(said)
+      const told = await line!.text({ place, text, by, ...(card && { replyTo: card.cardId }) })
+      unsaid.push(told.text)
+    } catch (error) {
+      unsaid.push(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  return {
+    id: 'terminal',
+    via: 'terminal',
+    place: PLACE,
+    attend,
+    start: async (given) => void (line = given),
+    async show(_place, card) {
+      cards.push(card)
+      changed()
+      return card.cardId
+    },
+    async update(_place, shown, card) {
+      const at = cards.findIndex(({ cardId }) => cardId === card.cardId)
+      if (at >= 0) cards[at] = card
+      changed()
+      return shown
+    },
+    async close(_place, shown, closed) {
+      const at = cards.findIndex(({ cardId }) => cardId === shown)
+      if (at >= 0) cards.splice(at, 1)
+      say(drawClosed(closed))
+    },
+    say: async (_place, text) => say(`── ${text}`),
+    async hear(_place, event) {
+      const text = drawEvent(event)
+      if (text !== null) say(text)
+    },
+    async stop() {
+      stopped = true
+      changed()
+    },
+  }
+}
