@@ -27,7 +27,7 @@ export async function checkEnd(world: World, waits: Waits): Promise<void> {
 }
 
 /** Every acknowledged answer has reached its waiter; who still waits, waits for what is pending. */
-function checkWaits({ model }: World, waits: Waits): void {
+export function checkWaits({ model }: World, waits: Waits): void {
   for (const waited of waits.waited) {
     const { request, response, session } = model.last(waited)
     const why = () =>

@@ -1,3 +1,4 @@
+import { checkWaits } from './final-rules.js'
 import { mortal } from './time.js'
 import { holds } from './violation.js'
 import type { Waits } from './waits.js'
@@ -14,6 +15,8 @@ export async function rest(world: World, waits: Waits): Promise<void> {
     clock.advance(6000)
     await settle(world)
   }
+  // Before anything else rings: a doorbell that was lost has been made up for by now.
+  checkWaits(world, waits)
   // Whoever lost its answer in a crash comes back for it.
   const waited = new Set(waits.waited)
   for (const { session, request } of model.asked.values()) {
