@@ -21,6 +21,8 @@ const commands: Record<string, () => Promise<Command>> = {
   sessions: async () => (await import('./sessions.js')).sessions,
   send: async () => (await import('./send.js')).send,
   audit: async () => (await import('./audit.js')).audit,
+  mcp: async () => (await import('./mcp.js')).mcp,
+  attach: async () => (await import('./attach.js')).attach,
   hook: async () => (await import('./hook.js')).hook,
   install: async () => (await import('./install.js')).install,
   uninstall: async () => (await import('./install.js')).uninstall,

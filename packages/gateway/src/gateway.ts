@@ -17,6 +17,7 @@ import { noRoute, serveWebApp } from './http/web-app.js'
 import { Metrics } from './metrics.js'
 import { fail, registerRoutes } from './register-routes.js'
 import { routeTable } from './route-table.js'
+import type { McpHandler } from './routes/mcp.js'
 import type { GatewayConnector } from './routes/connectors.js'
 import { serveStreams } from './serve-streams.js'
 
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   connectors?: readonly GatewayConnector[]
   /** The build of the web app. */
   webApp?: string
+  /** Serves `/mcp`; nobody does without it. */
+  mcp?: McpHandler
   version?: string
   /** Where structured logs go; nowhere unless set. */
   log?: Writable
@@ -74,7 +77,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.setNotFoundHandler((request, reply) => {
     fail(request, reply, noRoute(request.method, request.url.split('?', 1)[0]!))
   })
-  registerRoutes(app, routeTable(context, options.version ?? '0.0.0'), context)
+  registerRoutes(app, routeTable(context, { version: options.version ?? '0.0.0', mcp: options.mcp }), context)
   const streams = serveStreams(app, context)
   serveWebApp(app, options.webApp, context)
 

@@ -5,6 +5,7 @@ import { connectorRoutes } from './routes/connectors.js'
 import { healthRoutes } from './routes/health.js'
 import { interactionRoutes } from './routes/interactions.js'
 import { loginRoutes } from './routes/login.js'
+import { mcpRoutes, type McpHandler } from './routes/mcp.js'
 import { messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { withOpenApi } from './routes/openapi.js'
@@ -15,7 +16,10 @@ import { tokenRoutes } from './routes/tokens.js'
 import { toolCallRoutes } from './routes/tool-calls.js'
 
 /** Every route there is: what the framework serves and what the document describes are made from this. */
-export function routeTable(context: GatewayContext, version: string): Route[] {
+export function routeTable(
+  context: GatewayContext,
+  { version, mcp }: { version: string; mcp: McpHandler | undefined },
+): Route[] {
   const routes = [
     ...sessionRoutes(context),
     ...streamRoutes,
@@ -29,6 +33,7 @@ export function routeTable(context: GatewayContext, version: string): Route[] {
     ...metricsRoutes(context),
     ...loginRoutes(context),
     ...healthRoutes(context),
+    ...mcpRoutes(context, mcp),
   ]
   return withOpenApi(routes, version)
 }

@@ -1,5 +1,13 @@
-import { createDesk, createHost, type Store } from '@askback/core'
-import { createCredentials, createGateway, isInside, Metrics, newToken, type Gateway } from '@askback/gateway'
+import { createDesk, createHost, type Host, type Store } from '@askback/core'
+import {
+  createCredentials,
+  createGateway,
+  isInside,
+  Metrics,
+  newToken,
+  type Gateway,
+  type McpHandler,
+} from '@askback/gateway'
 import { sqliteStore } from '@askback/store-sqlite'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -82,6 +90,7 @@ async function composeOn(
     config,
     metrics,
     version: version(),
+    mcp: lazyMcp(host),
     log: process.stderr,
     ...(webApp !== undefined && { webApp }),
   })
@@ -90,4 +99,17 @@ async function composeOn(
   listening(url)
   const openUrl = `${url}/login?code=${credentials.loginCode(credentials.owner)}`
   return { gateway, url, openUrl, localToken, ready: host.ready }
+}
+
+/** The protocol's library is large, and most gateways never hear a word of it. */
+function lazyMcp(host: Host): McpHandler {
+  let handler: Promise<McpHandler> | undefined
+  return async (call) => {
+    handler ??= import('@askback/agents/mcp').then(({ createMcpHandler }) =>
+      createMcpHandler({ host, version: version() }),
+    )
+    await (
+      await handler
+    )(call)
+  }
 }

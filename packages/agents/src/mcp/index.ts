@@ -1,0 +1,2 @@
+export { createMcpHandler, type McpCall } from './http.js'
+export { createAskServer, type AskServerOptions } from './server.js'

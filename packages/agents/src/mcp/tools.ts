@@ -1,0 +1,169 @@
+import type {
+  ApprovalAnswer,
+  Interaction,
+  Json,
+  OpenBody,
+  PlanReviewAnswer,
+  QuestionAnswer,
+  QuestionRequest,
+} from '@askback/protocol'
+import { decisionOf, requestOf } from '../claude/claude-code.js'
+import { answerInWords } from '../claude/question.js'
+import { refusalOf } from '../claude/refusal.js'
+
+export type Arguments = Record<string, Json>
+
+export interface AskTool {
+  name: string
+  title: string
+  description: string
+  inputSchema: { type: 'object'; properties: Record<string, object>; required: string[] }
+  /** What a person is asked. */
+  request(given: Arguments): Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'toolCallId'>
+  /** What the model is told of how it ended. */
+  tell(given: Arguments, item: Interaction): string
+  /** The same if it could not be asked at all; without it that is an error of the tool. */
+  tellProblem?(message: string): string
+}
+
+const text = (description: string) => ({ type: 'string', description })
+
+const question = {
+  type: 'object',
+  properties: {
+    question: text('The whole question.'),
+    header: text('A name for it in at most 12 characters.'),
+    options: {
+      type: 'array',
+      maxItems: 8,
+      description:
+        'What can be chosen. A text of their own is always possible; without options it is the only way.',
+      items: {
+        type: 'object',
+        properties: { label: text('Short and unique.'), description: text('What it means.') },
+        required: ['label'],
+      },
+    },
+    multiSelect: { type: 'boolean', description: 'Whether several options may be chosen.' },
+  },
+  required: ['question'],
+}
+
+const askUser: AskTool = {
+  name: 'ask_user',
+  title: 'Ask the user',
+  description:
+    'Asks the user one to four questions and waits for the answers. Use it when you need a decision or a fact that only they have. If nobody answers, you are told so: do not assume an answer.',
+  inputSchema: {
+    type: 'object',
+    properties: { questions: { type: 'array', minItems: 1, maxItems: 4, items: question } },
+    required: ['questions'],
+  },
+  request: ({ questions = null }) => ({
+    kind: 'question',
+    toolName: 'ask_user',
+    request: { questions: Array.isArray(questions) ? questions.map(complete) : questions },
+  }),
+  tell: (_, { settlement, message, request, answer }) =>
+    settlement === 'answered'
+      ? answerInWords(request as QuestionRequest, answer as QuestionAnswer)
+      : refusalOf({ settlement: settlement as 'denied', message }, 'the question'),
+}
+
+const requestApproval: AskTool = {
+  name: 'request_approval',
+  title: 'Request approval',
+  description:
+    'Asks the user whether something may be done, and waits for the decision. Call it before you do what you need permission for, and do exactly what was approved, once.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      tool: text('What would be done, as a short name such as deploy.'),
+      input: { type: 'object', description: 'Everything that says what exactly would be done.' },
+      title: text('The same for a person, in one line.'),
+      description: text('More, if need be.'),
+      reason: text('Why it is needed.'),
+    },
+    required: ['tool', 'input'],
+  },
+  request: ({ tool, input = null, title, description, reason }) => ({
+    kind: 'approval',
+    ...(typeof tool === 'string' && { toolName: tool }),
+    request: {
+      input,
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      ...(reason !== undefined && { reason }),
+    },
+  }),
+  tell(_, { settlement, message, answer }) {
+    if (settlement !== 'approved') return refusalOf({ settlement: settlement as 'denied', message }, 'this')
+    const { updatedInput } = answer as ApprovalAnswer
+    if (updatedInput === undefined) return 'Approved, this once, exactly as asked.'
+    return `Approved with changes. What may be done is exactly this: ${JSON.stringify(updatedInput)}`
+  },
+}
+
+const reviewPlan: AskTool = {
+  name: 'review_plan',
+  title: 'Have a plan reviewed',
+  description: 'Shows the user a plan in Markdown, and waits until they accept it or say what should change.',
+  inputSchema: {
+    type: 'object',
+    properties: { plan: text('The whole plan, in Markdown.') },
+    required: ['plan'],
+  },
+  request: ({ plan = null }) => ({ kind: 'plan_review', toolName: 'review_plan', request: { plan } }),
+  tell(_, { settlement, message, answer }) {
+    if (settlement === 'denied') return `The user wants the plan changed: ${message ?? ''}`
+    if (settlement !== 'approved') return refusalOf({ settlement: settlement as 'cancelled' }, 'the plan')
+    const { decision, updatedPlan } = answer as PlanReviewAnswer
+    const edits = decision === 'default' ? 'Ask before each edit.' : 'Edits need no further approval.'
+    if (updatedPlan === undefined) return `The plan is accepted. ${edits}`
+    return `The plan is accepted with changes. ${edits} It is now:\n\n${updatedPlan}`
+  },
+}
+
+/** For `claude --permission-prompt-tool`: what it answers is read by the program, not by the model. */
+const permissionPrompt: AskTool = {
+  name: 'permission_prompt',
+  title: 'Permission prompt',
+  description: 'Decides for Claude Code whether a tool may run. Not for models to call.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      tool_name: text('The tool.'),
+      input: { type: 'object', description: 'Its input.' },
+      tool_use_id: text('The id of the call.'),
+    },
+    required: ['tool_name', 'input'],
+  },
+  request: (given) => ({
+    ...requestOf(useIn(given)),
+    ...(typeof given['tool_use_id'] === 'string' && { toolCallId: given['tool_use_id'] }),
+  }),
+  tell(given, item) {
+    const decision = decisionOf(useIn(given), item)
+    const { settlement, message } = item
+    return decision
+      ? JSON.stringify(decision)
+      : denial(refusalOf({ settlement: settlement as 'cancelled', message }, 'this call'))
+  },
+  tellProblem: denial,
+}
+
+export const askTools = [askUser, requestApproval, reviewPlan, permissionPrompt]
+
+function useIn({ tool_name: toolName, input }: Arguments) {
+  return { toolName: String(toolName), input: (input ?? {}) as Record<string, Json> }
+}
+
+function denial(message: string): string {
+  return JSON.stringify({ behavior: 'deny', message })
+}
+
+/** What a model may leave out. */
+function complete(given: Json): Json {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+  return { options: [], multiSelect: false, ...given }
+}

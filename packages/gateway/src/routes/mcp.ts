@@ -1,0 +1,68 @@
+import { json } from '@askback/protocol'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { z } from 'zod'
+import type { GatewayContext } from '../context.js'
+import type { Credential } from '../credentials/credential.js'
+import { SECURITY_HEADERS } from '../http/answers.js'
+import { route, type Route } from '../route.js'
+
+/** Speaks MCP over one request: it is checked, and its body parsed. Resolves when the response is done. */
+export type McpHandler = (call: {
+  request: IncomingMessage
+  response: ServerResponse
+  body: unknown
+  credential: Credential
+  /** The session to ask in, if it is named or the credential is for just one. */
+  sessionId?: string | undefined
+  /** Aborts when the gateway drains or the caller is gone. */
+  signal: AbortSignal
+}) => Promise<void>
+
+/** MCP by streamable HTTP, with the same credentials as everything else: an agent may ask, and has no tool to answer. */
+export function mcpRoutes({ access, drain }: GatewayContext, mcp: McpHandler | undefined): Route[] {
+  if (!mcp) return []
+  return [
+    route({
+      name: 'mcp',
+      method: 'POST',
+      path: '/mcp',
+      who: 'any_agent',
+      summary: 'Model Context Protocol: tools that ask a person; `session` names where',
+      query: z.object({ session: z.string().min(1).optional() }),
+      body: json,
+      answers: { 200: { description: 'Answers in JSON-RPC, as they come', type: 'text/event-stream' } },
+      errors: [404],
+      async handle({ query, body, credential, request, reply }) {
+        const sessionId = query.session ?? (credential.kind === 'agent' ? credential.sessionId : null)
+        if (sessionId !== null) await access.check('agent', credential, sessionId)
+        const ended = new AbortController()
+        const off = drain.onStart(() => ended.abort())
+        const { raw: response } = reply
+        response.once('close', () => ended.abort())
+        reply.hijack()
+        for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
+        try {
+          const named = sessionId === null ? {} : { sessionId }
+          await mcp({ request: request.raw, response, body, credential, ...named, signal: ended.signal })
+        } finally {
+          off()
+        }
+        return { handled: true }
+      },
+    }),
+    ...(['GET', 'DELETE'] as const).map((method) =>
+      route({
+        name: `${method.toLowerCase()}Mcp`,
+        method,
+        path: '/mcp',
+        who: 'any_agent',
+        summary: 'Nothing is streamed or kept beyond a request, so there is nothing to open or end',
+        answers: { 405: z.object({ error: z.object({ code: z.string(), message: z.string() }) }) },
+        handle: () => ({
+          status: 405,
+          body: { error: { code: 'invalid_request', message: 'This speaks MCP by POST only.' } },
+        }),
+      }),
+    ),
+  ]
+}
