@@ -1,7 +1,7 @@
 // Memory of twenty sessions of Claude that wait for an answer, with and without parking.
 // Run: npm run build && node scripts/parts.mjs && node bench/claude/parking.mjs
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -49,6 +49,7 @@ async function measure(parkAfterMs) {
     found = now
   }
   await host.close()
+  await rm(home, { recursive: true, force: true, maxRetries: 10 })
   return found
 }
 
