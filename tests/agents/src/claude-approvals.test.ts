@@ -1,4 +1,4 @@
-import { readFile, symlink } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { PermissionMode } from '@askback/protocol'
@@ -60,6 +60,24 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
+  it('lesson 29: denies one of two at once, and the other one runs', async () => {
+    const outside = await folderOf('outside')
+    const paths = ['one', 'two'].map((name) => join(outside, name))
+    for (const path of paths) await writeFile(path, `what is in ${path}`)
+    const read = (file_path: string) => ({ tool: 'Read', input: { file_path } })
+    const { pending, answer, until, of, close } = await session('read both', paths.map(read), [
+      'Not that one',
+      `what is in ${paths[1]}`,
+    ])
+    const items = await pending(2)
+    const about = (path: string) => items.find(({ request }) => JSON.stringify(request).includes(path))!
+    await answer(about(paths[0]!), { decision: 'deny', message: 'Not that one' })
+    await answer(about(paths[1]!), { decision: 'approve' })
+    expect(await until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect((await of('tool_result')).map(({ isError }) => isError).toSorted()).toEqual([false, true])
+    await close()
+  })
+
   it('runs what the person made of it', async () => {
     const { pending, answer, until, of, close } = await session(
       'edit it',
@@ -89,6 +107,35 @@ describe.concurrent('an approval', () => {
     await until('turn_ended')
     expect((await of('interaction_response')).map(({ via }) => via)).toEqual(['direct', 'policy', 'direct'])
     await close()
+  })
+
+  it('asks never again in this folder if it is always allowed, and asks in another one', async () => {
+    const when = 'touch it always'
+    endpoint.add({ when, steps: [{ say: [run('touch always')] }, { say: [{ text: 'Done.' }] }] })
+    const first = await claudeSession({ url: endpoint.url })
+    await first.say(when)
+    const [item] = await first.pending()
+    await first.answer(item!, { decision: 'approve', scope: 'always' })
+    await first.until('turn_ended')
+    const { store, home, cwd, host } = first
+    const vias = async (folder: string) => {
+      const { session } = await host.createSession({ cwd: folder })
+      const again = await claudeSession({
+        url: endpoint.url,
+        before: { store, home, cwd: folder, sessionId: session.id },
+      })
+      await again.say(when)
+      await again.until('interaction_request')
+      const [asked] = (await host.desk.pending({ sessionId: session.id })).interactions
+      if (asked) await again.answer(asked, { decision: 'deny' })
+      await again.until('turn_ended')
+      const found = (await again.of('interaction_response')).map(({ via }) => via)
+      await again.close()
+      return found
+    }
+    expect(await vias(cwd)).toEqual(['policy'])
+    expect(await vias(await folderOf('elsewhere'))).toEqual(['direct'])
+    await first.close()
   })
 
   it.each<[PermissionMode, (string | null)[]]>([

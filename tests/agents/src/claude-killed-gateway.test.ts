@@ -1,59 +1,142 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { PermissionMode, SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
-import { startClaudeEndpoint } from './claude-endpoint.js'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './claude-folders.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
 import { programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-it('a gateway that is killed leaves no program behind, and the next one on its database goes on', async () => {
-  const options = ['Stay', 'Leave'].map((label) => ({ label, description: label }))
-  const questions = [{ header: 'Now', question: 'And after the crash?', options, multiSelect: false }]
-  const forever = { command: 'tail -f /dev/null', description: 'Runs', run_in_background: true }
-  const background = { tool: 'Bash', input: forever }
-  const endpoint = await startClaudeEndpoint(
-    {
-      when: 'ask before the crash',
-      steps: [{ say: [background] }, { say: [{ tool: 'AskUserQuestion', input: { questions } }] }],
-    },
-    { when: 'And after the crash?', steps: [{ told: ['"Leave"'], say: [{ text: 'I leave.' }] }] },
-  )
+const gateways: ChildProcess[] = []
+let child: { file: string; remove: () => Promise<void> }
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  child = await bundled()
+  endpoint = await startClaudeEndpoint()
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(async () => {
+  for (const gateway of gateways) gateway.kill('SIGKILL')
+  await child.remove()
+  await endpoint.close()
+})
+
+/** A gateway in a process of its own, up to the moment in which an event has come that often. */
+async function gatewayUntil(
+  text: string,
+  {
+    mode,
+    type,
+    times = 1,
+    how = '',
+  }: { mode: PermissionMode; type: SessionEvent['type']; times?: number; how?: string },
+) {
   const home = await folderOf('home')
   const cwd = await folderOf('work')
   const db = join(await folderOf('data'), 'askback.db')
-  const { file, remove } = await bundled()
-
-  const child = spawn(process.execPath, [file, db, cwd, 'ask before the crash'], {
+  const gateway = spawn(process.execPath, [child.file, db, cwd, text, mode, type, String(times), how], {
     env: claudeEnv(endpoint.url, home),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [sessionId] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  expect((await programsOf(home)).length).toBeGreaterThan(1)
-  child.kill('SIGKILL')
-  // The program goes with its gateway. Had it stayed it would have told the model that the user said no.
-  await once(child, 'exit')
-  await vi.waitFor(async () => expect(await programsOf(home, 'claude')).toEqual([]), 20_000)
-  expect(endpoint.of('ask before the crash')).toHaveLength(2)
+  gateways.push(gateway)
+  const exited = once(gateway, 'exit')
+  const [sessionId] = (await once(createInterface({ input: gateway.stdout }), 'line')) as [string]
+  return {
+    home,
+    async kill() {
+      gateway.kill('SIGKILL')
+      await exited
+    },
+    /** Another gateway on the same database. */
+    async next() {
+      const store = sqliteStore({ path: db })
+      const session = await claudeSession({ url: endpoint.url, before: { store, sessionId, home, cwd } })
+      return { ...session, close: () => session.close().then(() => store.close()) }
+    },
+  }
+}
 
-  const store = sqliteStore({ path: db })
-  const next = await claudeSession({ url: endpoint.url, before: { store, sessionId, home, cwd } })
-  const [item] = await next.pending()
-  await next.answer(item!, { answers: [{ selected: ['Leave'] }] })
-  expect((await next.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
-  await next.close()
-  expect(await programsOf(home)).toEqual([])
-  await store.close()
-  await remove()
-  await endpoint.close()
-  expect(endpoint.problems).toEqual([])
+describe.concurrent('a gateway that is killed', () => {
+  it('leaves no program behind, invents no answer, and the next one on its database goes on', async () => {
+    const options = ['Stay', 'Leave'].map((label) => ({ label, description: label }))
+    const questions = [{ header: 'Now', question: 'And after the crash?', options, multiSelect: false }]
+    const forever = { command: 'tail -f /dev/null', description: 'Runs', run_in_background: true }
+    endpoint.add(
+      {
+        when: 'ask before the crash',
+        steps: [
+          { say: [{ tool: 'Bash', input: forever }] },
+          { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
+        ],
+      },
+      { when: 'And after the crash?', steps: [{ told: ['"Leave"'], say: [{ text: 'I leave.' }] }] },
+    )
+    const type = 'interaction_request'
+    const gateway = await gatewayUntil('ask before the crash', { mode: 'bypassPermissions', type, times: 2 })
+    expect(await programsOf(gateway.home, 'tail')).toHaveLength(1)
+    await gateway.kill()
+    // The program goes with its gateway. Had it stayed it would have told the model that the user said no.
+    await vi.waitFor(async () => expect(await programsOf(gateway.home, 'claude')).toEqual([]), 20_000)
+    expect(endpoint.of('ask before the crash')).toHaveLength(2)
+
+    const next = await gateway.next()
+    // Its shells do not wait for anybody to answer.
+    await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
+    const [item] = await next.pending()
+    await next.answer(item!, { answers: [{ selected: ['Leave'] }] })
+    expect((await next.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    await next.close()
+    expect(await programsOf(gateway.home)).toEqual([])
+  })
+
+  it('leaves nothing of a session behind whose turn was over', async () => {
+    const forever = { command: 'tail -f /dev/null', description: 'Runs', run_in_background: true }
+    endpoint.add({
+      when: 'leave it running',
+      steps: [{ say: [{ tool: 'Bash', input: forever }] }, { say: [{ text: 'It runs.' }] }],
+    })
+    const gateway = await gatewayUntil('leave it running', { mode: 'bypassPermissions', type: 'turn_ended' })
+    await gateway.kill()
+    const next = await gateway.next()
+    await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
+    await next.close()
+  })
+
+  it.each<[string, SessionEvent['type'], number]>([
+    ['the answer', 'interaction_response', 1],
+    ['the end of the old context', 'context_cleared', 1],
+    ['the start of the new one', 'agent_session', 2],
+  ])('right after %s carries the plan out in a fresh context, once it is back', async (name, type, times) => {
+    const when = `plan cut after ${name}`
+    const plan = `# Plan ${when}`
+    const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }
+    endpoint.add(
+      {
+        when,
+        find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
+        steps: [{ say: [write] }, { say: [{ tool: 'ExitPlanMode', input: {} }] }],
+      },
+      { when: plan, steps: [{ told: ['approved this plan', plan], say: [{ text: 'Fresh.' }] }] },
+    )
+    const gateway = await gatewayUntil(when, { mode: 'plan', type, times, how: 'at once' })
+    await gateway.kill()
+    const next = await gateway.next()
+    expect(await next.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await next.of('text')).toMatchObject([{ text: 'Fresh.' }])
+    expect(await next.of('context_cleared')).not.toEqual([])
+    expect(endpoint.of(when)).toHaveLength(2)
+    for (const { messages } of endpoint.of(plan)) expect(JSON.stringify(messages)).not.toContain('"tool_use"')
+    expect(await next.mode()).toBe('acceptEdits')
+    await next.close()
+  })
 })
 
 /** The child as one file, where it finds the real SDK. */

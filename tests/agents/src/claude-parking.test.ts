@@ -1,4 +1,7 @@
+import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { CanUseTool, ClaudeSdk } from '@askback/agents/claude'
+import { fakeClock } from '@askback/core/testing'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession } from './claude-session.js'
 import { programsOf } from './processes.js'
@@ -13,7 +16,26 @@ afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
 const find = { PLAN: /(\/\S+\/plans\/\S+?\.md)/ }
-const parking = { parkAfterMs: 200 }
+const TWO_MINUTES = 2 * 60_000
+
+/** An agent whose time stands still until the test moves it on, and how often it has asked whether it may use a tool. */
+function parking() {
+  const clock = fakeClock()
+  let asked = 0
+  const query: ClaudeSdk['query'] = ({ prompt, options }) => {
+    const canUseTool: CanUseTool = (...call) => {
+      asked++
+      return options!.canUseTool!(...call)
+    }
+    return sdk.query({ prompt, options: { ...options, canUseTool } })
+  }
+  return {
+    clock,
+    asked: () => asked,
+    agent: { clock, sdk: () => Promise.resolve({ query }) },
+  }
+}
+
 const ask = (question: string) => ({
   tool: 'AskUserQuestion',
   input: {
@@ -41,9 +63,13 @@ describe.concurrent('a question that waits for long', () => {
   it('ends the program, and its answer resumes the same call', async () => {
     const told = ['"Parked?"="Blue"']
     endpoint.add({ when: 'park me', steps: [{ say: [ask('Parked?')] }, { told, say: [{ text: 'Blue.' }] }] })
-    const session = await claudeSession({ url: endpoint.url, agent: parking })
+    const { clock, agent } = parking()
+    const session = await claudeSession({ url: endpoint.url, agent })
     await session.say('park me')
     const [item] = await session.pending()
+    clock.advance(TWO_MINUTES - 1)
+    expect(clock.armed).toBe(1)
+    clock.advance(1)
     await parked(session.home)
     expect((await session.host.snapshot(session.sessionId)).session.status).toBe('waiting')
     await session.answer(item!, blue)
@@ -63,12 +89,14 @@ describe.concurrent('a question that waits for long', () => {
       when: 'park and restart',
       steps: [{ say: [ask('Parked and restarted?')] }, { told, say: [{ text: 'Blue.' }] }],
     })
-    const first = await claudeSession({ url: endpoint.url, agent: parking })
+    const { clock, agent } = parking()
+    const first = await claudeSession({ url: endpoint.url, agent })
     await first.say('park and restart')
     const [item] = await first.pending()
+    clock.advance(TWO_MINUTES)
     await parked(first.home)
     await first.close()
-    const second = await claudeSession({ url: endpoint.url, agent: parking, before: first })
+    const second = await claudeSession({ url: endpoint.url, before: first })
     await second.answer(item!, blue)
     await second.until('turn_ended')
     expect((await second.of('tool_result'))[0]).toMatchObject({ isError: false })
@@ -83,13 +111,49 @@ describe.concurrent('a question that waits for long', () => {
         { told: ['"First of two?"="Blue"', '"Second of two?"="Blue"'], say: [{ text: 'Both.' }] },
       ],
     })
-    const session = await claudeSession({ url: endpoint.url, agent: parking })
+    const { clock, agent, asked } = parking()
+    const session = await claudeSession({ url: endpoint.url, agent })
     await session.say('two at once')
     const items = await session.pending(2)
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(await programsOf(session.home)).not.toEqual([])
+    clock.advance(TWO_MINUTES)
+    // The usual way: each is asked about, and held.
+    await vi.waitFor(() => expect(asked()).toBe(2), 10_000)
     for (const item of items) await session.answer(item, blue)
-    await session.until('turn_ended')
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await session.of('error')).toEqual([])
+    await session.close()
+  })
+
+  it('keeps its program while something runs in the background', async () => {
+    const command = 'tail -f /dev/null'
+    const background = { tool: 'Bash', input: { command, description: 'Runs', run_in_background: true } }
+    const told = ['"With company?"="Blue"']
+    endpoint.add({
+      when: 'not alone',
+      steps: [{ say: [background] }, { say: [ask('With company?')] }, { told, say: [{ text: 'Blue.' }] }],
+    })
+    const { clock, agent, asked } = parking()
+    const session = await claudeSession({ url: endpoint.url, agent, mode: 'bypassPermissions' })
+    await session.say('not alone')
+    const [item] = await session.pending()
+    const pids = await programsOf(session.home, 'tail')
+    expect(pids).toHaveLength(1)
+    clock.advance(TWO_MINUTES)
+    await vi.waitFor(() => expect(asked()).toBe(2), 10_000)
+    expect(await programsOf(session.home, 'tail')).toEqual(pids)
+    await session.answer(item!, blue)
+    expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    await session.close()
+  })
+
+  it('is never parked if that is not wanted', async () => {
+    endpoint.add({ when: 'stay here', steps: [{ say: [ask('Here?')] }] })
+    const { clock, agent, asked } = parking()
+    const session = await claudeSession({ url: endpoint.url, agent: { ...agent, parkAfterMs: null } })
+    await session.say('stay here')
+    await session.pending()
+    expect(asked()).toBe(1)
+    expect(clock.armed).toBe(0)
     await session.close()
   })
 
@@ -109,9 +173,11 @@ describe.concurrent('a question that waits for long', () => {
       },
       { when: plan, steps: [{ told: ['approved this plan'], say: [{ text: 'Afresh.' }] }] },
     )
-    const session = await claudeSession({ url: endpoint.url, mode: 'plan', agent: parking })
+    const { clock, agent } = parking()
+    const session = await claudeSession({ url: endpoint.url, mode: 'plan', agent })
     await session.say(when)
     const [item] = await session.pending()
+    clock.advance(TWO_MINUTES)
     await parked(session.home)
     await session.answer(item!, { decision })
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { claudeSession } from './claude-session.js'
+import { claudeSession, me } from './claude-session.js'
 import type { Scenario, Step } from './scenario.js'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -87,6 +87,40 @@ describe.concurrent('a plan', () => {
     // A conversation of its own: nothing of the old one is in it.
     const fresh = endpoint.of(`Plan of ${when}`)
     expect(JSON.stringify(fresh[0]!.messages)).not.toContain('"tool_use"')
+    expect(await session.of('context_cleared')).toHaveLength(1)
+    await session.close()
+  })
+
+  it('goes on afresh as the person has edited it', async () => {
+    const session = await planning(planner('fresh and edited'), {
+      when: 'A plan by hand',
+      steps: [{ told: ['A plan by hand'], notTold: ['Plan of'], say: [{ text: 'Gladly.' }] }],
+    })
+    const [item] = await session.pending()
+    await session.answer(item!, { decision: 'clean_edit', updatedPlan: '# A plan by hand' })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    await session.close()
+  })
+
+  it('that is to go on afresh never goes back to the old context, even if it is interrupted', async () => {
+    const when = 'fresh but interrupted'
+    const session = await planning(
+      planner(when),
+      { when: `Plan of ${when}`, steps: [{ say: [], ends: 'never' }] },
+      { when: 'what now', steps: [{ notTold: [when], say: [{ text: 'Something new.' }] }] },
+    )
+    const cleared = session.until('context_cleared')
+    const [item] = await session.pending()
+    await session.answer(item!, { decision: 'clean_edit' })
+    await cleared
+    await session.host.interrupt(session.sessionId, me)
+    await session.say('what now')
+    expect((await session.until('turn_ended', 2)).map(({ reason }) => reason)).toEqual([
+      'interrupted',
+      'done',
+    ])
+    const requests = endpoint.of('what now')
+    expect(JSON.stringify(requests[0]!.messages)).not.toContain('"tool_use"')
     await session.close()
   })
 

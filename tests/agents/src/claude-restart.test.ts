@@ -241,6 +241,34 @@ describe.concurrent('a program that is killed while it waits', () => {
     await first.close()
   })
 
+  it.each(['interrupt', 'clear'] as const)('is not asked anything by an %s', async (how) => {
+    const { first } = await waiting(`lost, then ${how}`, [question(`Lost, then ${how}?`)], [])
+    process.kill(await programOf(first.home), 'SIGKILL')
+    await first.until('error')
+    const before = endpoint.requests.length
+    await first.host[how](first.sessionId, me)
+    expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    expect(await programsOf(first.home)).toEqual([])
+    expect(endpoint.of(`lost, then ${how}`)).toHaveLength(1)
+    await first.say('say hello')
+    expect((await first.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
+    const asked = endpoint.requests.slice(before).filter(({ told }) => told.all.join().includes(how))
+    expect(asked).toEqual([])
+    await first.close()
+  })
+
+  it('is not asked anything by an interrupt while it waits for the second of two answers', async () => {
+    const when = 'lost with two'
+    const { first, items } = await waiting(when, [question('Lost one?'), question('Lost two?')], [])
+    process.kill(await programOf(first.home), 'SIGKILL')
+    await first.until('error')
+    await first.answer(items[0]!, blue)
+    await first.host.interrupt(first.sessionId, me)
+    expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    expect(endpoint.of(when)).toHaveLength(1)
+    await first.close()
+  })
+
   it('takes a message, and is told the answer later', async () => {
     const { first, items } = await waiting(
       'kill and talk',

@@ -35,6 +35,7 @@ export class ClaudeChild {
     for (const pipe of [this.process.stdin, this.#relay]) pipe?.on('error', () => {})
     this.gone = ended(this.process).then(() => {
       this.#isGone = true
+      this.#relay?.destroy()
       this.#signal('SIGKILL')
       endRun(this.#mark)
     })

@@ -16,7 +16,7 @@ export type ConversationEnd =
 
 export type TurnReason = 'done' | 'error' | 'interrupted'
 
-export interface ConversationOptions {
+interface ConversationOptions {
   turn: TurnLog
   clock: Clock
   /** Whether it goes on with an earlier one, which the program may have lost. */
@@ -159,13 +159,13 @@ export class Conversation {
   }
 
   async #fail(message: string): Promise<void> {
-    this.#hopeless = null
     await this.#endTurn('error', { type: 'error', code: 'agent_error', message, fatal: false })
   }
 
   async #endTurn(reason: TurnReason, ...events: Reported[]): Promise<void> {
     const interrupted = this.#interrupted
     this.#interrupted = null
+    this.#hopeless = null
     await this.#options.endTurn(reason, ...events)
     interrupted?.()
   }

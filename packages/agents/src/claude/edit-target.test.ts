@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, realpath, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { editTarget } from './edit-target.js'
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'askback-edits-')))
@@ -10,6 +10,8 @@ const plans = join(root, 'plans')
 await Promise.all([cwd, plans, join(root, 'other')].map((path) => mkdir(path)))
 await symlink(join(root, 'other'), join(cwd, 'out'))
 await symlink(join(root, 'other/not-there'), join(cwd, 'dangling'))
+
+afterAll(() => rm(root, { recursive: true }))
 
 it.each([
   ['Write', { file_path: join(cwd, 'a/b.txt') }, 'inside'],
@@ -22,6 +24,9 @@ it.each([
   ['Write', { file_path: join(cwd, 'out/a.txt') }, 'outside'],
   ['Write', { file_path: join(cwd, 'dangling') }, 'outside'],
   ['Write', { file_path: cwd }, 'outside'],
+  ['Write', { file_path: join(cwd, '.claude/settings.json') }, 'outside'],
+  ['Write', { file_path: join(cwd, 'a/.git/hooks/pre-commit') }, 'outside'],
+  ['Write', { file_path: join(cwd, '.gitignore') }, 'inside'],
   ['Write', { file_path: '' }, 'outside'],
   ['Write', {}, 'outside'],
   ['Write', { file_path: join(plans, 'plan.md') }, 'plan_file'],

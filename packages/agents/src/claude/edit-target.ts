@@ -12,6 +12,9 @@ const editedFile: Readonly<Record<string, string>> = {
   NotebookEdit: 'notebook_path',
 }
 
+/** What programs run by themselves is kept in these: an edit there is more than an edit. */
+const GUARDED = new Set(['.claude', '.git'])
+
 /** As many as Linux follows. */
 const MOST_LINKS = 40
 
@@ -33,6 +36,7 @@ async function isInside(folder: string, path: string): Promise<boolean> {
   try {
     const root = await realpath(folder)
     const way = relative(root, await target(resolve(root, path), MOST_LINKS))
+    if (way.split(sep).some((name) => GUARDED.has(name.toLowerCase()))) return false
     return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
   } catch {
     // A folder that is not there, or a path that cannot be followed, holds nothing.

@@ -50,8 +50,8 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
     name: 'Claude',
     async check() {
       try {
-        await sdk()
         const program = await findProgram(executable, env['PATH'])
+        await sdk()
         return { available: true, uses: program ?? 'the Claude Code that comes with its SDK' }
       } catch (error) {
         return { available: false, reason: error instanceof Error ? error.message : String(error) }

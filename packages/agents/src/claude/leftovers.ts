@@ -5,7 +5,7 @@ export const MARK = 'ASKBACK_AGENT_RUN'
 
 /** Shells that an agent runs are in groups of their own and outlive a program that is killed, but they inherit its mark. */
 export function markOf(sessionId: string, run: string): string {
-  return `${sessionId}/${gatewayId(process.pid)}/${run}`
+  return `${nameOf(sessionId)}/${gatewayId(process.pid)}/${run}`
 }
 
 /** Ends what one run has left behind. */
@@ -15,7 +15,7 @@ export function endRun(mark: string): void {
 
 /** Ends what agents of this session have left behind. */
 export function endSession(sessionId: string): void {
-  endAll((found) => found.startsWith(`${sessionId}/`))
+  endAll((found) => found.startsWith(`${nameOf(sessionId)}/`))
 }
 
 /** Ends what agents of gateways that are gone have left behind, whatever session it was. */
@@ -24,6 +24,10 @@ export function endOrphans(): void {
     const [, gateway = ''] = found.split('/')
     return gatewayId(Number.parseInt(gateway, 10)) !== gateway
   })
+}
+
+function nameOf(sessionId: string): string {
+  return encodeURIComponent(sessionId)
 }
 
 export function end(target: number, signal: NodeJS.Signals): void {

@@ -18,7 +18,7 @@ sh -c '${RELAY.replaceAll("'", `'\\''`)}' | {
   exit $code
 }`
 
-export interface Supervised {
+interface Supervised {
   command: string
   args: string[]
 }

@@ -5,7 +5,7 @@ import { isFreshPlan, openRequests, outcomeOf, type Outcome } from './resume.js'
 import { isDeferred } from './transcript.js'
 
 /** How a turn that was cut goes on: with the call that was put off, or with a message about what has come of its calls. */
-export type TakenUp = { by: 'call'; interaction: Interaction } | { by: 'message'; outcomes: Outcome[] }
+type TakenUp = { by: 'call'; interaction: Interaction } | { by: 'message'; outcomes: Outcome[] }
 
 /** Waits for what is pending in the turn. Aborting gives up, without a word to the model. */
 export async function takeUp(

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { folderOf } from './claude-folders.js'
+import { claudeEnv, claudeSession } from './claude-session.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let endpoint: ClaudeEndpoint
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint()
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(() => endpoint.close())
+
+const command = 'touch made'
+const traces = ['hook', 'helper', 'server']
+
+/** A home and a folder with words for the model, rules that allow what is asked, and programs that leave a trace. */
+async function places() {
+  const home = await folderOf('home')
+  const cwd = await folderOf('work')
+  const trace = (name: string) => `touch ${join(cwd, name)}`
+  const settings = {
+    permissions: { allow: ['Bash', `Bash(${command})`], defaultMode: 'bypassPermissions' },
+    hooks: { PreToolUse: [{ matcher: '*', hooks: [{ type: 'command', command: trace('hook') }] }] },
+  }
+  const helper = `${trace('helper')}; echo key`
+  await mkdir(join(home, '.claude'))
+  await mkdir(join(cwd, '.claude'))
+  await writeFile(join(home, '.claude/CLAUDE.md'), 'Words of the user.')
+  await writeFile(join(home, '.claude/settings.json'), JSON.stringify(settings))
+  await writeFile(join(cwd, 'CLAUDE.md'), 'Words of the folder.')
+  await writeFile(join(cwd, '.claude/settings.json'), JSON.stringify({ ...settings, apiKeyHelper: helper }))
+  const server = { command: '/bin/sh', args: ['-c', trace('server')] }
+  await writeFile(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { server } }))
+  return { home, cwd }
+}
+
+describe.concurrent('the settings of Claude Code', () => {
+  it.each<[string, ('user' | 'project' | 'local')[] | undefined, string[]]>([
+    ['by default', undefined, []],
+    ['with those of the folder', ['user', 'project', 'local'], ['helper', 'server']],
+  ])('%s neither allow anything nor run hooks, and CLAUDE.md counts', async (name, settingSources, left) => {
+    const when = `settings ${name}`
+    endpoint.add({
+      when,
+      steps: [
+        { say: [{ tool: 'Bash', input: { command, description: 'Makes' } }] },
+        { say: [{ text: 'Ok.' }] },
+      ],
+    })
+    const { home, cwd } = await places()
+    const session = await claudeSession({
+      url: endpoint.url,
+      cwd,
+      agent: { env: claudeEnv(endpoint.url, home), ...(settingSources && { settingSources }) },
+    })
+    await session.say(when)
+    const [item] = await session.pending()
+    expect(item).toMatchObject({ kind: 'approval', request: { input: { command } } })
+    await session.answer(item!, { decision: 'deny' })
+    await session.until('turn_ended')
+    const [request] = endpoint.of(when)
+    const known = request!.system + JSON.stringify(request!.messages)
+    expect(known).toContain('Words of the user.')
+    expect(known).toContain('Words of the folder.')
+    await session.close()
+    expect(traces.filter((trace) => existsSync(join(cwd, trace)))).toEqual(left)
+  })
+
+  it('an agent cannot give itself more than it has: its own settings are no edit like any other', async () => {
+    const when = 'write settings'
+    const { home, cwd } = await places()
+    const file_path = join(cwd, '.claude/settings.json')
+    const before = await readFile(file_path, 'utf8')
+    endpoint.add({
+      when,
+      steps: [
+        { say: [{ tool: 'Read', input: { file_path } }] },
+        { say: [{ tool: 'Write', input: { file_path, content: '{}' } }] },
+        { told: ['denied'], say: [{ text: 'Ok.' }] },
+      ],
+    })
+    const session = await claudeSession({
+      url: endpoint.url,
+      cwd,
+      mode: 'acceptEdits',
+      agent: { env: claudeEnv(endpoint.url, home) },
+    })
+    await session.say(when)
+    const [item] = await session.pending()
+    expect(item).toMatchObject({ kind: 'approval', toolName: 'Write' })
+    await session.answer(item!, { decision: 'deny' })
+    await session.until('turn_ended')
+    expect(await readFile(file_path, 'utf8')).toBe(before)
+    await session.close()
+  })
+})
