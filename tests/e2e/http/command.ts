@@ -7,7 +7,7 @@ import { afterAll } from 'vitest'
 import { root } from '../../architecture/workspace.js'
 
 /** The command as it would be installed, made from the sources as they are: so no test runs an old build. */
-const file = await bundle()
+export const file = await bundle()
 const folders = [dirname(file)]
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
