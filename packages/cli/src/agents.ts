@@ -2,8 +2,16 @@ import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
 import { demoAgent } from '@askback/agents/demo'
 import type { AgentAdapter } from '@askback/core'
+import type { GatewayConfig } from '@askback/gateway'
 
 /** Every agent that the gateway can run, the one that needs nothing first. */
-export function agentAdapters(): AgentAdapter[] {
-  return [demoAgent(), claudeAgent({ env: process.env }), codexAgent({ env: process.env })]
+export function agentAdapters({ claude }: GatewayConfig['agents']): AgentAdapter[] {
+  const { env } = process
+  const { executable, settingSources } = claude
+  const ofClaude = {
+    env,
+    ...(executable !== undefined && { executable }),
+    ...(settingSources && { settingSources }),
+  }
+  return [demoAgent(), claudeAgent(ofClaude), codexAgent({ env })]
 }

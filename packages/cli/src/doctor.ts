@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { agentAdapters } from './agents.js'
+import { readConfig } from './config.js'
 import { defaultDataFolder } from './data-folder.js'
 import { findGateway } from './running-gateway.js'
 import { version } from './version.js'
@@ -12,11 +13,22 @@ interface Check {
   says: string
 }
 
+const FLAGS = {
+  data: { type: 'string' },
+  claude: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
 /** `askback doctor`: what is here, what is missing, and what to do about it. Ends with 1 if Askback itself cannot run. */
 export async function doctor(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { data: { type: 'string' }, json: { type: 'boolean' } } })
+  const { values } = parseArgs({ args, options: FLAGS })
   const folder = values.data ?? defaultDataFolder()
-  const checks = [nodeCheck(), folderCheck(folder), await gatewayCheck(folder), ...(await agentChecks())]
+  const checks = [
+    nodeCheck(),
+    folderCheck(folder),
+    await gatewayCheck(folder),
+    ...(await agentChecks(folder, values.claude)),
+  ]
   process.stdout.write(values.json ? `${JSON.stringify({ version: version(), checks })}\n` : table(checks))
   return checks.some(({ ok }) => ok === false) ? 1 : 0
 }
@@ -45,11 +57,18 @@ async function gatewayCheck(folder: string): Promise<Check> {
   return { name, ok: null, says: `${running.url} does not answer: start it again with askback serve` }
 }
 
-async function agentChecks(): Promise<Check[]> {
+async function agentChecks(folder: string, named: string | undefined): Promise<Check[]> {
+  let config
+  try {
+    config = readConfig(folder, { claude: named ?? process.env['ASKBACK_CLAUDE'] })
+  } catch (error) {
+    return [{ name: 'settings', ok: false, says: error instanceof Error ? error.message : String(error) }]
+  }
   return Promise.all(
-    agentAdapters().map(async (adapter) => {
+    agentAdapters(config.agents).map(async (adapter) => {
       const found = await adapter.check()
-      const says = found.available ? 'ready' : found.reason
+      const uses = found.available && found.uses !== undefined ? `, with ${found.uses}` : ''
+      const says = found.available ? `ready${uses}` : found.reason
       return { name: adapter.name, ok: found.available || null, says }
     }),
   )

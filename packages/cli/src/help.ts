@@ -8,6 +8,7 @@ export const help = `Askback: agents that ask back.
     --allow-host NAME           also answer under this name; may be repeated
     --allow-origin URL          also take calls from pages of this origin; may be repeated
     --timeout 10m|never         how long a request waits for a person unless it says so itself
+    --claude PATH               run this Claude Code instead of the one of its SDK; or ASKBACK_CLAUDE
     --no-open                   do not open the browser
     --json                      one line of JSON when it is ready
 
@@ -46,6 +47,7 @@ export const help = `Askback: agents that ask back.
 
   askback doctor                what is here, and what is missing for which agent
     --data DIR
+    --claude PATH
     --json
 
   askback --help | --version

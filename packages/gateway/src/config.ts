@@ -17,6 +17,18 @@ export const gatewayConfig = z.strictObject({
   /** How long a stop waits for answers in flight. */
   drainMs: z.int().min(0).default(10_000),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  agents: z
+    .strictObject({
+      claude: z
+        .strictObject({
+          /** An installed Claude Code, by its path or as a command, instead of the one that comes with its SDK. */
+          executable: z.string().min(1).optional(),
+          /** Which settings of Claude Code count beside CLAUDE.md; the user's unless set. */
+          settingSources: z.array(z.enum(['user', 'project', 'local'])).optional(),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
   limits: z
     .strictObject({
       bodyBytes: count.default(4 * 1024 * 1024),

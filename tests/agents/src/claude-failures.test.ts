@@ -109,7 +109,9 @@ describe.concurrent('a failure', () => {
     const session = await claudeSession({ url: endpoint.url })
     await session.say(when)
     await session.until('turn_ended')
-    expect(['error', 'done']).toContain((await session.of('turn_ended'))[0]!.reason)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'error' }])
+    expect((await session.of('error')).at(-1)!.message).toMatch(/^API Error/)
+    expect((await session.host.snapshot(session.sessionId)).live).toEqual([])
     await hello(session, 2)
     await session.close()
   })
@@ -161,7 +163,9 @@ describe.concurrent('a failure', () => {
 
   it('a program or package that is not installed is said in one line', async () => {
     const session = await claudeSession({ url: endpoint.url })
-    expect(await session.host.agents()).toMatchObject([{ id: 'claude', name: 'Claude', available: true }])
+    expect(await session.host.agents()).toEqual([
+      { id: 'claude', name: 'Claude', available: true, uses: 'the Claude Code that comes with its SDK' },
+    ])
     await session.close()
     const env = claudeEnv(endpoint.url, session.home)
     const noProgram = claudeAgent({ env, executable: '/nowhere/claude', sdk: () => Promise.resolve(sdk) })
@@ -169,6 +173,8 @@ describe.concurrent('a failure', () => {
       available: false,
       reason: 'There is no Claude Code to run at /nowhere/claude.',
     })
+    const byCommand = claudeAgent({ env, executable: 'sh', sdk: () => Promise.resolve(sdk) })
+    expect(JSON.stringify(await byCommand.check())).toMatch(/"available":true,"uses":"\/.*\/sh"/)
     // The workspace itself does without the SDK.
     const noPackage = await claudeAgent({ env }).check()
     expect(JSON.stringify(noPackage)).toMatch(/Claude needs the package .*: npm install/)

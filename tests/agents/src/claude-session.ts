@@ -64,7 +64,7 @@ export async function claudeSession({ url, mode, before, agent, cwd: folder, she
 
   return {
     host,
-    async close() {
+    close: async () => {
       await host.close()
       open.delete(host)
     },

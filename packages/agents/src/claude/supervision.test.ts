@@ -41,7 +41,7 @@ it('a program that is killed ends its supervision, too', async () => {
   const { command, args } = supervised('/bin/sh', ['-c', 'echo ready; kill -KILL $$'])
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore', 'pipe'], detached: true })
   expect(await once(child, 'exit')).toEqual([137, null])
-  child.stdin.destroy()
+  child.stdin?.destroy()
 })
 
 it('a program whose starter is killed ends without having seen the end of its input', async () => {

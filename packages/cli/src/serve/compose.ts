@@ -73,7 +73,7 @@ async function composeOn(
   const host = createHost({
     desk,
     // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
-    agents: agentAdapters(),
+    agents: agentAdapters(config.agents),
     onError: report,
     // Agents that were cut by a restart may start before the port is known.
     env: async (sessionId) => ({

@@ -1,8 +1,6 @@
-import { gatewayConfig, type GatewayConfig } from '@askback/gateway'
-import { AskbackError } from '@askback/protocol'
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import type { GatewayConfig } from '@askback/gateway'
 import { parseArgs } from 'node:util'
+import { readConfig } from '../config.js'
 import { openDataFolder } from '../data-folder.js'
 import { parseTimeout } from '../duration.js'
 import { usageError } from '../usage.js'
@@ -16,6 +14,7 @@ const FLAGS = {
   'allow-host': { type: 'string', multiple: true },
   'allow-origin': { type: 'string', multiple: true },
   timeout: { type: 'string' },
+  claude: { type: 'string' },
   'no-open': { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const
@@ -40,7 +39,10 @@ export function serveOptions(args: string[]): ServeOptions {
   }
   const timeoutMs = values.timeout === undefined ? undefined : parseTimeout(values.timeout)
   const dataFolder = openDataFolder(values.data)
-  const config = readConfig(dataFolder, values.config)
+  const config = readConfig(dataFolder, {
+    ...(values.config !== undefined && { file: values.config }),
+    claude: values.claude ?? process.env['ASKBACK_CLAUDE'],
+  })
   return {
     host: values.host,
     port,
@@ -54,26 +56,6 @@ export function serveOptions(args: string[]): ServeOptions {
       allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(origin)],
     },
   }
-}
-
-function readConfig(dataFolder: string, named: string | undefined): GatewayConfig {
-  const path = resolve(named ?? join(dataFolder, 'config.json'))
-  let settings: unknown
-  try {
-    settings = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    if (!missing || named !== undefined) {
-      const why = error instanceof Error ? error.message : String(error)
-      throw new AskbackError('invalid_request', `The settings ${path} cannot be read: ${why}.`)
-    }
-    settings = {}
-  }
-  const parsed = gatewayConfig.safeParse(settings)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const where = issue?.path.length ? ` at ${issue.path.join('.')}` : ''
-  throw new AskbackError('invalid_request', `The settings ${path} do not fit${where}: ${issue?.message}.`)
 }
 
 function origin(text: string): string {

@@ -16,6 +16,7 @@ const agent = z.object({
   name: z.string(),
   available: z.boolean(),
   reason: z.string().optional(),
+  uses: z.string().optional(),
 })
 
 const snapshot = z.object({
