@@ -4,6 +4,9 @@ export const help = `Askback: agents that ask back.
     --host ADDRESS              listen here (127.0.0.1)
     --port PORT                 (4100; 0 takes any)
     --data DIR                  keep everything here (the user's data folder)
+    --store postgres://…        share this database with other gateways; or ASKBACK_STORE
+    --store-listen postgres://… its direct address, where --store goes through a pooling proxy
+    --lease 10s                 how long another gateway may be silent before its agents are taken over
     --config FILE               settings (config.json in the data folder)
     --allow-host NAME           also answer under this name; may be repeated
     --allow-origin URL          also take calls from pages of this origin; may be repeated
@@ -44,6 +47,10 @@ export const help = `Askback: agents that ask back.
     --format jsonl|csv
     --url URL  --data DIR       which gateway (ASKBACK_URL, else the one that runs here)
     --json
+
+  askback attach [SESSION]      a session in this terminal, answered with keys and texts
+    --plain                     line by line, as without a terminal
+    --url URL  --data DIR
 
   askback doctor                what is here, and what is missing for which agent
     --data DIR

@@ -85,7 +85,7 @@ class ConnectorRunner implements RunningConnector {
       places: () => records.places(),
       setPlace: async (id, place) => {
         await records.setPlace(id, place)
-        if (place) await this.#showPending([{ ...place, id }])
+        if (place) await Promise.all(await this.#showPending([{ ...place, id }]))
       },
       showAgain: async (place) => {
         const here = records.cards().filter((record) => record.place === place)
@@ -109,13 +109,14 @@ class ConnectorRunner implements RunningConnector {
     this.#wake()
   }
 
-  async #showPending(places: Place[]): Promise<void> {
-    if (places.length === 0) return
-    for (const { sessionId, interactionId } of await this.#options.desk.pending()) {
-      for (const place of places) {
-        if (follows(place, sessionId)) void this.#reconcile({ sessionId, interactionId, place: place.id })
-      }
-    }
+  async #showPending(places: Place[]): Promise<Promise<boolean>[]> {
+    if (places.length === 0) return []
+    const pending = await this.#options.desk.pending()
+    return pending.flatMap(({ sessionId, interactionId }) =>
+      places
+        .filter((place) => follows(place, sessionId))
+        .map((place) => this.#reconcile({ sessionId, interactionId, place: place.id })),
+    )
   }
 
   #wake(): void {

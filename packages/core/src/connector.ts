@@ -54,7 +54,7 @@ export interface ConnectorLine {
   /** A text, for the card it replies to, or for whatever takes it. `key` makes a repeated one count once. */
   text(input: { place: string; text: string; by: Actor; replyTo?: string; key?: string }): Promise<Told>
   places(): Place[]
-  /** Shows there what waits. `null` forgets the place. */
+  /** Resolves when what waits is shown there. `null` forgets the place. */
   setPlace(id: string, place: Omit<Place, 'id'> | null): Promise<void>
   /** Shows what waits there once more, at the end. Resolves to how many. */
   showAgain(place: string): Promise<number>

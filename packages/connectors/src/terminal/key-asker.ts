@@ -134,8 +134,9 @@ class KeyPrompt extends Prompt<Asked | 'type'> {
     if (key.name === 'escape') return controls.find(({ id }) => id === 'back')
     if (key.name === 'return') {
       const here = controls[this.at]
+      const ticks = controls.some(({ checked }) => checked !== undefined)
       // With boxes to tick, Enter is for what is done with them.
-      return here?.checked === undefined ? here : controls.find(({ id }) => id === 'done')
+      return ticks && (!here || here.checked !== undefined) ? controls.find(({ id }) => id === 'done') : here
     }
     if (key.name === 'space') return controls[this.at]?.checked === undefined ? undefined : controls[this.at]
     if (char && /^[1-9]$/.test(char)) return controls[Number(char) - 1]

@@ -31,6 +31,7 @@ export interface TerminalConnector extends Connector {
 }
 
 const PLACE = 'terminal'
+const SETTLE_MS = 1000
 /** It is attached to one session. */
 const ELSEWHERE = ['sessions', 'new']
 
@@ -70,6 +71,19 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     asker.stop()
   }
 
+  /** What was done shows in a moment: until then the same would be asked again. */
+  function nextChange(): Promise<void> {
+    const { signal } = change
+    if (signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const disarm = clock.alarm(clock.now() + SETTLE_MS, resolve)
+      signal.addEventListener('abort', () => {
+        disarm()
+        resolve()
+      })
+    })
+  }
+
   async function act(asked: Exclude<Asked, { detach: true }>, card: Card | null): Promise<void> {
     const place = PLACE
     if ('next' in asked) {
@@ -79,8 +93,8 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     try {
       if ('control' in asked) {
         const told = card && (await line!.tap({ place, cardId: card.cardId, control: asked.control, by }))
-        if (told && !told.ok) unsaid.push(told.text)
-        return
+        if (told && !told.ok) return void unsaid.push(told.text)
+        return await nextChange()
       }
       const { text } = asked
       const said = text.startsWith('/')
@@ -89,6 +103,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
       if (said !== null) return void unsaid.push(said)
       const told = await line!.text({ place, text, by, ...(card && { replyTo: card.cardId }) })
       unsaid.push(told.text)
+      if (told.ok && card) await nextChange()
     } catch (error) {
       unsaid.push(error instanceof Error ? error.message : String(error))
     }
@@ -114,7 +129,9 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     async close(_place, shown, closed) {
       const at = cards.findIndex(({ cardId }) => cardId === shown)
       if (at >= 0) cards.splice(at, 1)
-      say(drawClosed(closed))
+      unsaid.push(drawClosed(closed))
+      // The next step is about to be shown: in between, nothing is asked.
+      if (closed.settlement !== 'step') changed()
     },
     say: async (_place, text) => say(`── ${text}`),
     async hear(_place, event) {

@@ -1,0 +1,65 @@
+import { terminalConnector } from '@askback/connectors/terminal'
+import { runConnector } from '@askback/core'
+import { AskbackError, type Session } from '@askback/protocol'
+import { userInfo } from 'node:os'
+import { parseArgs } from 'node:util'
+import { AttachedDesk } from './attach-desk.js'
+import { findConnection, WHERE, type Where } from './reach/connection.js'
+import { Gateway } from './reach/gateway.js'
+import { usageError } from './usage.js'
+
+/** `askback attach [SESSION]`: a session in this terminal, answered with keys and texts. */
+export async function attach(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { ...WHERE, plain: { type: 'boolean', default: false } },
+  })
+  if (positionals.length > 1) throw usageError('It is askback attach, or askback attach SESSION.')
+  const { stdin: input, stdout: output, env } = process
+  const gateway = new Gateway('person', values, { env })
+  const session = await findSession(gateway, positionals[0])
+  const desk = new AttachedDesk(session.id, gateway, () =>
+    findConnection('person', values satisfies Where, env),
+  )
+  await desk.open()
+  const keys = !values.plain && input.isTTY && output.isTTY && env['TERM'] !== 'dumb'
+  const terminal = terminalConnector({ input, output, keys, by: { id: userInfo().username } })
+  const running = runConnector({ connector: terminal, desk, onError: sayError })
+  await running.ready
+  await running.line.setPlace(terminal.place, { sessions: [session.id], current: session.id })
+  output.write(`Attached to ${session.title ?? session.agent ?? 'the session'} (${session.id}).\n`)
+  const leave = new AbortController()
+  const stop = () => void terminal.stop()
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const following = desk.follow(leave.signal)
+  try {
+    await Promise.race([terminal.attend(), following])
+  } finally {
+    leave.abort()
+    await terminal.stop()
+    await running.stop()
+    input.unref()
+  }
+  process.stderr.write('Detached. What waits stays pending.\n')
+  return 0
+}
+
+/** The one that is named; else the newest that waits for somebody, else the newest. */
+async function findSession(gateway: Gateway, named: string | undefined): Promise<Session> {
+  if (named !== undefined) {
+    const path = `/api/sessions/${encodeURIComponent(named)}`
+    return (await gateway.json<{ session: Session }>({ method: 'GET', path })).session
+  }
+  const { sessions } = await gateway.json<{ sessions: Session[] }>({
+    method: 'GET',
+    path: '/api/sessions?limit=100',
+  })
+  const found = sessions.find(({ status }) => status === 'waiting') ?? sessions[0]
+  if (found) return found
+  throw new AskbackError('not_found', 'There is no session yet. Start one in the web app: askback open.')
+}
+
+function sayError(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+}
