@@ -3,7 +3,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { parseArgs } from 'node:util'
 import { askPerson } from './asking/ask-person.js'
 import { say } from './asking/command.js'
-import { sessionToAskIn } from './asking/session.js'
+import { placeToAsk } from './asking/session.js'
 import { abortOnSignals } from './asking/signals.js'
 import { parseTimeout } from './duration.js'
 import { WHERE } from './reach/connection.js'
@@ -35,10 +35,10 @@ export async function mcp(args: string[]): Promise<number> {
     version: version(),
     progressMs,
     ask(body, { signal, onPending }) {
-      const asked = sessionToAskIn(gateway, values.session, env).then((sessionId) =>
+      const asked = placeToAsk(gateway, values.session, env).then((place) =>
         askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
           gateway,
-          sessionId,
+          place,
           env,
           signal: AbortSignal.any([signal, gone]),
           onPending,

@@ -86,7 +86,8 @@ async function ask(
   const { interaction } = await desk.open({
     ...body,
     sessionId,
-    rendezvous: true,
+    // Nobody reports tool calls in a session of the client's own, so there is none to wait for.
+    rendezvous: named !== undefined,
     role: credential.kind,
     openedBy: id,
     claimAs: id,

@@ -1,6 +1,8 @@
 import { AskbackError } from '@askback/protocol/errors'
 import type { Interaction, OpenBody } from '@askback/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
+import { randomUUID } from 'node:crypto'
+import type { Place } from './session.js'
 import type { Gateway } from '../reach/gateway.js'
 
 const HOLD_SECONDS = 25
@@ -13,7 +15,7 @@ type Answer = { interaction: Interaction }
 
 export interface Asking {
   gateway: Gateway
-  sessionId: string
+  place: Place
   env: NodeJS.ProcessEnv
   /** Cancels what was asked. */
   signal?: AbortSignal | undefined
@@ -23,12 +25,13 @@ export interface Asking {
 
 /** Asks, and waits until it is settled, through restarts of the gateway. */
 export async function askPerson(body: OpenBody, asking: Asking): Promise<Interaction> {
-  const { gateway, sessionId, env } = asking
+  const { gateway, env } = asking
+  const { sessionId, withoutCalls } = asking.place
   // Not ended by the signal: what may have been opened must be known to be cancelled.
   const { interaction } = await gateway.json<Answer>({
     method: 'POST',
     path: `/api/sessions/${encodeURIComponent(sessionId)}/interactions`,
-    body,
+    body: withoutCalls ? { toolCallId: `askback_${randomUUID()}`, ...body } : body,
     headers: whereFrom(env),
     holds: 1,
   })

@@ -4,7 +4,7 @@ import { WHERE, type Where } from '../reach/connection.js'
 import { Gateway } from '../reach/gateway.js'
 import { askPerson } from './ask-person.js'
 import { printOutcome } from './outcome.js'
-import { sessionToAskIn } from './session.js'
+import { placeToAsk } from './session.js'
 import { abortOnSignals } from './signals.js'
 
 /** The flags of every command that asks. */
@@ -27,10 +27,10 @@ export async function runAsking(body: OpenBody, flags: AskingFlags, what: string
   const { env } = process
   const signal = abortOnSignals()
   const gateway = new Gateway('agent', flags, { env, say })
-  const sessionId = await sessionToAskIn(gateway, flags.session, env)
+  const place = await placeToAsk(gateway, flags.session, env)
   const item = await askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
     gateway,
-    sessionId,
+    place,
     env,
     signal,
     onPending: (pending) => sayPending(pending, gateway.url, what),

@@ -7,20 +7,26 @@ import type { Gateway } from '../reach/gateway.js'
 /** More deletions than anyone makes by hand. */
 const MOST_DELETED = 100
 
+export interface Place {
+  sessionId: string
+  /** Nobody reports tool calls there, so there is none to wait for. */
+  withoutCalls?: true
+}
+
 /** The session to ask in: the named one, that of the agent whose shell this is, or one for the folder. */
-export async function sessionToAskIn(
+export async function placeToAsk(
   gateway: Gateway,
   named: string | undefined,
   env: NodeJS.ProcessEnv,
-): Promise<string> {
+): Promise<Place> {
   const given = named ?? env['ASKBACK_SESSION']
-  if (given) return given
+  if (given) return { sessionId: given }
   const cwd = process.cwd()
   const { CODEX_THREAD_ID: codex, CLAUDE_CODE_SESSION_ID: claude } = env
-  if (codex) return outsideSession(gateway, `codex ${codex}`, cwd)
+  if (codex) return { sessionId: await outsideSession(gateway, `codex ${codex}`, cwd) }
   // The same as that of its hooks, which record the call that this runs in.
-  if (claude) return outsideSession(gateway, `claude-code ${claude}`, cwd)
-  return outsideSession(gateway, `folder ${cwd}`, cwd)
+  if (claude) return { sessionId: await outsideSession(gateway, `claude-code ${claude}`, cwd) }
+  return { sessionId: await outsideSession(gateway, `folder ${cwd}`, cwd), withoutCalls: true }
 }
 
 /** Always the same session for the same `whose`, made when there is none. */

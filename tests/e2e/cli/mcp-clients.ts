@@ -1,0 +1,81 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js'
+import type { Interaction } from '@askback/protocol'
+import { afterEach, expect } from 'vitest'
+import { file as commandFile } from '../http/command.js'
+import { at, type RunningGateway } from '../http/gateways.js'
+
+export type How = 'stdio' | 'http'
+
+const clients: Client[] = []
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()))
+})
+
+/** The official client, as an outside agent. */
+export async function connect(how: How, gateway: RunningGateway, args: string[] = []): Promise<Client> {
+  const client = new Client({ name: 'tester', version: '1.0.0' })
+  clients.push(client)
+  // The transports' own types do not fit the interface they implement under exact optional properties.
+  const transport = how === 'stdio' ? stdio(gateway, args) : http(gateway, gateway.ready.agentToken)
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  return client
+}
+
+export function http({ ready }: RunningGateway, token: string, query = ''): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(`${ready.url}/mcp${query}`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  })
+}
+
+function stdio({ data }: RunningGateway, args: string[]): StdioClientTransport {
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: [commandFile, 'mcp', '--data', data, ...args],
+    env: { PATH: process.env['PATH'] ?? '' },
+    stderr: 'ignore',
+  })
+}
+
+export interface Told {
+  text: string
+  structured: Record<string, unknown> | undefined
+  isError: boolean
+}
+
+export async function call(
+  client: Client,
+  name: string,
+  given: Record<string, unknown>,
+  options: RequestOptions & { meta?: Record<string, unknown> } = {},
+): Promise<Told> {
+  const { meta, ...rest } = options
+  const result = await client.callTool(
+    { name, arguments: given, ...(meta && { _meta: meta }) },
+    undefined,
+    rest,
+  )
+  const [content] = result.content as { type: string; text: string }[]
+  return {
+    text: content?.text ?? '',
+    structured: result.structuredContent as Record<string, unknown> | undefined,
+    isError: result.isError === true,
+  }
+}
+
+/** What waits for a person and was not there before. */
+export async function nextPending(gateway: RunningGateway, known: string[] = []): Promise<Interaction> {
+  const find = async () => {
+    const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')
+    return body.interactions.find(({ interactionId }) => !known.includes(interactionId))
+  }
+  await expect.poll(find).toBeDefined()
+  return (await find())!
+}
+
+export async function respond(gateway: RunningGateway, item: Interaction, answer: unknown): Promise<void> {
+  const { status } = await gateway.call('POST', `${at(item)}/response`, { body: { answer } })
+  expect(status).toBe(200)
+}

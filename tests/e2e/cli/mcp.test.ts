@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest'
+import { at, serve } from '../http/gateways.js'
+import { interactionOf, picks, sharedGateway } from './asking.js'
+import { call, connect, nextPending, respond, type How } from './mcp-clients.js'
+
+const shared = sharedGateway()
+const database = {
+  question: 'Which database?',
+  header: 'DB',
+  options: [{ label: 'Postgres' }, { label: 'SQLite', description: 'A file' }],
+}
+
+describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => {
+  it('finds the tools', async () => {
+    const { tools } = await (await connect(how, shared())).listTools()
+    expect(tools.map(({ name }) => name)).toEqual([
+      'ask_user',
+      'request_approval',
+      'review_plan',
+      'permission_prompt',
+    ])
+  })
+
+  it('asks a question, and is told the answer', async () => {
+    const asked = call(await connect(how, shared()), 'ask_user', { questions: [database] })
+    const item = await nextPending(shared())
+    expect(item).toMatchObject({ kind: 'question', toolName: 'ask_user', openedBy: 'agents' })
+    await respond(shared(), item, { answers: [{ selected: ['SQLite'], note: 'for now' }] })
+    expect(await asked).toEqual({
+      text: '"Which database?" = "SQLite" (note: for now)',
+      structured: {
+        interactionId: item.interactionId,
+        settlement: 'answered',
+        answer: { answers: [{ selected: ['SQLite'], note: 'for now' }] },
+      },
+      isError: false,
+    })
+  })
+
+  it('requests approval: given, given with changes, denied', async () => {
+    const client = await connect(how, shared())
+    const ask = async (answer: object) => {
+      const asked = call(client, 'request_approval', { tool: 'deploy', input: { to: 'production' } })
+      const item = await nextPending(shared())
+      expect(item).toMatchObject({
+        kind: 'approval',
+        toolName: 'deploy',
+        request: { input: { to: 'production' } },
+      })
+      await respond(shared(), item, answer)
+      return (await asked).text
+    }
+    expect(await ask({ decision: 'approve' })).toBe('Approved, this once, exactly as asked.')
+    expect(await ask({ decision: 'approve', updatedInput: { to: 'test' } })).toContain('{"to":"test"}')
+    expect(await ask({ decision: 'deny', message: 'Not on a Friday.' })).toContain('Not on a Friday.')
+  })
+
+  it('has a plan reviewed', async () => {
+    const client = await connect(how, shared())
+    const ask = async (answer: object) => {
+      const asked = call(client, 'review_plan', { plan: '# Plan' })
+      await respond(shared(), await nextPending(shared()), answer)
+      return (await asked).text
+    }
+    expect(await ask({ decision: 'adjust', feedback: 'Smaller.' })).toBe(
+      'The user wants the plan changed: Smaller.',
+    )
+    expect(await ask({ decision: 'edit' })).toBe('The plan is accepted. Edits need no further approval.')
+  })
+
+  it('is never told an answer that nobody gave', async () => {
+    const client = await connect(how, shared())
+    const asked = call(client, 'ask_user', { questions: [database] })
+    await shared().call('DELETE', at(await nextPending(shared())))
+    expect(await asked).toMatchObject({
+      text: expect.stringContaining('do not assume one'),
+      structured: { settlement: 'cancelled' },
+    })
+  })
+
+  it('cancels what it no longer waits for', async () => {
+    const client = await connect(how, shared())
+    const stop = new AbortController()
+    const asked = call(client, 'ask_user', { questions: [database] }, { signal: stop.signal })
+    const { interactionId } = await nextPending(shared())
+    stop.abort()
+    await expect(asked).rejects.toThrow()
+    await expect
+      .poll(() => interactionOf(shared(), interactionId))
+      .toMatchObject({ status: 'settled', settlement: 'cancelled' })
+  })
+
+  it('stands at the call that Claude Code names', async () => {
+    const client = await connect(how, shared())
+    const asked = call(
+      client,
+      'ask_user',
+      { questions: [database] },
+      { meta: { 'claudecode/toolUseId': 'toolu_1' } },
+    )
+    const item = await nextPending(shared())
+    expect(item).toMatchObject({ toolCallId: 'toolu_1', anchor: 'exact' })
+    await respond(shared(), item, picks('SQLite'))
+    await asked
+  })
+
+  it('hears what does not fit as an error of the tool', async () => {
+    const client = await connect(how, shared())
+    const repeated = { ...database, options: [{ label: 'a' }, { label: 'a' }] }
+    expect(await call(client, 'ask_user', { questions: [repeated] })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('repeats the label'),
+    })
+    expect(await call(client, 'ask_user', {})).toMatchObject({ isError: true })
+    await expect(call(client, 'delete_everything', {})).rejects.toThrow('There is no tool delete_everything.')
+  })
+
+  it('decides for Claude Code whether a tool may run', async () => {
+    const client = await connect(how, shared())
+    const decide = async (given: object, answer: object) => {
+      const asked = call(client, 'permission_prompt', { ...given })
+      await respond(shared(), await nextPending(shared()), answer)
+      return JSON.parse((await asked).text) as unknown
+    }
+    const bash = { tool_name: 'Bash', input: { command: 'make' }, tool_use_id: 'toolu_2' }
+    expect(await decide(bash, { decision: 'approve' })).toEqual({
+      behavior: 'allow',
+      updatedInput: bash.input,
+    })
+    expect(await decide(bash, { decision: 'approve', updatedInput: { command: 'ls' } })).toEqual({
+      behavior: 'allow',
+      updatedInput: { command: 'ls' },
+    })
+    expect(await decide(bash, { decision: 'deny', message: 'No.' })).toEqual({
+      behavior: 'deny',
+      message: expect.stringContaining('No.') as string,
+    })
+    const questions = [{ ...database, multiSelect: false }]
+    expect(await decide({ tool_name: 'AskUserQuestion', input: { questions } }, picks('SQLite'))).toEqual({
+      behavior: 'allow',
+      updatedInput: { questions, answers: { 'Which database?': 'SQLite' } },
+    })
+    const plan = { tool_name: 'ExitPlanMode', input: { plan: '# Plan' } }
+    expect(await decide(plan, { decision: 'edit' })).toEqual({
+      behavior: 'allow',
+      updatedInput: plan.input,
+      updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }],
+    })
+  })
+})
+
+it('hears of progress for as long as a person thinks, which keeps its timeout away', async () => {
+  const client = await connect('stdio', shared(), ['--progress', '200ms'])
+  let heard = 0
+  const asked = call(
+    client,
+    'ask_user',
+    { questions: [database] },
+    {
+      timeout: 1500,
+      resetTimeoutOnProgress: true,
+      onprogress: () => (heard += 1),
+    },
+  )
+  const item = await nextPending(shared())
+  // More time than the timeout.
+  await expect.poll(() => heard).toBeGreaterThan(12)
+  await respond(shared(), item, picks('SQLite'))
+  expect((await asked).text).toContain('SQLite')
+})
+
+it('hears of progress by HTTP at once', async () => {
+  const client = await connect('http', shared())
+  let heard = 0
+  const asked = call(client, 'ask_user', { questions: [database] }, { onprogress: () => (heard += 1) })
+  const item = await nextPending(shared())
+  await expect.poll(() => heard).toBe(1)
+  await respond(shared(), item, picks('SQLite'))
+  await asked
+})
+
+it('cancels what it asked when its client goes', async () => {
+  const client = await connect('stdio', shared())
+  const asked = call(client, 'ask_user', { questions: [database] }).catch(() => 'gone')
+  const { interactionId } = await nextPending(shared())
+  await client.close()
+  expect(await asked).toBe('gone')
+  await expect.poll(() => interactionOf(shared(), interactionId)).toMatchObject({ settlement: 'cancelled' })
+})
+
+it('without a gateway says so, and lets nothing run', async () => {
+  const gateway = await serve()
+  const client = await connect('stdio', gateway)
+  await gateway.stop('SIGKILL')
+  expect(await call(client, 'ask_user', { questions: [database] })).toMatchObject({
+    isError: true,
+    text: 'Nobody could be asked: The gateway cannot be reached. Is askback serve running?',
+  })
+  const { text } = await call(client, 'permission_prompt', { tool_name: 'Bash', input: {} })
+  expect(JSON.parse(text)).toMatchObject({ behavior: 'deny' })
+})
