@@ -78,7 +78,7 @@ function nextPath(folder) {
 }
 
 await inFolder(async (folder) => {
-  const many = await compare(folder, { sessions: 64, each: 50 })
+  const many = await compare(folder, { sessions: 64, each: 200 })
   const one = await compare(folder, { sessions: 1, each: 500 })
   const what = 'speed / that of a loop that only writes the same'
   report([

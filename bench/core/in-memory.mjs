@@ -1,19 +1,10 @@
-// Ask, answer, resumed in memory, against a loop that only parses, hashes and folds the same.
+// Ask, answer, resumed in memory, against a loop that only parses, hashes and folds the same events.
 import { createDesk, memoryStore } from '@askback/core'
-import {
-  copyJson,
-  digestOf,
-  emptyState,
-  foldInto,
-  openInput,
-  questionAnswer,
-  questionRequest,
-  respondInput,
-} from '@askback/protocol'
+import { digestOf, emptyState, foldInto, sessionEvent } from '@askback/protocol'
 import { computed, interleave, report } from './measure.mjs'
-import { answer, answerAll, createSessions, person, questionFor, roundTrips } from './workload.mjs'
+import { answerAll, createSessions, roundTrips } from './workload.mjs'
 
-/** @import { SessionEvent } from '@askback/protocol' */
+/** @import { SessionEvent, SessionState } from '@askback/protocol' */
 
 /** @param {{ sessions: number; each: number }} size */
 function compare({ sessions: count, each }) {
@@ -32,52 +23,39 @@ function compare({ sessions: count, each }) {
     },
     async b({ store, sessions }) {
       const logs = await Promise.all(sessions.map((sessionId) => store.read({ sessionId, limit: Infinity })))
-      return computed(() => logs.map((log, index) => bareLoop(log, index * each)))
+      return computed(() => bareLoop(logs))
     },
   })
 }
 
 /**
- * What no desk can do without: the inputs are parsed as their schemas say, the request is hashed, the events are folded.
+ * Keeps what it has parsed, as whoever has a log does, and lets the same moments pass until the questions of all sessions
+ * are answered.
  *
- * @param {SessionEvent[]} log
- * @param {number} first The number of its first question.
+ * @param {SessionEvent[][]} logs
  */
-function bareLoop(log, first) {
-  const state = emptyState('bare')
-  let number = first
-  for (const append of appendsOf(log)) {
-    for (const event of append) {
-      const { sessionId } = event
-      if (event.type === 'interaction_request') {
-        const input = { sessionId, kind: 'question', request: questionFor(number++), claimAs: 'desk' }
-        const request = copyJson(openInput.parse(input).request)
-        questionRequest.parse(request)
-        digestOf('question', request)
-      } else if (event.type === 'interaction_response') {
-        const { interactionId } = event
-        const input = { sessionId, interactionId, answer: copyJson(answer), by: person, via: 'web' }
-        questionAnswer.parse(respondInput.parse(input).answer)
-      }
-    }
-    foldInto(state, append)
+async function bareLoop(logs) {
+  const sessions = logs.map((log) => ({
+    log,
+    state: emptyState('bare'),
+    kept: /** @type {SessionEvent[]} */ ([]),
+  }))
+  while (sessions.some(({ log, kept }) => kept.length < log.length)) {
+    for (const session of sessions) takeUntilAnswered(session)
+    await new Promise((resolve) => setImmediate(resolve))
   }
-  return state
+  return sessions
 }
 
-/**
- * Each ends with the status that it changes.
- *
- * @param {SessionEvent[]} log
- */
-function appendsOf(log) {
-  /** @type {SessionEvent[][]} */
-  const appends = [[]]
-  for (const event of log) {
-    appends.at(-1)?.push(event)
-    if (event.type === 'session_status' || event.type === 'session_started') appends.push([])
+/** @param {{ log: SessionEvent[]; state: SessionState; kept: SessionEvent[] }} session */
+function takeUntilAnswered({ log, state, kept }) {
+  for (let logged = log[kept.length]; logged; logged = log[kept.length]) {
+    const event = sessionEvent.parse(logged)
+    if (event.type === 'interaction_request') digestOf(event.toolName, event.request)
+    kept.push(event)
+    foldInto(state, [event])
+    if (log[kept.length]?.type === 'interaction_response') return
   }
-  return appends
 }
 
 const many = await compare({ sessions: 64, each: 200 })

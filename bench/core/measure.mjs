@@ -1,4 +1,6 @@
 const ROUNDS = 5
+/** Until the engine has compiled what runs often: before that a round takes up to twice as long. */
+const WARM_UP = 4
 
 /**
  * One line of the table. `value` is a ratio, or an amount that has its own limit.
@@ -8,7 +10,7 @@ const ROUNDS = 5
 
 /**
  * Measures both sides in turn, so that a machine that slows down slows down both, and returns the medians of five rounds.
- * Each side resolves to its cost; `prepare` of a round is not measured. The first round only warms up.
+ * Each side resolves to its cost; `prepare` of a round is not measured. The first rounds only warm up.
  *
  * @template Made
  * @param {{ prepare: () => Promise<Made>; a: (made: Made) => Promise<number>; b: (made: Made) => Promise<number> }} sides
@@ -16,10 +18,10 @@ const ROUNDS = 5
  */
 export async function interleave({ prepare, a, b }) {
   const costs = []
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = -WARM_UP; round < ROUNDS; round++) {
     const made = await prepare()
     const cost = { a: await a(made), b: await b(made) }
-    if (round > 0) costs.push(cost)
+    if (round >= 0) costs.push(cost)
   }
   return {
     a: median(costs.map((cost) => cost.a)),
