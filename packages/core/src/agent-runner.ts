@@ -3,12 +3,16 @@ import {
   type PermissionMode,
   type SessionEvent,
   type SessionStateJson,
+  type SessionStatus,
 } from '@askback/protocol'
 import type { AgentAdapter, AgentContext, AgentProcess, Availability, Ending } from './agent.js'
 import type { Reported } from './command.js'
 import type { Desk } from './desk.js'
+import type { Leases } from './leases.js'
+import { jsonOf, letterOf, type Letter } from './letters.js'
 import type { LiveFeed } from './live-feed.js'
 import { AGENT_LOST } from './report.js'
+import type { Fence } from './store.js'
 
 export interface AgentRunnerOptions {
   desk: Desk
@@ -16,6 +20,8 @@ export interface AgentRunnerOptions {
   live: LiveFeed
   /** What the shells of a session's agent find in their environment. */
   env?: (sessionId: string) => Promise<Record<string, string>>
+  /** Where several processes share a store: which of them runs the agent of a session. */
+  leases?: Leases
   onError: (error: unknown) => void
 }
 
@@ -75,6 +81,7 @@ export class AgentRunner {
 
   async send(sessionId: string, message: { text: string; turnId: string }): Promise<void> {
     try {
+      if (await this.#elsewhere({ do: 'send', sessionId, ...message }, true)) return
       const agent = await this.#process(sessionId, await this.#takeCut(sessionId))
       await agent.send(message)
     } catch (error) {
@@ -100,6 +107,7 @@ export class AgentRunner {
 
   /** The desk has cancelled what was pending. */
   async interrupt(sessionId: string): Promise<void> {
+    if (await this.#elsewhere({ do: 'interrupt', sessionId })) return
     const agent = await this.#current(sessionId)
     await agent?.interrupt()
     await this.#endTurn(sessionId)
@@ -107,15 +115,23 @@ export class AgentRunner {
 
   /** The next message starts a fresh context. */
   async clear(sessionId: string): Promise<void> {
+    if (await this.#elsewhere({ do: 'clear', sessionId })) return
     await this.stop(sessionId)
     await this.#endTurn(sessionId)
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    if (await this.#elsewhere({ do: 'setPermissionMode', sessionId, mode })) return
     await (await this.#current(sessionId))?.setPermissionMode(mode)
   }
 
   async stop(sessionId: string): Promise<void> {
+    if (await this.#elsewhere({ do: 'stop', sessionId })) return
+    await this.#end(sessionId)
+    await this.#options.leases?.release(sessionId)
+  }
+
+  async #end(sessionId: string): Promise<void> {
     this.#cut.delete(sessionId)
     const agent = await this.#current(sessionId)
     this.#running.delete(sessionId)
@@ -127,11 +143,18 @@ export class AgentRunner {
     for (const adapter of this.#options.adapters) {
       await adapter.recover?.().catch((error: unknown) => this.#options.onError(error))
     }
+    await this.#options.leases?.start({
+      mail: (letter) => this.#open(letterOf(letter)),
+      orphans: (sessionIds, letters) => this.#takeOver(sessionIds, letters.map(letterOf)),
+      lost: (sessionIds) => {
+        for (const sessionId of sessionIds) this.#lose(sessionId)
+      },
+    })
     let after: string | undefined
     do {
       const page = await this.#options.desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
       for (const { id, agent, status } of page.items) {
-        if (agent !== null && (status === 'running' || status === 'waiting')) await this.#recoverOne(id)
+        if (agent !== null && isActive(status)) await this.#recoverOne(id, RESTARTED)
       }
       after = page.next ?? undefined
     } while (after !== undefined)
@@ -144,17 +167,75 @@ export class AgentRunner {
     const running = [...this.#running.values()]
     this.#running.clear()
     await Promise.allSettled(running.map(async (agent) => (await agent).stop()))
+    await this.#options.leases?.close()
   }
 
-  async #recoverOne(sessionId: string): Promise<void> {
-    this.#cut.add(sessionId)
-    await this.#report(sessionId, {
-      type: 'error',
-      code: AGENT_LOST,
-      message: 'The agent was stopped by a restart of the gateway.',
-      fatal: false,
+  /** Hands a command to the process that runs the agent, if that is another; `take` makes it this one if it is none. */
+  async #elsewhere(letter: Letter, take = false): Promise<boolean> {
+    const { leases } = this.#options
+    if (!leases) return false
+    const { sessionId } = letter
+    const lease = take ? await leases.acquire(sessionId) : await leases.find(sessionId)
+    if (!lease || lease.mine) return false
+    await leases.post(lease.owner, jsonOf(letter))
+    return true
+  }
+
+  async #open(letter: Letter): Promise<void> {
+    const { sessionId } = letter
+    try {
+      switch (letter.do) {
+        case 'send': {
+          const { text, turnId } = letter
+          const { state } = await this.#options.desk.snapshot(sessionId)
+          // Ended on the way here: its person has been told.
+          if (state.activeTurnId === turnId) await this.send(sessionId, { text, turnId })
+          return
+        }
+        case 'setPermissionMode':
+          return await this.setPermissionMode(sessionId, letter.mode)
+        default:
+          return await this[letter.do](sessionId)
+      }
+    } catch (error) {
+      if (!isMissing(error)) this.#options.onError(error)
+    }
+  }
+
+  /** The process that ran these agents is gone. What is pending in them stays pending. */
+  async #takeOver(sessionIds: string[], letters: Letter[]): Promise<void> {
+    for (const sessionId of sessionIds) {
+      const waits = letters.some((letter) => letter.do === 'send' && letter.sessionId === sessionId)
+      await this.#takeOne(sessionId, waits).catch(this.#options.onError)
+    }
+    for (const letter of letters) await this.#open(letter)
+  }
+
+  async #takeOne(sessionId: string, hasMessage: boolean): Promise<void> {
+    const { desk, leases } = this.#options
+    if (this.#stopped || !(await leases?.acquire(sessionId))?.mine || this.#running.has(sessionId)) return
+    const snapshot = await desk.snapshot(sessionId).catch((error: unknown) => {
+      if (isMissing(error)) return null
+      throw error
     })
-    await this.#waitOrEnd(sessionId)
+    if (snapshot && snapshot.session.agent !== null && isActive(snapshot.session.status))
+      await this.#recoverOne(sessionId, TAKEN_OVER, hasMessage)
+    else await leases?.release(sessionId)
+  }
+
+  /** Others took this process for dead, and have the session now: its agent is to write nothing more, and ends. */
+  #lose(sessionId: string): void {
+    this.#options.leases?.forget(sessionId)
+    this.#end(sessionId).catch(this.#options.onError)
+  }
+
+  async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
+    const { leases } = this.#options
+    if (leases && !(await leases.acquire(sessionId)).mine) return
+    if (this.#running.has(sessionId) || this.#cut.has(sessionId)) return
+    this.#cut.add(sessionId)
+    await this.#report(sessionId, { type: 'error', code: AGENT_LOST, message, fatal: false })
+    if (!hasMessage) await this.#waitOrEnd(sessionId)
   }
 
   /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
@@ -183,6 +264,7 @@ export class AgentRunner {
     if (state.pending.length > 0) return
     this.#cut.delete(sessionId)
     await this.#endTurn(sessionId)
+    await this.#options.leases?.release(sessionId)
   }
 
   async #resumeIfAnswered(sessionId: string): Promise<void> {
@@ -211,7 +293,8 @@ export class AgentRunner {
     const running = this.#running.get(sessionId)
     if (running) return running
     if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
-    const starting = this.#start(sessionId, resume)
+    const fence = this.#options.leases?.fence(sessionId)
+    const starting = this.#start(sessionId, resume, fence)
     this.#running.set(sessionId, starting)
     const forget = () => {
       if (this.#running.get(sessionId) === starting) this.#running.delete(sessionId)
@@ -221,8 +304,10 @@ export class AgentRunner {
         const ending = await agent.ended
         const isCurrent = this.#running.get(sessionId) === starting
         forget()
-        await this.#report(sessionId, ...this.#options.live.unfinished(sessionId))
+        await this.#reportFenced(sessionId, fence, this.#options.live.unfinished(sessionId))
         if (isCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
+        const isOver = !this.#stopped && !this.#running.has(sessionId) && !this.#cut.has(sessionId)
+        if (isOver) await this.#options.leases?.release(sessionId)
       })
       .catch((error: unknown) => {
         forget()
@@ -231,7 +316,11 @@ export class AgentRunner {
     return starting
   }
 
-  async #start(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
+  async #start(
+    sessionId: string,
+    resume: AgentContext['resume'],
+    fence: Fence | undefined,
+  ): Promise<AgentProcess> {
     const { desk, adapters, live, env } = this.#options
     const { session, state } = await desk.snapshot(sessionId)
     const adapter = adapters.find(({ id }) => id === session.agent)
@@ -244,8 +333,8 @@ export class AgentRunner {
       agentSessionId: state.agentSessionId,
       resume,
       env: (await env?.(sessionId)) ?? {},
-      session: desk.session(sessionId),
-      report: (...events) => this.#report(sessionId, ...events),
+      session: desk.session(sessionId, {}, fence),
+      report: (...events) => this.#reportOf(sessionId, fence, events),
       live: (delta) => live.emit(sessionId, delta),
     })
   }
@@ -280,9 +369,35 @@ export class AgentRunner {
       await this.#report(sessionId, ...partial, { type: 'turn_ended', turnId, reason: 'interrupted' })
   }
 
-  async #report(sessionId: string, ...events: Reported[]): Promise<void> {
-    if (events.length > 0) await this.#options.desk.report({ sessionId, events })
+  #report(sessionId: string, ...events: Reported[]): Promise<void> {
+    return this.#reportFenced(sessionId, this.#options.leases?.fence(sessionId), events)
   }
+
+  async #reportFenced(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
+    if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
+  }
+
+  /** What the agent tells. One that was taken over gets no answer any more: it must not go on as if it had been heard. */
+  async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
+    try {
+      await this.#reportFenced(sessionId, fence, events)
+    } catch (error) {
+      if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
+      this.#lose(sessionId)
+      await new Promise(() => undefined)
+    }
+  }
+}
+
+const RESTARTED = 'The agent was stopped by a restart of the gateway.'
+const TAKEN_OVER = 'The gateway that ran the agent is gone. Another one has taken over.'
+
+function isActive(status: SessionStatus): boolean {
+  return status === 'running' || status === 'waiting'
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof AskbackError && error.code === 'not_found'
 }
 
 function isAnswer(events: SessionEvent[]): boolean {

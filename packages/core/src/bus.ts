@@ -20,6 +20,8 @@ export type BusMessage =
   | { type: 'live'; sessionId: string; event: LiveEvent }
   /** There is something in the mailbox of that process. */
   | { type: 'mail'; to: string }
+  /** A process has ended in good order. */
+  | { type: 'left' }
 
 /** A bus inside one process: each call joins it as another would. */
 export function memoryBus(): () => Bus {

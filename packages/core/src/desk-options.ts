@@ -12,7 +12,7 @@ import type { OpenCommand } from './command.js'
 import type { InteractionKind } from './kinds.js'
 import type { IsInside } from './lookups.js'
 import type { Role } from './prepare-request.js'
-import type { Store } from './store.js'
+import type { Fence, Store } from './store.js'
 
 export interface DeskOptions {
   store: Store
@@ -54,6 +54,8 @@ export interface OpenInput extends OpenBody {
   /** The credential that asks. */
   openedBy?: string
   claimAs?: string
+  /** Of the agent that asks, if this process runs it. */
+  fence?: Fence
   /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
   role?: Role
 }

@@ -44,7 +44,7 @@ import { ruleKey, RULES_PREFIX, type ApprovalRule } from './rules.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
-import type { AuditRow, Page, SessionRow } from './store.js'
+import type { AuditRow, Fence, Page, SessionRow } from './store.js'
 import { reportToolCall } from './tool-calls.js'
 import { claimFor, pollFor, recheck, waitFor, wake } from './waiting.js'
 
@@ -107,8 +107,8 @@ export class Desk {
   }
 
   /** A handle; the session is made when it is first used, unless it exists. */
-  session(id: string, defaults: SessionDefaults = {}): SessionHandle {
-    return new SessionHandle(this, id, defaults)
+  session(id: string, defaults: SessionDefaults = {}, fence?: Fence): SessionHandle {
+    return new SessionHandle(this, id, defaults, fence)
   }
 
   async createSession(
@@ -131,7 +131,7 @@ export class Desk {
     }
   }
 
-  async open(input: OpenInput): Promise<Opened> {
+  async open({ fence, ...input }: OpenInput): Promise<Opened> {
     const body = parse(openInput, input, 'the request')
     const { sessionId, idempotencyKey, attach = false } = body
     const { limits, timeouts } = this.#options
@@ -155,7 +155,7 @@ export class Desk {
     const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
     const ran = await (command.anchoring.by === 'rendezvous'
       ? openAtRendezvous(this.#engine, sessionId, command, key)
-      : this.#engine.run(sessionId, command, key))
+      : this.#engine.run(sessionId, command, key, fence))
     const { interactionId } = ran.interaction!
     const opens = ran.events.some(
       (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
@@ -215,10 +215,11 @@ export class Desk {
   wait(
     interactionId: string,
     signal?: AbortSignal,
-    options: { sessionId?: string; to?: string } = {},
+    options: { sessionId?: string; to?: string; fence?: Fence | undefined } = {},
   ): Promise<Settlement> {
-    const { sessionId, to = 'desk' } = options
-    const wait = (found: string) => waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal })
+    const { sessionId, to = 'desk', fence } = options
+    const wait = (found: string) =>
+      waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal, fence })
     // Chained: a function that awaits would stay in memory for as long as the person takes.
     const waited = sessionId === undefined ? this.#sessionOf(interactionId).then(wait) : wait(sessionId)
     return waited.then(settlementOf)
@@ -268,12 +269,14 @@ export class Desk {
     sessionId: string
     events: Reported[]
     idempotencyKey?: string
+    /** Of the agent that tells it, if this process runs it. */
+    fence?: Fence | undefined
   }): Promise<SessionEvent[]> {
-    const { sessionId } = input
+    const { sessionId, fence } = input
     const { idempotencyKey } = parse(origin, input, 'the origin')
     const events = parse(reported, copyJson(input.events, 'events'), 'the report')
     const key = sessionKey(sessionId, 'report', idempotencyKey, { events })
-    return (await this.#engine.run(sessionId, { type: 'report', events }, key)).events
+    return (await this.#engine.run(sessionId, { type: 'report', events }, key, fence)).events
   }
 
   /** One tool call of an outside agent; it gets an id if it has none. */

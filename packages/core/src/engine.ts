@@ -18,7 +18,7 @@ import { lookUp, type IsInside, type Looked } from './lookups.js'
 import type { SessionLog } from './session-log.js'
 import { SessionLogs } from './session-logs.js'
 import { optional } from './optional.js'
-import type { Store } from './store.js'
+import type { Fence, Store } from './store.js'
 import { Waiters, type Waiter } from './waiters.js'
 
 export interface EngineOptions {
@@ -80,8 +80,10 @@ export class Engine {
     this.#deadlines = new Deadlines(options.clock, (deadline) => this.#expire(deadline))
   }
 
-  async run(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
-    return (await this.#attempt(sessionId, command, key)) ?? (await this.#runAgain(sessionId, command, key))
+  /** With `fence` only as long as that holds: for what an agent does that this process runs. */
+  async run(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
+    const ran = await this.#attempt(sessionId, command, key, fence)
+    return ran ?? (await this.#runAgain(sessionId, command, key, fence))
   }
 
   /** What `project` makes of the state, told only when all of that is durable. */
@@ -173,12 +175,12 @@ export class Engine {
     return this.#closed
   }
 
-  async #runAgain(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran> {
+  async #runAgain(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
     // Else sessions that come and go could push it out of memory again and again before it is decided.
     const letGo = this.#logs.hold(sessionId)
     try {
       for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
-        const ran = await this.#attempt(sessionId, command, key)
+        const ran = await this.#attempt(sessionId, command, key, fence)
         if (ran) return ran
       }
     } finally {
@@ -191,7 +193,12 @@ export class Engine {
   }
 
   /** `null` when the facts changed under it: then it is decided anew. */
-  async #attempt(sessionId: string, command: Command, key?: IdempotencyKey): Promise<Ran | null> {
+  async #attempt(
+    sessionId: string,
+    command: Command,
+    key?: IdempotencyKey,
+    own?: Fence,
+  ): Promise<Ran | null> {
     const recorded = key && (await recall(this.options, key))
     if (recorded) return recorded
     const known = this.log(sessionId)
@@ -219,7 +226,7 @@ export class Engine {
       throw error
     }
     if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
-    return await this.#append(log, decision, { ...extra, now }, claims, key)
+    return await this.#append(log, decision, { ...extra, now }, claims, key, own)
   }
 
   #decide(
@@ -261,6 +268,7 @@ export class Engine {
     extra: Looked & { now: number },
     claims: Waiter[],
     key?: IdempotencyKey,
+    own?: Fence,
   ): Promise<Ran | null> {
     const { state } = log
     const { interactionId, refusal, routed } = decision
@@ -268,7 +276,8 @@ export class Engine {
     const settled = settledBy(events, state, extra)
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
     const texts = eventTexts(events)
-    const appending = log.append({ events, texts, ...(kv && { kv }) }, () => {
+    const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
+    const appending = log.append({ events, texts, ...(kv && { kv }), ...(fence && { fence }) }, () => {
       this.#committed(log, { events, texts }, settled, claims)
     })
     const interaction =
@@ -279,8 +288,10 @@ export class Engine {
     try {
       const result = await appending
       if (!result.ok) {
+        if (result.conflict === 'fence') this.#fencedOff(claims)
         release(claims)
         this.#lookAgain(log.state.sessionId)
+        if (result.conflict === 'fence' && own) throw fencedError()
         return null
       }
     } catch (error) {
@@ -290,6 +301,14 @@ export class Engine {
     }
     if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, extra.now))
     return { events, ...optional({ interaction, routed }) }
+  }
+
+  /** Another process runs the agent now: who waits here for that agent waits for nothing any more. */
+  #fencedOff(claims: Waiter[]): void {
+    for (const waiter of claims.filter(({ fence }) => fence)) {
+      this.waiters.remove(waiter)
+      waiter.reject(fencedError())
+    }
   }
 
   #stamp(state: SessionState, decision: Decision, at: number): SessionEvent[] {
@@ -411,6 +430,10 @@ function isThere(state: SessionState): boolean {
 
 function missing({ sessionId }: SessionState): AskbackError {
   return new AskbackError('not_found', `There is no session ${sessionId}.`)
+}
+
+function fencedError(): AskbackError {
+  return new AskbackError('forbidden', 'Another gateway runs the agent of this session now.')
 }
 
 function closedError(): AskbackError {

@@ -12,6 +12,7 @@ import type { AgentAdapter, Availability } from './agent.js'
 import type { Bus } from './bus.js'
 import type { Desk } from './desk.js'
 import type { Origin, SessionSnapshot } from './desk-options.js'
+import type { Leases } from './leases.js'
 import { LiveFeed, type LiveListener } from './live-feed.js'
 
 export interface HostOptions {
@@ -21,6 +22,8 @@ export interface HostOptions {
   env?: (sessionId: string) => Promise<Record<string, string>>
   /** To other processes on the same store: shows there what is being made here, and here what is made there. */
   bus?: Bus
+  /** Where other processes share the store: which of them runs the agent of a session. */
+  leases?: Leases
   onError: (error: unknown) => void
 }
 
@@ -33,14 +36,21 @@ export class Host {
   readonly #onError: (error: unknown) => void
   readonly #stopListening: (() => void) | undefined
 
-  constructor({ desk, agents = [], env, bus, onError }: HostOptions) {
+  constructor({ desk, agents = [], env, bus, leases, onError }: HostOptions) {
     this.desk = desk
     this.#live = new LiveFeed(bus && ((live) => bus.publish({ type: 'live', ...live })))
     this.#stopListening = bus?.on((message) => {
       if (message.type === 'live') this.#live.receive(message.sessionId, message.event)
     })
     this.#onError = onError
-    this.#runner = new AgentRunner({ desk, adapters: agents, live: this.#live, onError, ...(env && { env }) })
+    this.#runner = new AgentRunner({
+      desk,
+      adapters: agents,
+      live: this.#live,
+      onError,
+      ...(env && { env }),
+      ...(leases && { leases }),
+    })
     this.ready = desk.ready.then(() => this.#runner.recover())
     this.ready.catch(onError)
   }

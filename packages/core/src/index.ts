@@ -1,6 +1,7 @@
 export { AGENT_LOST, MAX_OUTPUT_BYTES } from './report.js'
 export { auditRow } from './audit.js'
 export type { ToolCallAnswer } from './answer-tool-call.js'
+export { memoryBus, storeOnBus, type Bus, type BusMessage } from './bus.js'
 export { systemClock, type Clock } from './clock.js'
 export type { Reported } from './command.js'
 export { createDesk, type Desk } from './desk.js'
@@ -16,6 +17,7 @@ export {
   type Reprompt,
   type StandardSchema,
 } from './kinds.js'
+export { Leases, type Lease, type LeaseEvents, type LeasesOptions } from './leases.js'
 export type { IsInside } from './lookups.js'
 export { memoryStore } from './memory-store.js'
 export { DEFAULT_TIMEOUT_MS } from './prepare-request.js'

@@ -69,7 +69,10 @@ export class SessionLog {
   }
 
   /** Folds the events at once and appends them; `committed` runs when they are durable, in the order of the log. */
-  append(appended: Pick<Append, 'events' | 'texts' | 'kv'>, committed: () => void): Promise<AppendResult> {
+  append(
+    appended: Pick<Append, 'events' | 'texts' | 'kv' | 'fence'>,
+    committed: () => void,
+  ): Promise<AppendResult> {
     const { sessionId, seq: expectedSeq } = this.state
     const { events } = appended
     foldInto(this.state, events)

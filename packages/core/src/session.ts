@@ -18,6 +18,7 @@ import type { Desk } from './desk.js'
 import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
 import type { InteractionKind } from './kinds.js'
 import { optional } from './optional.js'
+import type { Fence } from './store.js'
 import { settlementOf, type Settlement } from './settlement.js'
 
 export type SessionDefaults = CreateSessionBody
@@ -44,8 +45,10 @@ export class SessionHandle {
   readonly id: string
   readonly #desk: Desk
   readonly #defaults: SessionDefaults
+  readonly #fence: Fence | undefined
 
-  constructor(desk: Desk, id: string, defaults: SessionDefaults) {
+  constructor(desk: Desk, id: string, defaults: SessionDefaults, fence?: Fence) {
+    this.#fence = fence
     this.id = id
     this.#desk = desk
     this.#defaults = defaults
@@ -83,7 +86,7 @@ export class SessionHandle {
 
   /** How an interaction that was opened before ended; claims that (L10). Aborting only stops waiting. */
   wait(interactionId: string, signal?: AbortSignal): Promise<Settlement> {
-    return this.#desk.wait(interactionId, signal, { sessionId: this.id })
+    return this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence })
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */
@@ -93,7 +96,7 @@ export class SessionHandle {
 
   /** Tells the log what the agent does. */
   async report(...events: Reported[]): Promise<void> {
-    await this.#existing(() => this.#desk.report({ sessionId: this.id, events }))
+    await this.#existing(() => this.#desk.report({ sessionId: this.id, events, fence: this.#fence }))
   }
 
   snapshot(): Promise<SessionSnapshot> {
@@ -122,7 +125,7 @@ export class SessionHandle {
       const settled =
         created && interaction.status === 'settled'
           ? settlementOf(interaction)
-          : this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id })
+          : this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id, fence: this.#fence })
       // The kind's own schema has parsed the answer.
       return settled as Settlement<Answer> | Promise<Settlement<Answer>>
     })
@@ -137,6 +140,7 @@ export class SessionHandle {
         kind,
         request: request as Json,
         claimAs: CLAIMANT,
+        ...(this.#fence && { fence: this.#fence }),
         ...rest,
       })
     })

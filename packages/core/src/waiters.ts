@@ -1,4 +1,5 @@
 import type { Interaction } from '@askback/protocol'
+import type { Fence } from './store.js'
 
 /** Someone in this process who waits for a settlement. A class, as a hundred thousand of them may wait at once. */
 export class Waiter {
@@ -7,6 +8,8 @@ export class Waiter {
   interactionId: string
   /** Named in `interaction_delivered`; one without only looks on. */
   readonly to: string | null
+  /** Of the agent that it waits for. */
+  readonly fence: Fence | undefined
   /** Its claim is part of an append that is under way: until that ends, nothing else ends the wait. */
   claiming = false
   readonly #resolve: (interaction: Interaction) => void
@@ -14,13 +17,14 @@ export class Waiter {
   #abort: { signal: AbortSignal; listener: () => void } | null = null
 
   constructor(
-    target: { sessionId: string; interactionId: string; to: string | null },
+    target: { sessionId: string; interactionId: string; to: string | null; fence?: Fence | undefined },
     resolve: (interaction: Interaction) => void,
     reject: (error: unknown) => void,
   ) {
     this.sessionId = target.sessionId
     this.interactionId = target.interactionId
     this.to = target.to
+    this.fence = target.fence
     this.#resolve = resolve
     this.#reject = reject
   }

@@ -1,6 +1,7 @@
 import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Committed, Engine } from './engine.js'
+import type { Fence } from './store.js'
 import { Waiter } from './waiters.js'
 
 const RETRY_MS = 1000
@@ -9,6 +10,8 @@ interface Wait {
   /** Without it the waiter looks on and claims nothing. */
   to: string | null
   signal?: AbortSignal | undefined
+  /** Of the agent that waits, if this process runs it. */
+  fence?: Fence | undefined
 }
 
 /**
@@ -23,7 +26,11 @@ export function waitFor(
   // One promise for all of it: what lies between the store and whoever waits stays in memory as long as the wait.
   return new Promise((resolve, reject) => {
     const enlist = (interactionId: string) => {
-      const waiter = new Waiter({ sessionId: target.sessionId, interactionId, to: wait.to }, resolve, reject)
+      const waiter = new Waiter(
+        { sessionId: target.sessionId, interactionId, to: wait.to, fence: wait.fence },
+        resolve,
+        reject,
+      )
       engine.waiters.add(waiter)
       if (wait.signal) waiter.heed(wait.signal, () => engine.waiters.remove(waiter))
     }
@@ -36,7 +43,7 @@ async function settledOr(
   enlist: (interactionId: string) => void,
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  { to, signal }: Wait,
+  { to, signal, fence }: Wait,
 ): Promise<Interaction | null> {
   const { sessionId } = target
   let { interactionId } = target
@@ -61,7 +68,7 @@ async function settledOr(
       continue
     }
     const next = await reprompted(engine, item)
-    if (next === null) return handOver(engine, item, to)
+    if (next === null) return handOver(engine, item, to, fence)
     interactionId = next
   }
 }
@@ -129,19 +136,24 @@ function move(engine: Engine, waiter: Waiter, interactionId: string): void {
 function finish(engine: Engine, waiter: Waiter, item: Interaction): void {
   // From here on an abort comes too late: it would leave a claim that nobody got.
   waiter.claiming = true
-  handOver(engine, item, waiter.to).then(
+  handOver(engine, item, waiter.to, waiter.fence).then(
     (handed) => waiter.resolve(handed),
     (error: unknown) => waiter.reject(error),
   )
 }
 
 /** L10: claims first. While the store cannot be written, the settlement is held back and tried again. */
-async function handOver(engine: Engine, item: Interaction, to: string | null): Promise<Interaction> {
+async function handOver(
+  engine: Engine,
+  item: Interaction,
+  to: string | null,
+  fence?: Fence,
+): Promise<Interaction> {
   const { sessionId, interactionId } = item
   if (to === null) return engine.read(sessionId, (state) => state.interactions.get(interactionId) ?? item)
   for (;;) {
     try {
-      const { events } = await engine.run(sessionId, { type: 'deliver', interactionId, to })
+      const { events } = await engine.run(sessionId, { type: 'deliver', interactionId, to }, undefined, fence)
       return withDelivered(item, events.length === 0)
     } catch (error) {
       if (!(error instanceof AskbackError)) throw error

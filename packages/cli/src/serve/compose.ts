@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { agentAdapters } from '../agents.js'
 import { version } from '../version.js'
 import type { ServeOptions } from './options.js'
+import type { SharedStore } from './shared-store.js'
 import type { Tokens } from './tokens.js'
 import { webAppFolder } from './web-app.js'
 
@@ -30,12 +31,16 @@ export interface Composed {
 
 const DAY_MS = 24 * 3_600_000
 
-/** Store, desk, agents and gateway, listening. */
-export async function compose(options: ServeOptions, tokens: Tokens): Promise<Composed> {
+/** Store, desk, agents and gateway, listening. Without a shared store the data is in a file of this process. */
+export async function compose(
+  options: ServeOptions,
+  tokens: Tokens,
+  shared: SharedStore | null = null,
+): Promise<Composed> {
   const metrics = new Metrics()
-  const store = metrics.timed(sqliteStore({ path: join(options.dataFolder, 'askback.db') }))
+  const store = metrics.timed(shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db') }))
   try {
-    return await composeOn(store, metrics, options, tokens)
+    return await composeOn(store, metrics, options, tokens, shared)
   } catch (error) {
     await store.close()
     throw error
@@ -47,6 +52,7 @@ async function composeOn(
   metrics: Metrics,
   { config, host: address, port, timeoutMs }: ServeOptions,
   tokens: Tokens,
+  shared: SharedStore | null,
 ): Promise<Composed> {
   // Logged once there is a log: the gateway's.
   let onError: (error: unknown) => void = () => undefined
@@ -75,6 +81,7 @@ async function composeOn(
     // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
     agents: agentAdapters(config.agents),
     onError: report,
+    ...(shared && { bus: shared.bus, leases: shared.leases }),
     // Agents that were cut by a restart may start before the port is known.
     env: async (sessionId) => ({
       ASKBACK_URL: await listens,

@@ -5,11 +5,15 @@ import { openDataFolder } from '../data-folder.js'
 import { parseTimeout } from '../duration.js'
 import { usageError } from '../usage.js'
 import { namesOf } from './addresses.js'
+import type { StoreAddress } from './shared-store.js'
 
 const FLAGS = {
   host: { type: 'string', default: '127.0.0.1' },
   port: { type: 'string', default: '4100' },
   data: { type: 'string' },
+  store: { type: 'string' },
+  'store-listen': { type: 'string' },
+  lease: { type: 'string' },
   config: { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
   'allow-origin': { type: 'string', multiple: true },
@@ -23,6 +27,8 @@ export interface ServeOptions {
   host: string
   port: number
   dataFolder: string
+  /** The database that gateways share, instead of a file in the data folder. */
+  store: StoreAddress | null
   /** Of a request that says nothing itself; `undefined` leaves it to the desk. */
   timeoutMs: number | null | undefined
   open: boolean
@@ -47,6 +53,7 @@ export function serveOptions(args: string[]): ServeOptions {
     host: values.host,
     port,
     dataFolder,
+    store: storeOf(values),
     timeoutMs,
     open: !values['no-open'] && !values.json,
     json: values.json,
@@ -56,6 +63,22 @@ export function serveOptions(args: string[]): ServeOptions {
       allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(origin)],
     },
   }
+}
+
+function storeOf(values: {
+  store?: string | undefined
+  'store-listen'?: string | undefined
+  lease?: string | undefined
+}): StoreAddress | null {
+  const url = values.store ?? process.env['ASKBACK_STORE']
+  const listenUrl = values['store-listen'] ?? process.env['ASKBACK_STORE_LISTEN']
+  if (!url) {
+    if (listenUrl ?? values.lease) throw usageError('--store-listen and --lease go with --store.')
+    return null
+  }
+  const leaseMs = values.lease === undefined ? undefined : parseTimeout(values.lease)
+  if (leaseMs === null) throw usageError('--lease is a time like 10s.')
+  return { url, ...(listenUrl && { listenUrl }), ...(leaseMs !== undefined && { leaseMs }) }
 }
 
 function origin(text: string): string {

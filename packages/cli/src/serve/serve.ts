@@ -3,17 +3,24 @@ import { announceGateway } from '../running-gateway.js'
 import { compose, type Composed } from './compose.js'
 import { hasBrowser, openBrowser } from '../open-browser.js'
 import { serveOptions, type ServeOptions } from './options.js'
-import { serveTokens, type Tokens } from './tokens.js'
+import type { SharedStore, StoreAddress } from './shared-store.js'
+import { serveTokens, sharedTokens, type Tokens } from './tokens.js'
 
 /** What agents must not inherit: a person's token, or the way to the data. */
-const SECRETS = ['ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN']
+const SECRETS = ['ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN', 'ASKBACK_STORE', 'ASKBACK_STORE_LISTEN']
 
 /** Runs until it is told to stop. */
 export async function serve(args: string[]): Promise<undefined> {
   const options = serveOptions(args)
-  const tokens = serveTokens(options, process.env)
+  const shared = options.store && (await openShared(options.store))
+  const tokens = shared
+    ? await sharedTokens(shared.store, options.host, process.env).catch(async (error: unknown) => {
+        await shared.store.close()
+        throw error
+      })
+    : serveTokens(options, process.env)
   for (const name of SECRETS) delete process.env[name]
-  const composed = await compose(options, tokens).catch((error: unknown) => {
+  const composed = await compose(options, tokens, shared).catch((error: unknown) => {
     throw listenProblem(error, options) ?? error
   })
   try {
@@ -22,6 +29,12 @@ export async function serve(args: string[]): Promise<undefined> {
     await composed.gateway.close()
     throw error
   }
+}
+
+/** Loaded where it is used: most gateways keep their data in a file. */
+async function openShared(address: StoreAddress): Promise<SharedStore> {
+  const { openSharedStore } = await import('./shared-store.js')
+  return openSharedStore(address, (error) => process.stderr.write(`${String(error)}\n`))
 }
 
 async function run(composed: Composed, options: ServeOptions, tokens: Tokens): Promise<void> {

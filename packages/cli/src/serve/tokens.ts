@@ -1,3 +1,4 @@
+import type { Store } from '@askback/core'
 import { newToken } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { join } from 'node:path'
@@ -17,7 +18,28 @@ export function serveTokens(
   env: NodeJS.ProcessEnv,
 ): Tokens {
   const path = join(dataFolder, 'tokens.json')
-  const kept = readPrivate(path)
+  const { tokens, keep } = chooseTokens(readPrivate(path), host, env)
+  if (keep) writePrivate(path, { ...keep })
+  return tokens
+}
+
+/** Gateways that one person reaches under one name need the same: they are kept with the data that they share. */
+export async function sharedTokens(store: Store, host: string, env: NodeJS.ProcessEnv): Promise<Tokens> {
+  for (;;) {
+    const entry = await store.kv.get(TOKENS_KEY)
+    const { tokens, keep } = chooseTokens((entry?.value ?? null) as Record<string, unknown> | null, host, env)
+    if (!keep || (await store.kv.put(TOKENS_KEY, { ...keep }, entry?.version ?? null))) return tokens
+  }
+}
+
+const TOKENS_KEY = 'tokens'
+
+/** `keep` is what must be kept for the next start, if that changed. */
+function chooseTokens(
+  kept: Record<string, unknown> | null,
+  host: string,
+  env: NodeJS.ProcessEnv,
+): { tokens: Tokens; keep: Tokens | null } {
   const given = { token: env['ASKBACK_TOKEN'], agentToken: env['ASKBACK_AGENT_TOKEN'] }
   if (!isLoopback(host) && !given.token && !kept) {
     throw new AskbackError(
@@ -37,9 +59,8 @@ export function serveTokens(
     )
   }
   const isNeeded = !given.token || !given.agentToken
-  if (isNeeded && (made.token !== kept?.['token'] || made.agentToken !== kept['agentToken']))
-    writePrivate(path, made)
-  return tokens
+  const isNew = made.token !== kept?.['token'] || made.agentToken !== kept['agentToken']
+  return { tokens, keep: isNeeded && isNew ? made : null }
 }
 
 function text(value: unknown): string | null {

@@ -1,4 +1,5 @@
 export { busContract } from './bus-contract.js'
+export { leasesContract } from './leases-contract.js'
 export { storeContract } from './store-contract.js'
 export {
   answer,

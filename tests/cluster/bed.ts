@@ -1,0 +1,76 @@
+import { startPostgres, type PostgresServer } from '@askback/store-postgres/testing'
+import { Client } from 'pg'
+import { serve, type RunningGateway } from '../e2e/http/gateways.js'
+
+export const LEASE_MS = 2000
+
+/** A PostgreSQL and some gateways on it, all on this machine, and everything that can go wrong with them. */
+export class Bed {
+  readonly postgres: PostgresServer
+  readonly gateways: RunningGateway[] = []
+
+  private constructor(postgres: PostgresServer) {
+    this.postgres = postgres
+  }
+
+  static async start({ gateways = 2 } = {}): Promise<Bed> {
+    const bed = new Bed(await startPostgres({ durable: true }))
+    // One after the other, as an operator would: the first makes the tables.
+    for (let count = 0; count < gateways; count++) await bed.add()
+    return bed
+  }
+
+  async add(): Promise<RunningGateway> {
+    const args = ['--store', this.postgres.url(), '--lease', `${LEASE_MS}ms`, '--timeout', 'never']
+    const gateway = await serve({ args })
+    this.gateways.push(gateway)
+    return gateway
+  }
+
+  /** As a machine that loses its power. */
+  async kill(gateway: RunningGateway): Promise<void> {
+    this.gateways.splice(this.gateways.indexOf(gateway), 1)
+    await gateway.stop('SIGKILL')
+  }
+
+  freeze(gateway: RunningGateway): void {
+    process.kill(gateway.ready.pid, 'SIGSTOP')
+  }
+
+  thaw(gateway: RunningGateway): void {
+    process.kill(gateway.ready.pid, 'SIGCONT')
+  }
+
+  async restartPostgres(): Promise<void> {
+    await this.postgres.stop('crash')
+    await this.postgres.start()
+  }
+
+  async cutConnections(): Promise<void> {
+    await this.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'askback'",
+    )
+  }
+
+  /** Each commit waits that long, as on a disk that is busy. */
+  async slowDisk(ms: number): Promise<void> {
+    await this.sql(`ALTER SYSTEM SET commit_delay = ${ms * 1000}`)
+    await this.sql('ALTER SYSTEM SET commit_siblings = 0')
+    await this.sql('SELECT pg_reload_conf()')
+  }
+
+  async sql<Row extends object>(text: string): Promise<Row[]> {
+    const client = new Client(this.postgres.url())
+    await client.connect()
+    try {
+      return (await client.query<Row>(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.gateways.map((gateway) => gateway.stop('SIGKILL')))
+    await this.postgres.remove()
+  }
+}

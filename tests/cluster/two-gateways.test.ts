@@ -1,0 +1,173 @@
+import type { Interaction, SessionEvent, SessionStateJson } from '@askback/protocol'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { at, question, run, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
+import { newFolder } from '../e2e/http/command.js'
+import { Bed, LEASE_MS } from './bed.js'
+
+let bed: Bed
+let a: RunningGateway
+let b: RunningGateway
+
+beforeAll(async () => {
+  bed = await Bed.start({ gateways: 0 })
+})
+afterAll(() => bed.end())
+beforeEach(async () => {
+  a = await bed.add()
+  b = await bed.add()
+})
+afterEach(() => bed.gateways.splice(0))
+
+describe('two gateways on one PostgreSQL', () => {
+  it('are one to whoever asks and answers, with the same tokens', async () => {
+    expect(b.ready.token).toBe(a.ready.token)
+    expect(b.ready.agentToken).toBe(a.ready.agentToken)
+    const item = await a.open(await a.session())
+    const waiting = a.call<{ interaction: Interaction }>('GET', `${at(item)}?wait=30`, {
+      as: a.ready.agentToken,
+    })
+    expect((await b.call('POST', `${at(item)}/response`, { body: sqlite })).status).toBe(200)
+    expect((await waiting).body.interaction).toMatchObject({ settlement: 'answered', answer: sqlite.answer })
+    expect((await a.call('POST', `${at(item)}/response`, { body: sqlite })).status).toBe(409)
+  })
+
+  it('show on one what is being made on the other', async () => {
+    const id = await agentSession(a)
+    const stop = new AbortController()
+    const stream = await fetch(`${b.ready.url}/api/sessions/${id}/events?after=0`, {
+      headers: { authorization: `Bearer ${b.ready.token}` },
+      signal: stop.signal,
+    })
+    let text = ''
+    const read = (async () => {
+      for await (const part of stream.body!) text += Buffer.from(part).toString()
+    })().catch(() => undefined)
+    await say(a, id, 'parallel')
+    await expect.poll(() => text).toContain('event: text_delta')
+    await expect.poll(() => text).toContain('event: interaction_request')
+    stop.abort()
+    await read
+  })
+
+  it('bring a message, a mode and an interrupt to the one that runs the agent', async () => {
+    const id = await agentSession(a)
+    await say(a, id, 'parallel')
+    await pendingOf(b, id, 3)
+    await say(b, id, 'by the way')
+    await expect
+      .poll(async () => JSON.stringify(await events(b, id)))
+      .toContain('Noted while I work: “by the way”')
+    expect(
+      (await b.call('POST', `/api/sessions/${id}/permission-mode`, { body: { mode: 'plan' } })).status,
+    ).toBe(202)
+    expect((await b.call('POST', `/api/sessions/${id}/interrupt`)).status).toBe(202)
+    await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['interrupted'])
+  })
+
+  it('[L10] take over from one that was killed: what is pending is answerable all the while', async () => {
+    const id = await agentSession(a)
+    await say(a, id, 'parallel')
+    const [first, ...rest] = await pendingOf(b, id, 3)
+    await bed.kill(a)
+    const killed = Date.now()
+    expect((await answer(b, first!)).status).toBe(200)
+    await expect.poll(async () => lostOf(await events(b, id)), { timeout: LEASE_MS + 10_000 }).toHaveLength(1)
+    const resumed = Date.now() - killed
+    for (const item of rest) expect((await answer(b, item)).status).toBe(200)
+    await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['done'])
+    const log = await events(b, id)
+    expect(log.filter((event) => event.type === 'interaction_request')).toHaveLength(3)
+    expect(log.filter((event) => event.type === 'interaction_response')).toHaveLength(3)
+    expect(resumed).toBeLessThan(LEASE_MS + 10_000)
+  })
+
+  it('take over at once from one that ends in good order', async () => {
+    const id = await agentSession(a)
+    await say(a, id, 'parallel')
+    const pending = await pendingOf(b, id, 3)
+    await a.stop('SIGTERM')
+    for (const item of pending) expect((await answer(b, item)).status).toBe(200)
+    await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['done'])
+  })
+
+  it('[L10] let one that froze past its lease write nothing more for its agent', async () => {
+    const id = await agentSession(a)
+    await say(a, id, 'parallel')
+    const pending = await pendingOf(b, id, 3)
+    bed.freeze(a)
+    await expect.poll(async () => lostOf(await events(b, id))).toHaveLength(1)
+    bed.thaw(a)
+    for (const item of pending) expect((await answer(a, item)).status).toBe(200)
+    await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['done'])
+    const log = await events(b, id)
+    for (const type of [
+      'interaction_request',
+      'interaction_response',
+      'interaction_delivered',
+      'tool_result',
+    ])
+      expect([type, log.filter((event) => event.type === type).length]).toEqual([type, 3])
+    await say(a, id, 'parallel')
+    expect(await pendingOf(a, id, 3)).toHaveLength(3)
+  })
+})
+
+describe('a store that cannot be used', () => {
+  it.each([
+    ['mysql://host/x', 'must be like postgres://user:password@host:5432/name.'],
+    [
+      'postgres://127.0.0.1:1/x',
+      'The database 127.0.0.1:1/x does not answer: start PostgreSQL there, or correct the address.',
+    ],
+  ])('%s ends the start with one sentence', async (url, message) => {
+    const command = run(['serve', '--port', '0', '--data', newFolder(), '--json', '--store', url])
+    expect((await command.ended).code).not.toBe(0)
+    expect(command.stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(command.stderr).toContain(message)
+    expect(command.stdout).toBe('')
+  })
+})
+
+async function agentSession(gateway: RunningGateway): Promise<string> {
+  const { body } = await gateway.call<{ session: { id: string } }>('POST', '/api/sessions', {
+    body: { agent: 'demo' },
+  })
+  return body.session.id
+}
+
+async function say(gateway: RunningGateway, id: string, text: string): Promise<void> {
+  const { status } = await gateway.call('POST', `/api/sessions/${id}/messages`, {
+    body: { text, route: 'agent' },
+  })
+  expect(status).toBe(202)
+}
+
+async function pendingOf(gateway: RunningGateway, id: string, count: number): Promise<Interaction[]> {
+  const look = async () =>
+    (await gateway.call<{ state: SessionStateJson }>('GET', `/api/sessions/${id}`)).body.state.pending
+  await expect.poll(look).toHaveLength(count)
+  return look()
+}
+
+function answer(gateway: RunningGateway, item: Interaction) {
+  const { questions } = item.request as { questions?: typeof question.request.questions }
+  const body = questions
+    ? { answer: { answers: [{ selected: [questions[0]!.options[0]!.label] }] } }
+    : { answer: { decision: 'approve' } }
+  return gateway.call('POST', `${at(item)}/response`, { body })
+}
+
+async function events(gateway: RunningGateway, id: string): Promise<SessionEvent[]> {
+  const response = await fetch(`${gateway.ready.url}/api/sessions/${id}/events?limit=1000`, {
+    headers: { authorization: `Bearer ${gateway.ready.token}`, accept: 'application/json' },
+  })
+  return ((await response.json()) as { events: SessionEvent[] }).events
+}
+
+async function ended(gateway: RunningGateway, id: string) {
+  return (await events(gateway, id)).filter((event) => event.type === 'turn_ended')
+}
+
+function lostOf(log: SessionEvent[]): SessionEvent[] {
+  return log.filter((event) => event.type === 'error' && event.message.includes('taken over'))
+}
