@@ -8,5 +8,6 @@ export default defineConfig({
   publicDir: '../web/public',
   plugins: [react(), tailwindcss()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
+  worker: { format: 'es' },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], chunkSizeWarningLimit: 1000 },
 })

@@ -5,6 +5,7 @@ import { defaultClientConditions, defineConfig } from 'vite'
 export default defineConfig({
   plugins: [react(), tailwindcss()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
+  worker: { format: 'es' },
   // What has light-dark(), which must not be rewritten: the components' theme can be set on any element.
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], chunkSizeWarningLimit: 1000 },
   server: {

@@ -58,7 +58,7 @@ export function Composer({ sessionId }: { sessionId: string }) {
             type="submit"
             aria-label="Send"
             disabled={!canSend}
-            className="rounded-lg bg-brand p-1.5 text-white transition-opacity disabled:opacity-30 dark:text-black"
+            className="rounded-lg bg-primary p-1.5 text-on-primary transition-opacity disabled:opacity-30"
           >
             <ArrowUpIcon className="size-4" aria-hidden />
           </button>

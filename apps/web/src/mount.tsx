@@ -3,7 +3,6 @@ import { TransportProvider } from '@askback/react'
 import { StrictMode, type ReactNode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
-import { applyTheme, theme } from './theme.js'
 import '@askback/react/styles.css'
 import './app.css'
 
@@ -14,7 +13,6 @@ export interface MountOptions {
 
 /** The whole app, on whatever transport it is given. */
 export function mount(transport: Transport, { banner }: MountOptions = {}): void {
-  applyTheme(theme())
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <TransportProvider transport={transport}>

@@ -111,7 +111,7 @@ export function NewSession() {
         <button
           type="submit"
           disabled={isBusy || chosen === null}
-          className="rounded-lg bg-brand px-4 py-2 text-sm font-medium text-white disabled:opacity-40 dark:text-black"
+          className="rounded-lg bg-primary px-4 py-2 text-sm font-medium text-on-primary disabled:opacity-40"
         >
           Start
         </button>

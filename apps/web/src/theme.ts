@@ -1,18 +1,18 @@
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
+// Known to `public/theme.js` too.
 const KEY = 'askback.theme'
-const dark = matchMedia('(prefers-color-scheme: dark)')
 
 export function theme(): Theme {
   const kept = localStorage.getItem(KEY)
   return themes.find((each) => each === kept) ?? 'system'
 }
 
+/** Without a choice the system decides. */
 export function applyTheme(chosen: Theme): void {
   localStorage.setItem(KEY, chosen)
-  const isDark = chosen === 'dark' || (chosen === 'system' && dark.matches)
-  document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
+  const { dataset } = document.documentElement
+  if (chosen === 'system') delete dataset['theme']
+  else dataset['theme'] = chosen
 }
-
-dark.addEventListener('change', () => applyTheme(theme()))

@@ -26,7 +26,7 @@ export function Welcome() {
           type="button"
           disabled={isBusy}
           onClick={takeTour}
-          className="rounded-lg bg-brand px-4 py-2 text-sm font-medium text-white disabled:opacity-40 dark:text-black"
+          className="rounded-lg bg-primary px-4 py-2 text-sm font-medium text-on-primary disabled:opacity-40"
         >
           Take the tour
         </button>

@@ -1,6 +1,7 @@
 import { Check, Copy } from 'lucide-react'
 import { createContext, memo, use, useEffect, useState } from 'react'
-import { highlight, type HighlightedLine } from './highlight.js'
+import { highlight } from './highlight.js'
+import type { HighlightedLine } from './highlighter.js'
 import { LongText } from './long-text.js'
 import { ShownText } from './shown-text.js'
 import { useCopy } from './use-copy.js'

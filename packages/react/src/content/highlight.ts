@@ -1,93 +1,45 @@
-import type { HighlighterCore, ThemedToken } from 'shiki/core'
+import type { Highlighted, ToHighlight } from './highlight-worker.js'
+import { languageOf, tokensOf, type HighlightedLine } from './highlighter.js'
 
-/** The languages that agents mostly write, each loaded when it is first needed. */
-const languages = {
-  bash: () => import('shiki/langs/bash.mjs'),
-  c: () => import('shiki/langs/c.mjs'),
-  cpp: () => import('shiki/langs/cpp.mjs'),
-  css: () => import('shiki/langs/css.mjs'),
-  diff: () => import('shiki/langs/diff.mjs'),
-  go: () => import('shiki/langs/go.mjs'),
-  html: () => import('shiki/langs/html.mjs'),
-  java: () => import('shiki/langs/java.mjs'),
-  json: () => import('shiki/langs/json.mjs'),
-  markdown: () => import('shiki/langs/markdown.mjs'),
-  python: () => import('shiki/langs/python.mjs'),
-  rust: () => import('shiki/langs/rust.mjs'),
-  sql: () => import('shiki/langs/sql.mjs'),
-  toml: () => import('shiki/langs/toml.mjs'),
-  tsx: () => import('shiki/langs/tsx.mjs'),
-  typescript: () => import('shiki/langs/typescript.mjs'),
-  yaml: () => import('shiki/langs/yaml.mjs'),
-}
+type Done = (lines: HighlightedLine[] | null) => void
 
-type Language = keyof typeof languages
+const waiting = new Map<number, Done>()
+let worker: Worker | null | undefined
+let last = 0
 
-const aliases: Record<string, Language | undefined> = {
-  cc: 'cpp',
-  h: 'c',
-  htm: 'html',
-  javascript: 'typescript',
-  js: 'typescript',
-  jsx: 'tsx',
-  json5: 'json',
-  jsonc: 'json',
-  md: 'markdown',
-  patch: 'diff',
-  py: 'python',
-  rs: 'rust',
-  sh: 'bash',
-  shell: 'bash',
-  ts: 'typescript',
-  yml: 'yaml',
-  zsh: 'bash',
-}
-
-export type HighlightedLine = Pick<ThemedToken, 'content' | 'htmlStyle'>[]
-
-let highlighter: Promise<HighlighterCore> | null = null
-
-/** The lines of a text in colour; `null` for a language that is not known. */
+/**
+ * The lines of a text in colour; `null` for a language that is not known. A worker does it, as the first text of a language
+ * would hold up the page; where a page forbids workers, the page does.
+ */
 export async function highlight(code: string, language: string): Promise<HighlightedLine[] | null> {
   const name = languageOf(language)
   if (name === null) return null
-  const shiki = await (highlighter ??= load())
-  await shiki.loadLanguage(languages[name]())
-  await nextTask()
-  const { tokens } = shiki.codeToTokens(code, {
-    lang: name,
-    themes: { light: 'github-light-default', dark: 'github-dark-default' },
-    defaultColor: false,
+  if (worker === undefined) worker = newWorker()
+  if (!worker) return tokensOf(code, name)
+  const id = ++last
+  return new Promise((resolve) => {
+    waiting.set(id, resolve)
+    worker?.postMessage({ id, code, language: name } satisfies ToHighlight, [])
   })
-  return tokens
 }
 
-let last: Promise<void> = Promise.resolve()
-
-/** One text at a time, and when there is nothing better to do: the first of a language takes a while. */
-function nextTask(): Promise<void> {
-  const idle = (done: () => void) =>
-    'requestIdleCallback' in window ? requestIdleCallback(done, { timeout: 2000 }) : setTimeout(done, 50)
-  last = last.then(() => new Promise((resolve) => void idle(resolve)))
-  return last
+function newWorker(): Worker | null {
+  if (typeof Worker === 'undefined') return null
+  try {
+    const made = new Worker(new URL('./highlight-worker.js', import.meta.url), { type: 'module' })
+    made.addEventListener('message', ({ data: { id, lines } }: MessageEvent<Highlighted>) => done(id, lines))
+    // It could not be loaded: what waits for it stays without colours, as readable as before.
+    made.addEventListener('error', () => {
+      worker = null
+      for (const id of waiting.keys()) done(id, null)
+    })
+    return made
+  } catch {
+    return null
+  }
 }
 
-function languageOf(name: string): Language | null {
-  const lower = name.toLowerCase()
-  if (Object.hasOwn(aliases, lower)) return aliases[lower] ?? null
-  return Object.hasOwn(languages, lower) ? (lower as Language) : null
-}
-
-async function load(): Promise<HighlighterCore> {
-  const [{ createHighlighterCore }, { createJavaScriptRegexEngine }, light, dark] = await Promise.all([
-    import('shiki/core'),
-    import('shiki/engine/javascript'),
-    import('shiki/themes/github-light-default.mjs'),
-    import('shiki/themes/github-dark-default.mjs'),
-  ])
-  return createHighlighterCore({
-    engine: createJavaScriptRegexEngine({ forgiving: true }),
-    themes: [light, dark],
-    langs: [],
-  })
+function done(id: number, lines: HighlightedLine[] | null): void {
+  waiting.get(id)?.(lines)
+  waiting.delete(id)
 }

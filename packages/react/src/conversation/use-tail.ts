@@ -1,6 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import type { Row } from './rows.js'
 
+/** A screen full: the rest of the past is drawn after what somebody came for. */
+const FIRST = 20
 const STEP = 60
 /** Who comes back to the end after a long look at the past needs none of it any more. */
 const KEEP = 4 * STEP
@@ -27,7 +29,7 @@ export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptio
   const [first, setFirst] = useState<string | null>(null)
   const sentinel = useRef<HTMLDivElement>(null)
   const anchored = first === null ? -1 : rows.findIndex(({ key }) => key === first)
-  const start = anchored >= 0 ? anchored : Math.max(0, rows.length - STEP)
+  const start = anchored >= 0 ? anchored : Math.max(0, rows.length - FIRST)
   const hasMore = start > 0
   const shown = rows.slice(start)
   const keepPlace = useKeepPlace(scroller, shown[0]?.key)

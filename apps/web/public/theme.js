@@ -1,0 +1,5 @@
+// Before anything is painted: whoever chose a theme must not see a flash of the other.
+;(() => {
+  const chosen = localStorage.getItem('askback.theme')
+  if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
+})()

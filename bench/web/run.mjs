@@ -1,0 +1,37 @@
+// What people feel in the web app, measured in a real browser: all of it, or what the arguments name.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { passes, print } from '../core/measure.mjs'
+import { openStage } from './browser.mjs'
+import { firstPaint } from './first-paint.mjs'
+import { heap } from './heap.mjs'
+import { longSession } from './long-session.mjs'
+import { streaming } from './streaming.mjs'
+import { submit } from './submit.mjs'
+
+/** @import { Row } from '../core/measure.mjs' */
+/** @import { Ready } from './browser.mjs' */
+
+const all = { 'first-paint': firstPaint, 'long-session': longSession, streaming, submit, heap }
+
+const wanted = process.argv.slice(2)
+const gateway = fork(fileURLToPath(new URL('gateway.mjs', import.meta.url)))
+const [ready] = /** @type {[Ready]} */ (await once(gateway, 'message'))
+const stage = await openStage(ready)
+/** @type {Row[]} */
+const rows = []
+try {
+  for (const [name, measure] of Object.entries(all)) {
+    if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue
+    console.log(`measuring ${name} …`)
+    const measured = await measure(stage)
+    print(measured)
+    rows.push(...measured)
+  }
+} finally {
+  await stage.browser.close()
+  gateway.kill()
+}
+print(rows)
+process.exitCode = rows.every(passes) ? 0 : 1
