@@ -41,7 +41,7 @@ function stdio({ data }: RunningGateway, args: string[]): StdioClientTransport {
 
 export interface Told {
   text: string
-  structured: Record<string, unknown> | undefined
+  interaction: unknown
   isError: boolean
 }
 
@@ -60,7 +60,7 @@ export async function call(
   const [content] = result.content as { type: string; text: string }[]
   return {
     text: content?.text ?? '',
-    structured: result.structuredContent as Record<string, unknown> | undefined,
+    interaction: result._meta?.['askback/interaction'],
     isError: result.isError === true,
   }
 }

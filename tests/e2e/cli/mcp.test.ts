@@ -28,7 +28,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     await respond(shared(), item, { answers: [{ selected: ['SQLite'], note: 'for now' }] })
     expect(await asked).toEqual({
       text: '"Which database?" = "SQLite" (note: for now)',
-      structured: {
+      interaction: {
         interactionId: item.interactionId,
         settlement: 'answered',
         answer: { answers: [{ selected: ['SQLite'], note: 'for now' }] },
@@ -74,7 +74,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     await shared().call('DELETE', at(await nextPending(shared())))
     expect(await asked).toMatchObject({
       text: expect.stringContaining('do not assume one'),
-      structured: { settlement: 'cancelled' },
+      interaction: { settlement: 'cancelled' },
     })
   })
 

@@ -60,16 +60,15 @@ function described({ name, title, description, inputSchema }: AskTool) {
   return { name, title, description, inputSchema }
 }
 
+/** Not as structured content: clients would show that to the model instead of the words. */
 function told(text: string, { settlement, answer, message, interactionId }: Interaction): CallToolResult {
-  return {
-    content: [{ type: 'text', text }],
-    structuredContent: {
-      interactionId,
-      settlement,
-      ...(answer !== undefined && { answer }),
-      ...(message !== undefined && { message }),
-    },
+  const interaction = {
+    interactionId,
+    settlement,
+    ...(answer !== undefined && { answer }),
+    ...(message !== undefined && { message }),
   }
+  return { content: [{ type: 'text', text }], _meta: { 'askback/interaction': interaction } }
 }
 
 function problem(tool: AskTool, error: unknown): CallToolResult {

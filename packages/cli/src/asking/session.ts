@@ -32,9 +32,7 @@ export async function placeToAsk(
 /** Always the same session for the same `whose`, made when there is none. */
 export async function outsideSession(gateway: Gateway, whose: string, cwd: string): Promise<string> {
   const body = { agent: null, cwd, title: basename(cwd) || cwd }
-  const key = createHash('sha256')
-    .update(JSON.stringify([whose, body]))
-    .digest('hex')
+  const key = createHash('sha256').update(whose).digest('hex')
   for (let deleted = 0; ; deleted += 1) {
     try {
       const { session } = await gateway.json<{ session: Session }>({

@@ -12,14 +12,14 @@ interface Group {
 
 /** Longer than any deadline: the interaction's own ends it. */
 const LONGEST_SECONDS = 7 * 24 * 3600
-const OURS = /\baskback(?:\.js)?["']? hook claude-code(?: |$)/
+const OURS = /askback.* hook claude-code(?: |$)/
 
-/** What each event is for, and whether Claude Code waits for it. */
+/** Claude Code waits for each: one that runs beside it would be cut off when it ends. */
 const EVENTS = {
   PreToolUse: { timeout: 10 },
   PermissionRequest: { timeout: LONGEST_SECONDS },
-  PostToolUse: { timeout: 10, async: true },
-  PostToolUseFailure: { timeout: 10, async: true },
+  PostToolUse: { timeout: 10 },
+  PostToolUseFailure: { timeout: 10 },
 } as const
 
 export function settingsFile(project: boolean, env: NodeJS.ProcessEnv): string {

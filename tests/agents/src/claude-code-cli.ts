@@ -1,0 +1,85 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, onTestFinished } from 'vitest'
+import { claudeEnv } from './claude-session.js'
+
+const program = fileURLToPath(
+  new URL(
+    `../node_modules/@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`,
+    import.meta.url,
+  ),
+)
+
+export interface ByHand {
+  /** Of the scripted model. */
+  url: string
+  home: string
+  cwd: string
+  args?: string[]
+  env?: Record<string, string>
+}
+
+/** Claude Code as somebody would start it who has not heard of Askback: with `-p`, until it is done. */
+export async function claudePrint(
+  prompt: string,
+  { url, home, cwd, args = [], env }: ByHand,
+): Promise<string> {
+  const child = spawn(program, ['-p', prompt, ...args], {
+    cwd,
+    env: { ...claudeEnv(url, home), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  endAfterTest(child)
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (data: string) => (said += data))
+  child.stderr.setEncoding('utf8').on('data', (data: string) => (said += data))
+  await new Promise((resolve) => child.on('close', resolve))
+  return said.trim()
+}
+
+/** The same in a terminal, where it asks by itself. */
+export async function claudeTerminal(prompt: string, { url, home, cwd, env }: ByHand) {
+  const config = join(home, '.claude')
+  await mkdir(config, { recursive: true })
+  const asked = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true }
+  const settled = {
+    hasCompletedOnboarding: true,
+    theme: 'dark',
+    customApiKeyResponses: { approved: ['dummy'], rejected: [] },
+    projects: { [cwd]: asked },
+  }
+  await writeFile(join(config, '.claude.json'), JSON.stringify(settled))
+  const words = [program, '--permission-mode', 'default', prompt].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qfec', `stty cols 120 rows 40; exec ${words}`, '/dev/null'], {
+    cwd,
+    env: { ...claudeEnv(url, home), TERM: 'xterm-256color', LANG: 'C.UTF-8', ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  })
+  endAfterTest(child)
+  let raw = ''
+  child.stdout.setEncoding('utf8').on('data', (data: string) => (raw += data))
+  child.stdin.on('error', () => undefined)
+  return {
+    press: (keys: string) => child.stdin.write(keys),
+    /** Words may stand apart by moves of the cursor instead of spaces. */
+    sees: (words: string) =>
+      expect
+        .poll(() => stripVTControlCharacters(raw).replaceAll(/\s+/g, ''))
+        .toContain(words.replaceAll(/\s+/g, '')),
+  }
+}
+
+function endAfterTest(child: ChildProcess): void {
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+    await closed
+    clearTimeout(late)
+  })
+}
