@@ -47,6 +47,21 @@ describe.concurrent('what an MCP server asks', () => {
     await session.close()
   })
 
+  it('is still there after a restart, and the model is told the values', async () => {
+    const { session } = await calling('book', 'book over a restart', [])
+    const [form] = await session.pending()
+    await session.close()
+    endpoint.add({
+      when: 'The user has filled in the form',
+      steps: [{ told: ['mcp__hotel__book', '"name":"Grace"'], say: [{ text: 'Booked.' }] }],
+    })
+    const next = await claudeSession({ url: endpoint.url, agent: { mcpServers: { hotel } }, before: session })
+    expect((await next.pending())[0]).toMatchObject({ kind: 'form', interactionId: form!.interactionId })
+    await next.answer(form!, { values: { name: 'Grace', nights: 1 } })
+    expect(await next.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    await next.close()
+  })
+
   it('is cancelled, not declined, when nobody answers it', async () => {
     const { session } = await calling('book', 'book and cancel', [/"action":"cancel"/])
     const [form] = await session.pending()

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createDesk } from '@askback/core'
@@ -71,6 +72,24 @@ describe.concurrent('after a restart of the gateway', () => {
       toolCallId: items[0]!.toolCallId,
       isError: false,
     })
+    await second.close()
+  })
+
+  it('an answer reaches the model even if its program has lost the conversation', async () => {
+    const told = ['"Lost for words?" = "Blue"']
+    const { first, items } = await waiting(
+      'lose it all',
+      [question('Lost for words?')],
+      [{ when: 'Lost for words?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
+    )
+    await first.close()
+    await rm(join(first.home, '.claude/projects'), { recursive: true })
+    const second = await claudeSession({ url: endpoint.url, before: first })
+    await second.answer(items[0]!, blue)
+    expect(await second.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await second.of('tool_result')).toMatchObject([
+      { toolCallId: items[0]!.toolCallId, isError: false },
+    ])
     await second.close()
   })
 

@@ -21,10 +21,10 @@ export function streamReply(response: ServerResponse, { say, ends = 'well' }: Re
   for (const [index, block] of say.entries()) {
     write('content_block_start', { index, content_block: startOf(block) })
     const deltas = deltasOf(block)
-    const isCut = ends === 'cut' && index === say.length - 1
+    const isCut = ends !== 'well' && index === say.length - 1
     for (const delta of isCut ? deltas.slice(0, Math.ceil(deltas.length / 2)) : deltas)
       write('content_block_delta', { index, delta })
-    if (isCut) return void response.end()
+    if (isCut) break
     write('content_block_stop', { index })
   }
   // A connection that stays open and silent.

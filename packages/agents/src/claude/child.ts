@@ -26,7 +26,7 @@ export class ClaudeChild {
       detached: true,
       windowsHide: true,
       ...(cwd !== undefined && { cwd }),
-    }) as SpawnedClaude
+    })
     this.process.stderr.setEncoding('utf8')
     this.process.stderr.on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT)

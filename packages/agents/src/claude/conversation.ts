@@ -1,7 +1,7 @@
 import type { Clock, Reported } from '@askback/core'
 import { pause } from './asking.js'
 import { failureOf, hopeless, retryNotice } from './model-trouble.js'
-import type { ClaudeRun } from './run.js'
+import type { ClaudeRun, Mail } from './run.js'
 import type { KnownMessage, ModelError, ResultMessage, RetryMessage, SystemMessage } from './sdk.js'
 import type { TurnLog } from './turn-log.js'
 
@@ -11,7 +11,7 @@ const FORGOTTEN = 'No conversation found'
 /** How the program of a conversation went: it waits for a person, knows nothing of the conversation, or went down. */
 export type ConversationEnd =
   | { how: 'parked' }
-  | { how: 'forgotten'; mail: string[] }
+  | { how: 'forgotten'; mail: Mail }
   | { how: 'lost'; message: string }
 
 export type TurnReason = 'done' | 'error' | 'interrupted'
@@ -106,7 +106,8 @@ export class Conversation {
         return turn.stream(message)
       case 'assistant':
         this.#error = message.error ?? null
-        return turn.said(message)
+        // What it says after an interrupt is what it was saying then.
+        return turn.said(message, this.#interrupted !== null)
       case 'user':
         if (message.uuid !== undefined) {
           this.run.taken(message.uuid)

@@ -13,7 +13,7 @@ import { Grants } from './grants.js'
 import { createClaudeHooks, type Call, type ClaudeHooks } from './hooks.js'
 import { planApproved, planPrompt } from './plan-review.js'
 import { resumeMessage, type Outcome } from './resume.js'
-import { ClaudeRun, sdkMode } from './run.js'
+import { ClaudeRun, sdkMode, type Mail } from './run.js'
 import { takeUp } from './take-up.js'
 import { TurnLog } from './turn-log.js'
 import type { ClaudeSdk, PermissionResult, QueryOptions, SdkMode } from './sdk.js'
@@ -135,11 +135,11 @@ export class ClaudeProcess implements AgentProcess {
   }
 
   /** The program has lost the conversation, as it may if it is killed in the wrong moment: what it was sent is not. */
-  async #startOver(mail: string[]): Promise<void> {
+  async #startOver(mail: Mail): Promise<void> {
     const message = 'Claude has lost the earlier conversation, and starts a new one.'
     await this.#turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
     this.#conversation = this.#converse(null)
-    for (const text of mail) this.#conversation.run.send(text)
+    for (const [id, text] of mail) this.#conversation.run.send(text, id)
   }
 
   /** A fresh context that carries the plan. The review ends in the log once the new conversation has taken it up. */

@@ -1,6 +1,6 @@
 import type { Delta, Reported } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
-import type { AssistantMessage, StreamMessage, ToolResultBlock, UserMessage } from './sdk.js'
+import type { AssistantMessage, StreamEvent, StreamMessage, ToolResultBlock, UserMessage } from './sdk.js'
 
 /** Turns the agent's messages into events: each finished block is one, and its pieces are deltas of the same id. */
 export class MessageReader {
@@ -8,10 +8,27 @@ export class MessageReader {
   #streaming: { id: string; index: number } | null = null
   readonly #blocks = new Map<string, number>()
   readonly #tools = new Map<string, { toolCallId: string; toolName: string }>()
+  /** What has been shown of blocks that are not finished. */
+  readonly #shown = new Map<string, Delta[]>()
 
-  delta({ event, parent_tool_use_id }: StreamMessage): Delta | null {
+  delta(message: StreamMessage): Delta | null {
     // Blocks of subagents come whole.
-    if (parent_tool_use_id !== null) return null
+    if (message.parent_tool_use_id !== null) return null
+    const delta = this.#deltaOf(message.event)
+    if (!delta || !this.#streaming) return null
+    const id = blockId(this.#streaming.id, this.#streaming.index)
+    this.#shown.set(id, [...(this.#shown.get(id) ?? []), delta])
+    return delta
+  }
+
+  /** What has been shown and will not be finished: the response was cut, or another one has begun. */
+  unfinished(): Reported[] {
+    const cut = [...this.#shown.values()]
+    this.#shown.clear()
+    return cut.map(partialOf)
+  }
+
+  #deltaOf(event: StreamEvent): Delta | null {
     if (event.type === 'message_start') this.#streaming = { id: event.message.id, index: 0 }
     const streaming = this.#streaming
     if (!streaming) return null
@@ -38,17 +55,21 @@ export class MessageReader {
     }
   }
 
-  blocks({ message, parent_tool_use_id }: AssistantMessage): Reported[] {
+  blocks({ message, parent_tool_use_id }: AssistantMessage, isCut: boolean): Reported[] {
     const responseId = message.id
+    const partial = isCut ? { partial: true } : {}
     return message.content.flatMap((block): Reported[] => {
       const id = blockId(responseId, this.#indexOf(responseId))
+      this.#shown.delete(id)
       switch (block.type) {
         case 'text':
-          return block.text === '' ? [] : [{ type: 'text', blockId: id, text: block.text, responseId }]
+          return block.text === ''
+            ? []
+            : [{ type: 'text', blockId: id, text: block.text, responseId, ...partial }]
         case 'thinking':
           return block.thinking === ''
             ? []
-            : [{ type: 'thinking', blockId: id, text: block.thinking, responseId }]
+            : [{ type: 'thinking', blockId: id, text: block.thinking, responseId, ...partial }]
         case 'tool_use': {
           const parent = parent_tool_use_id === null ? {} : { parentToolCallId: parent_tool_use_id }
           const { id: toolCallId, name: toolName } = block
@@ -82,6 +103,25 @@ export class MessageReader {
 
 function blockId(responseId: string, index: number): string {
   return `${responseId}.${index}`
+}
+
+function partialOf(deltas: Delta[]): Reported {
+  const [first] = deltas
+  const text = deltas.map(pieceOf).join('')
+  switch (first!.type) {
+    case 'text_delta':
+      return { type: 'text', blockId: first!.blockId, text, partial: true }
+    case 'thinking_delta':
+      return { type: 'thinking', blockId: first!.blockId, text, partial: true }
+    default: {
+      const { toolCallId, toolName } = first as Extract<Delta, { type: 'tool_call_delta' }>
+      return { type: 'tool_call', toolCallId, toolName, input: text, partial: true }
+    }
+  }
+}
+
+function pieceOf(delta: Delta): string {
+  return delta.type === 'tool_call_delta' ? delta.partialInput : delta.text
 }
 
 function isResult(block: { type: string }): block is ToolResultBlock {

@@ -3,7 +3,7 @@ import type { PermissionMode } from '@askback/protocol'
 import { ClaudeChild } from './child.js'
 import type { ClaudeHooks } from './hooks.js'
 import { InputQueue } from './input-queue.js'
-import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode } from './sdk.js'
+import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode, Uuid } from './sdk.js'
 
 const FINISH_MS = 3000
 
@@ -16,11 +16,14 @@ export function sdkMode(mode: PermissionMode): SdkMode {
   return mode === 'plan' ? 'plan' : 'default'
 }
 
+/** Messages with their ids. */
+export type Mail = [Uuid, string][]
+
 /** One process of the agent's program, with one conversation. */
 export class ClaudeRun {
   readonly query: ClaudeQuery
   readonly #input = new InputQueue()
-  readonly #waiting = new Map<string, string>()
+  readonly #waiting = new Map<Uuid, string>()
   #child: ClaudeChild | null = null
   #mode: SdkMode
   /** It may be told to end before it was started. */
@@ -48,8 +51,7 @@ export class ClaudeRun {
   }
 
   /** Gives the message's id, under which the agent takes it up. */
-  send(text: string): string {
-    const uuid = randomUUID()
+  send(text: string, uuid: Uuid = randomUUID()): Uuid {
     this.#waiting.set(uuid, text)
     this.#input.push({
       type: 'user',
@@ -61,7 +63,7 @@ export class ClaudeRun {
   }
 
   /** The agent has taken up this message. */
-  taken(uuid: string): void {
+  taken(uuid: Uuid): void {
     this.#waiting.delete(uuid)
   }
 
@@ -71,8 +73,8 @@ export class ClaudeRun {
   }
 
   /** What it has been sent and has not taken up. */
-  get mail(): string[] {
-    return [...this.#waiting.values()]
+  get mail(): Mail {
+    return [...this.#waiting]
   }
 
   get complaint(): string {

@@ -193,7 +193,7 @@ export interface UserMessage {
   type: 'user'
   message: { content: string | { type: string }[] }
   /** Of a message that was sent to it, once it has taken it up. */
-  uuid?: string
+  uuid?: Uuid
   isReplay?: boolean
 }
 

@@ -61,12 +61,14 @@ export class TurnLog {
     await this.report({ type: 'agent_session', agentSessionId })
   }
 
-  stream(message: StreamMessage): void {
+  async stream(message: StreamMessage): Promise<void> {
+    const isMain = message.parent_tool_use_id === null
+    if (isMain && message.event.type === 'message_start') await this.report(...this.#reader.unfinished())
     const delta = this.#reader.delta(message)
     if (delta) this.#context.live(delta)
   }
 
-  async said(message: AssistantMessage): Promise<void> {
+  async said(message: AssistantMessage, isCut: boolean): Promise<void> {
     // What the program says in the model's name about an error comes again as the result.
     if (message.error !== undefined) return
     // It may begin by itself, when something that it left in the background is done.
@@ -74,7 +76,7 @@ export class TurnLog {
       this.#turnId = this.#newId()
       await this.#context.report({ type: 'turn_started', turnId: this.#turnId })
     }
-    const events = this.#reader.blocks(message)
+    const events = this.#reader.blocks(message, isCut)
     await this.report(...events)
     this.calls.reported(events)
   }
@@ -90,9 +92,10 @@ export class TurnLog {
   async end(reason: 'done' | 'error' | 'interrupted', ...events: Reported[]): Promise<void> {
     const turnId = this.#turnId
     const usage = this.#usage.take()
-    const left = this.#atEnd
+    const left = [...this.#reader.unfinished(), ...this.#atEnd]
     this.#turnId = null
     this.#atEnd = []
+    this.#onceTaken.clear()
     if (turnId === null) return
     await this.#context.report(...[...left, ...events].map((event) => ({ ...event, turnId })), {
       type: 'turn_ended',
