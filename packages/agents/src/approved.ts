@@ -13,16 +13,20 @@ export interface AskedCall {
   edit: 'none' | 'inside' | 'outside'
 }
 
-/**
- * Whether a call may run, of an agent that takes a yes or a no and cannot be given another input: `null` for yes, else
- * what its model should be told.
- */
+export interface Refusal {
+  /** What the model should be told. */
+  why: string
+  /** Whether it says more than no. */
+  isWorded: boolean
+}
+
+/** Whether a call may run, of an agent that takes a yes or a no and cannot be given another input: `null` for yes. */
 export async function refusalOfCall(
   session: SessionHandle,
   call: AskedCall,
   ask: Asking,
   grants: Grants,
-): Promise<string | null> {
+): Promise<Refusal | null> {
   const granted = grants.take(call.toolName, call.input)
   const settled = await session.approve({
     ...call,
@@ -32,9 +36,14 @@ export async function refusalOfCall(
     ...(granted && { toolCallId: granted.toolCallId }),
   })
   await ask.settled(settled)
-  if (settled.settlement !== 'approved') return refusalOf(settled as Refused, 'this call')
-  if (settled.inDoubt) return IN_DOUBT
+  if (settled.settlement !== 'approved') {
+    const refused = settled as Refused
+    return { why: refusalOf(refused, 'this call'), isWorded: refused.message !== undefined }
+  }
+  if (settled.inDoubt) return { why: IN_DOUBT, isWorded: true }
   const { toolName, input } = call
   if (digestOf(toolName, settled.input) === digestOf(toolName, input)) return null
-  return `The user wants ${toolName} to run with another input. It has not run. Call it again with exactly this input: ${JSON.stringify(settled.input)}`
+  const wanted = JSON.stringify(settled.input)
+  const why = `The user wants ${toolName} to run with another input. It has not run. Call it again with exactly this input: ${wanted}`
+  return { why, isWorded: true }
 }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { eachLine, messageIn } from './lines.js'
 
 export type Params = Record<string, unknown>
 
@@ -54,14 +55,7 @@ export class LinePeer {
     this.#output = pipes.output
     this.#handlers = handlers
     this.#stamp = stamp
-    let rest = ''
-    pipes.input.setEncoding('utf8')
-    // Not `readline`: it also splits at separators that may stand inside a JSON string.
-    pipes.input.on('data', (text: string) => {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) this.#read(line)
-    })
+    eachLine(pipes.input, (line) => this.#read(line))
   }
 
   request<Result>(method: string, params: object): Promise<Result> {
@@ -90,7 +84,7 @@ export class LinePeer {
   }
 
   #read(line: string): void {
-    const message = parse(line)
+    const message = messageIn<Message>(line)
     if (!message) return
     const { id, method, params = {} } = message
     if (method === undefined) return this.#answered(message)
@@ -122,16 +116,6 @@ export class LinePeer {
   #write(message: object): void {
     if (!this.#closed && this.#output.writable)
       this.#output.write(`${JSON.stringify({ ...this.#stamp, ...message })}\n`)
-  }
-}
-
-/** Anything that is no message is a remark that got onto the wrong stream. */
-function parse(line: string): Message | null {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? value : null
-  } catch {
-    return null
   }
 }
 

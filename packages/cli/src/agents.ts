@@ -1,5 +1,5 @@
 import { claudeAgent } from '@askback/agents/claude'
-import { codexAgent } from '@askback/agents/codex'
+import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { demoAgent } from '@askback/agents/demo'
 import type { AgentAdapter } from '@askback/core'
 import type { GatewayConfig } from '@askback/gateway'
@@ -13,5 +13,5 @@ export function agentAdapters({ claude }: GatewayConfig['agents']): AgentAdapter
     ...(executable !== undefined && { executable }),
     ...(settingSources && { settingSources }),
   }
-  return [demoAgent(), claudeAgent(ofClaude), codexAgent({ env })]
+  return [demoAgent(), claudeAgent(ofClaude), codexAgent({ env }), codexExecAgent({ env })]
 }

@@ -79,7 +79,10 @@ function itemOf(block: Block): { id: string; [key: string]: unknown } {
     return { type: 'reasoning', id: `rs_${randomUUID()}`, summary }
   }
   const { tool: name, input, id: call_id = `call_${randomUUID()}` } = block
-  const call = { id: `item_${randomUUID()}`, call_id, name }
+  const id = `item_${randomUUID()}`
+  // Tools of an MCP server are named in two parts.
+  const [, namespace, tool] = /^(mcp__.+?)__(.+)$/.exec(name) ?? []
+  const call = { id, call_id, name: tool ?? name, ...(namespace !== undefined && { namespace }) }
   if (typeof input === 'string') return { type: 'custom_tool_call', status: 'completed', input, ...call }
   return { type: 'function_call', arguments: JSON.stringify(input), ...call }
 }

@@ -6,7 +6,7 @@ export interface Scenario {
   when: string
   /** One for each request that follows, in order. */
   steps: Step[]
-  /** What the model finds in what it was told: `{{name}}` in a tool's input stands for the first group. */
+  /** What the model finds in what it was told: `{{name}}` in a tool's input stands for the first group, `{{#name}}` for it as a number. */
   find?: Record<string, RegExp>
 }
 
@@ -38,11 +38,13 @@ export type Block =
 
 /** A reply with what the model has found in the conversation. */
 export function filled(reply: Reply, { find = {} }: Scenario, messages: Message[]): Reply {
-  const all = messages.flatMap(textsOf).join('\n')
+  const all = [...messages.flatMap(textsOf), ...toldSince(messages).all].join('\n')
   let say = JSON.stringify(reply.say)
   for (const [name, pattern] of Object.entries(find)) {
     const found = pattern.exec(all)?.[1] ?? `nothing like ${String(pattern)}`
-    say = say.replaceAll(`{{${name}}}`, JSON.stringify(found).slice(1, -1))
+    say = say
+      .replaceAll(`"{{#${name}}}"`, found)
+      .replaceAll(`{{${name}}}`, JSON.stringify(found).slice(1, -1))
   }
   return { ...reply, say: JSON.parse(say) as Block[] }
 }

@@ -34,6 +34,7 @@ export class CodexProcess implements AgentProcess {
   #interrupt = new AbortController()
   #interrupted: (() => void) | null = null
   #isPaused = false
+  #hasToldRetry = false
   #end: (ending: Ending) => void = () => {}
 
   constructor(context: AgentContext, child: ClaudeChild, options: CodexOptions) {
@@ -190,9 +191,19 @@ export class CodexProcess implements AgentProcess {
         const { last } = params['tokenUsage'] as { last: { inputTokens: number; outputTokens: number } }
         return this.#turn.count(last)
       }
+      case 'error':
+        return this.#retries(params)
       case 'turn/completed':
         return this.#turnCompleted(params['turn'] as CodexTurn)
     }
+  }
+
+  /** It tries again for as long as it takes, so a person should know why nothing happens. */
+  async #retries({ error, willRetry }: Params): Promise<void> {
+    const { message } = error as { message: string }
+    if (!willRetry || this.#hasToldRetry) return
+    this.#hasToldRetry = true
+    await this.#turn.report({ type: 'error', code: 'agent_retries', message, fatal: false })
   }
 
   #delta(type: 'text_delta' | 'thinking_delta', params: Params): void {
@@ -260,6 +271,7 @@ export class CodexProcess implements AgentProcess {
   async #endTurn(reason: 'done' | 'error' | 'interrupted', ...events: Reported[]): Promise<void> {
     const interrupted = this.#interrupted
     this.#interrupted = null
+    this.#hasToldRetry = false
     this.#grants.clear()
     await this.#turn.end(reason, ...events)
     interrupted?.()

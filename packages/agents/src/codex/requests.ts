@@ -100,7 +100,7 @@ async function decide(
   const refused = await interruptible(ask, () => refusalOfCall(ports.session, call, ask, ports.grants))
   if (refused === INTERRUPTED) return 'cancel'
   if (refused === null) return 'accept'
-  await ports.tell(refused)
+  await ports.tell(refused.why)
   return 'decline'
 }
 
@@ -174,7 +174,7 @@ async function elicitation(asked: McpElicitation, ports: RequestPorts): Promise<
     const ask = askingAbout(toolCallId, toolName, threadId, ports)
     const refused = await interruptible(ask, () => refusalOfCall(ports.session, asking, ask, ports.grants))
     if (refused === INTERRUPTED) return { action: 'cancel', content: null, _meta: null }
-    if (refused !== null) await ports.tell(refused)
+    if (refused !== null) await ports.tell(refused.why)
     return {
       action: refused === null ? 'accept' : 'decline',
       content: refused === null ? {} : null,

@@ -1,0 +1,207 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createClient, HttpTransport, layout, type Client } from '@askback/client'
+import { draw } from '@askback/client/testing'
+import { stateFromJson, type Interaction, type QuestionRequest, type Session } from '@askback/protocol'
+import { Command, file, newFolder, type Ready } from '../../e2e/http/command.js'
+import { folderOf } from './agent-session.js'
+import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
+import { codex, codexEnv, codexHome } from './codex-session.js'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+let endpoint: CodexEndpoint
+let gateway: Command
+let ready: Ready
+let client: Client
+/** The command as a script in a shell would call it. */
+let askback: string
+
+beforeAll(async () => {
+  endpoint = await startCodexEndpoint()
+  const bin = newFolder()
+  askback = join(bin, 'askback')
+  await writeFile(askback, `#!/bin/sh\nexec "${process.execPath}" "${file}" "$@"\n`)
+  await chmod(askback, 0o755)
+  const home = await codexHome(endpoint.url, '[features]\ncode_mode = true\n')
+  const env = codexEnv(home)
+  const path = [dirname(codex), dirname(process.execPath), env['PATH']].join(':')
+  gateway = new Command(['serve', '--port', '0', '--data', newFolder(), '--json'], { ...env, PATH: path })
+  ready = await gateway.ready()
+  client = createClient(new HttpTransport({ baseUrl: ready.url, token: ready.token }))
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(async () => {
+  client.close()
+  await gateway.kill('SIGKILL')
+  await endpoint.close()
+})
+
+const ask = (question: string) => `${askback} ask "${question}" --option Red --option Blue`
+const run = (cmd: string, more: object = {}) => ({ tool: 'exec_command', input: { cmd, ...more } })
+const done = { say: [{ text: 'Done.' }] }
+
+/** A session of the agent that has been told something. */
+async function begin(agent: string, text: string) {
+  const mode = agent === 'codex' ? { permissionMode: 'bypassPermissions' } : {}
+  const body = { agent, cwd: await folderOf('work'), ...mode }
+  const { session } = await post<{ session: Session }>('/api/sessions', body)
+  const store = client.session(session.id)
+  const off = store.subscribe(() => {})
+  await post(`/api/sessions/${session.id}/messages`, { text })
+  const drawn = () => draw(layout(store.getSnapshot().state!))
+  return {
+    id: session.id,
+    drawn,
+    /** The same after a reload. */
+    redrawn: async () => draw(layout(stateFromJson((await client.transport.snapshot(session.id)).state))),
+    asked: async (count: number): Promise<Interaction[]> => {
+      const questions = () =>
+        [...(store.getSnapshot().state?.interactions.values() ?? [])].filter(
+          (item) => item.kind === 'question' && item.status === 'pending',
+        )
+      await vi.waitFor(() => expect(questions()).toHaveLength(count), { timeout: 20_000 })
+      return questions()
+    },
+    /** Which command each tool call runs. */
+    commandOf: (toolCallId: string) =>
+      JSON.stringify(store.getSnapshot().state?.toolCalls.get(toolCallId)?.input),
+    answer: (item: Interaction, label: string) =>
+      post(`/api/sessions/${session.id}/interactions/${item.interactionId}/response`, {
+        answer: { answers: [{ selected: [label] }] },
+      }),
+    ended: async () => {
+      await vi.waitFor(() => expect(store.getSnapshot().layout?.turns.at(-1)?.reason).toBe('done'), {
+        timeout: 20_000,
+      })
+      off()
+    },
+  }
+}
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const response = await fetch(`${ready.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ready.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(text)
+  return JSON.parse(text) as T
+}
+
+function questionIn({ request }: Interaction): string {
+  return (request as QuestionRequest).questions[0]!.question
+}
+
+/** Under the block of its own call: the card follows the call in the same place, live and after a reload. */
+async function standsAtItsCall(session: Awaited<ReturnType<typeof begin>>, item: Interaction): Promise<void> {
+  await vi.waitFor(() => expect(session.commandOf(item.toolCallId)).toContain(questionIn(item)))
+  const drawings = [session.drawn(), await session.redrawn()]
+  expect(drawings[0]).toBe(drawings[1])
+  const lines = drawings[0]!.split('\n')
+  const call = lines.findIndex((line) => line.trim().startsWith(`call ${item.toolCallId} waiting`))
+  const card = lines.findIndex((line) => line.trim() === `question ${item.interactionId} open`)
+  expect(call).toBeGreaterThan(0)
+  const between = lines.slice(call + 1, card)
+  expect(between.filter((line) => !/^\s+(question|approval) /.test(line))).toEqual([])
+  const [turn] = lines
+  expect(turn).toMatch(/^turn /)
+  expect(lines.filter((line) => line.startsWith('turn '))).toHaveLength(1)
+}
+
+describe.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) => {
+  it('asks at its own tool call, and its output has the answer', async () => {
+    const when = `ask once in ${agent}`
+    endpoint.add({ when, steps: [{ say: [run(ask('Which one?'))] }, { told: [/Blue/], ...done }] })
+    const session = await begin(agent, when)
+    const [item] = await session.asked(1)
+    await standsAtItsCall(session, item!)
+    await session.answer(item!, 'Blue')
+    await session.ended()
+    expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
+  })
+
+  it('asks twice at once in one command', async () => {
+    const when = `ask twice in one command of ${agent}`
+    const both = `${ask('First?')} & ${ask('Second?')} & wait`
+    endpoint.add({ when, steps: [{ say: [run(both)] }, { told: [/Red/, /Blue/], ...done }] })
+    const session = await begin(agent, when)
+    const items = await session.asked(2)
+    expect(new Set(items.map(({ toolCallId }) => toolCallId)).size).toBe(1)
+    for (const item of items) await standsAtItsCall(session, item)
+    await session.answer(items[0]!, 'Red')
+    await session.answer(items[1]!, 'Blue')
+    await session.ended()
+  })
+
+  it('asks at once in two commands, each at its own', async () => {
+    const when = `ask in two commands of ${agent}`
+    const say = [run(ask('Left?')), run(ask('Right?'))]
+    endpoint.add({ when, steps: [{ say }, { told: [/Red/, /Blue/], ...done }] })
+    const session = await begin(agent, when)
+    const items = await session.asked(2)
+    expect(new Set(items.map(({ toolCallId }) => toolCallId)).size).toBe(2)
+    for (const item of items) await standsAtItsCall(session, item)
+    await session.answer(items[0]!, 'Red')
+    await session.answer(items[1]!, 'Blue')
+    await session.ended()
+  })
+
+  it('asks from inside code mode', async () => {
+    const when = `ask in code mode of ${agent}`
+    const script = `const r = await tools.exec_command({ cmd: ${JSON.stringify(ask('Inside?'))} }); text(JSON.stringify(r))`
+    endpoint.add({
+      when,
+      steps: [{ say: [{ tool: 'exec', input: script }] }, { told: [/Blue/], ...done }],
+    })
+    const session = await begin(agent, when)
+    const [item] = await session.asked(1)
+    await standsAtItsCall(session, item!)
+    await session.answer(item!, 'Blue')
+    await session.ended()
+    expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
+  })
+})
+
+describe('an answer that takes longer than Codex waits for a command', () => {
+  const patience = 3000
+
+  it('is waited for by the app-server, whose clock stands still', async () => {
+    const when = 'ask for long in codex'
+    const say = [run(ask('Slowly?'), { yield_time_ms: patience })]
+    endpoint.add({ when, steps: [{ say }, { told: [/Blue/], notTold: [/running with session/], ...done }] })
+    const session = await begin('codex', when)
+    const [item] = await session.asked(1)
+    await sleep(patience + 500)
+    expect(endpoint.of(when)).toHaveLength(1)
+    await standsAtItsCall(session, item!)
+    await session.answer(item!, 'Blue')
+    await session.ended()
+  })
+
+  it('is looked for by the model of the plain command, and stands at the same call', async () => {
+    const when = 'ask for long in codex-exec'
+    const poll = {
+      tool: 'write_stdin',
+      input: { session_id: '{{#session}}', chars: '', yield_time_ms: 30_000 },
+    }
+    endpoint.add({
+      when,
+      find: { session: /running with session ID (\d+)/ },
+      steps: [
+        { say: [run(ask('Slowly?'), { yield_time_ms: 1000 })] },
+        { told: [/running with session/], say: [poll] },
+        { told: [/Blue/], ...done },
+      ],
+    })
+    const session = await begin('codex-exec', when)
+    const [item] = await session.asked(1)
+    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(2), { timeout: 10_000 })
+    await standsAtItsCall(session, item!)
+    await session.answer(item!, 'Blue')
+    await session.ended()
+  })
+})
