@@ -61,12 +61,9 @@ async function answerSome(waiting) {
   /** @type {number[]} */
   const took = []
   for (let batch = 0; batch < BATCHES; batch++) {
-    // Far apart, as people's answers are: what the last one has touched does not help the next.
-    const chosen = Array.from(
-      { length: FEW },
-      (_, index) => (waiting.next + index * (asked.length / FEW)) % asked.length,
-    )
-    waiting.next = (waiting.next + 1) % asked.length
+    // Those that wait the longest, as an inbox shows them.
+    const chosen = Array.from({ length: FEW }, (_, index) => (waiting.next + index) % asked.length)
+    waiting.next = (waiting.next + FEW) % asked.length
     const before = performance.now()
     await Promise.all(
       chosen.map((place) => {

@@ -6,12 +6,15 @@ interface Deadline {
   at: number
 }
 
-/** All timeouts in one heap, with one alarm for the earliest. */
+/**
+ * All timeouts in one heap, with one alarm for the earliest. Most are answered long before: what is deleted stays in the
+ * heap until it comes up, or until most of the heap is such.
+ */
 export class Deadlines {
   readonly #clock: Clock
   readonly #due: (deadline: Deadline) => void
-  readonly #heap: Deadline[] = []
-  readonly #places = new Map<string, number>()
+  readonly #byInteraction = new Map<string, Deadline>()
+  #heap: Deadline[] = []
   #alarm: { at: number; disarm: () => void } | null = null
 
   constructor(clock: Clock, due: (deadline: Deadline) => void) {
@@ -20,28 +23,22 @@ export class Deadlines {
   }
 
   set(deadline: Deadline): void {
-    this.delete(deadline.interactionId)
+    this.#byInteraction.set(deadline.interactionId, deadline)
     this.#heap.push(deadline)
     this.#rise(this.#heap.length - 1)
+    this.#tidy()
     this.#arm()
   }
 
   delete(interactionId: string): void {
-    const place = this.#places.get(interactionId)
-    if (place === undefined) return
-    this.#places.delete(interactionId)
-    const last = this.#heap.pop()!
-    if (place < this.#heap.length) {
-      this.#put(place, last)
-      this.#rise(place)
-      this.#sink(this.#places.get(last.interactionId)!)
-    }
+    if (!this.#byInteraction.delete(interactionId)) return
+    this.#tidy()
     this.#arm()
   }
 
   clear(): void {
-    this.#heap.length = 0
-    this.#places.clear()
+    this.#byInteraction.clear()
+    this.#tidy()
     this.#arm()
   }
 
@@ -60,12 +57,33 @@ export class Deadlines {
     this.#alarm = null
     const now = this.#clock.now()
     const due: Deadline[] = []
-    for (let next = this.#heap[0]; next && next.at <= now; next = this.#heap[0]) {
+    for (let next = this.#heap[0]; next && (next.at <= now || this.#isGone(next)); next = this.#heap[0]) {
+      this.#takeFirst()
+      if (this.#isGone(next)) continue
       due.push(next)
-      this.delete(next.interactionId)
+      this.#byInteraction.delete(next.interactionId)
     }
     this.#arm()
     for (const deadline of due) this.#due(deadline)
+  }
+
+  #isGone(deadline: Deadline): boolean {
+    return this.#byInteraction.get(deadline.interactionId) !== deadline
+  }
+
+  #tidy(): void {
+    if (this.#byInteraction.size === 0) this.#heap = []
+    else if (this.#heap.length > 2 * this.#byInteraction.size + 10) {
+      // In order is a heap, too.
+      this.#heap = [...this.#byInteraction.values()].sort((one, other) => one.at - other.at)
+    }
+  }
+
+  #takeFirst(): void {
+    const last = this.#heap.pop()!
+    if (this.#heap.length === 0) return
+    this.#heap[0] = last
+    this.#sink(0)
   }
 
   #rise(place: number): void {
@@ -73,10 +91,10 @@ export class Deadlines {
     while (place > 0) {
       const parent = (place - 1) >> 1
       if (this.#heap[parent]!.at <= item.at) break
-      this.#put(place, this.#heap[parent]!)
+      this.#heap[place] = this.#heap[parent]!
       place = parent
     }
-    this.#put(place, item)
+    this.#heap[place] = item
   }
 
   #sink(place: number): void {
@@ -86,14 +104,9 @@ export class Deadlines {
       if (child >= this.#heap.length) break
       if (child + 1 < this.#heap.length && this.#heap[child + 1]!.at < this.#heap[child]!.at) child++
       if (this.#heap[child]!.at >= item.at) break
-      this.#put(place, this.#heap[child]!)
+      this.#heap[place] = this.#heap[child]!
       place = child
     }
-    this.#put(place, item)
-  }
-
-  #put(place: number, item: Deadline): void {
     this.#heap[place] = item
-    this.#places.set(item.interactionId, place)
   }
 }
