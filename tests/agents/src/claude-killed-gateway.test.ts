@@ -68,7 +68,7 @@ describe.concurrent('a gateway that is killed', () => {
   it('leaves no program behind, invents no answer, and the next one on its database goes on', async () => {
     const options = ['Stay', 'Leave'].map((label) => ({ label, description: label }))
     const questions = [{ header: 'Now', question: 'And after the crash?', options, multiSelect: false }]
-    const forever = { command: 'tail -f /dev/null', description: 'Runs', run_in_background: true }
+    const forever = { command: 'setsid tail -f /dev/null', description: 'Runs', run_in_background: true }
     endpoint.add(
       {
         when: 'ask before the crash',
@@ -98,13 +98,15 @@ describe.concurrent('a gateway that is killed', () => {
   })
 
   it('leaves nothing of a session behind whose turn was over', async () => {
-    const forever = { command: 'tail -f /dev/null', description: 'Runs', run_in_background: true }
+    const forever = { command: 'setsid tail -f /dev/null', description: 'Runs', run_in_background: true }
     endpoint.add({
       when: 'leave it running',
       steps: [{ say: [{ tool: 'Bash', input: forever }] }, { say: [{ text: 'It runs.' }] }],
     })
     const gateway = await gatewayUntil('leave it running', { mode: 'bypassPermissions', type: 'turn_ended' })
     await gateway.kill()
+    // It is in a session of its own, so that it goes on for now.
+    expect(await programsOf(gateway.home, 'tail')).toHaveLength(1)
     const next = await gateway.next()
     await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
     await next.close()

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createDesk } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
@@ -276,16 +277,28 @@ describe.concurrent('a program that is killed while it waits', () => {
     await first.close()
   })
 
-  it('is not asked anything by an interrupt while it waits for the second of two answers', async () => {
+  it('is not started by an interrupt while it waits for the second of two answers', async () => {
     const when = 'lost with two'
-    const { first, items } = await waiting(when, [question('Lost one?'), question('Lost two?')], [])
-    process.kill(await programOf(first.home), 'SIGKILL')
-    await first.until('error')
-    await first.answer(items[0]!, blue)
-    await first.host.interrupt(first.sessionId, me)
-    expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    endpoint.add({ when, steps: [{ say: [question('Lost one?'), question('Lost two?')] }] })
+    let started = 0
+    const query: typeof sdk.query = (input) => {
+      started++
+      return sdk.query(input)
+    }
+    const session = await claudeSession({
+      url: endpoint.url,
+      agent: { sdk: () => Promise.resolve({ query }) },
+    })
+    await session.say(when)
+    const [first] = await session.pending(2)
+    process.kill(await programOf(session.home), 'SIGKILL')
+    await session.until('error')
+    await session.answer(first!, blue)
+    await session.host.interrupt(session.sessionId, me)
+    expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+    expect(started).toBe(1)
     expect(endpoint.of(when)).toHaveLength(1)
-    await first.close()
+    await session.close()
   })
 
   it('takes a message, and is told the answer later', async () => {
