@@ -82,6 +82,9 @@ class ConnectorRunner implements RunningConnector {
       via: connector.via,
       tap: (tapped) => input.tap(tapped),
       text: (sent) => input.text(sent),
+      findCard: (place, isIt) =>
+        records.cards().find((card) => card.place === place && card.shown !== null && isIt(card.shown))
+          ?.cardId,
       places: () => records.places(),
       setPlace: async (id, place) => {
         await records.setPlace(id, place)

@@ -53,6 +53,8 @@ export interface ConnectorLine {
   tap(input: { place: string; cardId: string; control: string; by: Actor }): Promise<Told>
   /** A text, for the card it replies to, or for whatever takes it. `key` makes a repeated one count once. */
   text(input: { place: string; text: string; by: Actor; replyTo?: string; key?: string }): Promise<Told>
+  /** The open card that stands there, by what `show` resolved to. */
+  findCard(place: string, isIt: (shown: Json) => boolean): string | undefined
   places(): Place[]
   /** Resolves when what waits is shown there. `null` forgets the place. */
   setPlace(id: string, place: Omit<Place, 'id'> | null): Promise<void>
