@@ -1,6 +1,6 @@
 import type { Interaction, SessionEvent, SessionStateJson } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { at, question, run, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
+import { at, run, sqlite, type question, type RunningGateway } from '../e2e/http/gateways.js'
 import { newFolder } from '../e2e/http/command.js'
 import { Bed, LEASE_MS } from './bed.js'
 

@@ -52,6 +52,10 @@ export const help = `Askback: agents that ask back.
     --plain                     line by line, as without a terminal
     --url URL  --data DIR
 
+  askback export [FILE]         write all sessions and keys, one JSON a line, while no gateway runs on the file
+  askback import FILE           read them in elsewhere; may be run again
+    --data DIR | --store postgres://…
+
   askback doctor                what is here, and what is missing for which agent
     --data DIR
     --claude PATH

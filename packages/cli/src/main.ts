@@ -24,6 +24,8 @@ const commands: Record<string, () => Promise<Command>> = {
   mcp: async () => (await import('./mcp.js')).mcp,
   attach: async () => (await import('./attach.js')).attach,
   hook: async () => (await import('./hook.js')).hook,
+  export: async () => (await import('./export.js')).exportAll,
+  import: async () => (await import('./import.js')).importAll,
   install: async () => (await import('./install.js')).install,
   uninstall: async () => (await import('./install.js')).uninstall,
 }

@@ -52,6 +52,8 @@ export function connect(options: ConnectionOptions): Database {
     })
     // An idle connection that ends is none: the next statement makes another.
     made.on('error', () => undefined)
+    // One at work tells whoever waits for its statement, too.
+    made.on('connect', (client) => client.on('error', () => undefined))
     return made
   }
 

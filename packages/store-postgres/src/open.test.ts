@@ -102,6 +102,25 @@ it('many who start at once make one schema', async () => {
   await Promise.all(stores.map((store) => store.close()))
 })
 
+it('a connection that is cut in the middle of a statement costs that statement', async () => {
+  const store = await open(server.url())
+  const cut = admin.query(
+    `SELECT pg_sleep(0.05), pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'askback'`,
+  )
+  const script = new SessionScript('s')
+  const appends = await Promise.allSettled(
+    Array.from({ length: 200 }, async (_, index) => {
+      await new Promise((resolve) => setTimeout(resolve, index / 2))
+      return store.append(new SessionScript(`s${index}`).start())
+    }),
+  )
+  await cut
+  for (const outcome of appends)
+    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'unavailable' })
+  expect(await store.append(script.start())).toEqual({ ok: true })
+  await store.close()
+})
+
 it('a server that goes away and comes back costs time, and a write that was not taken says so', async () => {
   const own = await startPostgres()
   try {

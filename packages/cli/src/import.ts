@@ -1,0 +1,97 @@
+import type { Store } from '@askback/core'
+import { AskbackError, sessionEvent, type Json, type SessionEvent } from '@askback/protocol'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { MARK, openStore } from './moving.js'
+import { usageError } from './usage.js'
+
+/** So many appends share a commit. */
+const AT_ONCE = 200
+
+/** `askback import FILE`: what `askback export` wrote. What is there already is left as it is, so it may be run again. */
+export async function importAll(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { data: { type: 'string' }, store: { type: 'string' } },
+  })
+  const [file, ...more] = positionals
+  if (file === undefined || more.length > 0)
+    throw usageError('It is askback import FILE --store postgres://…; - reads stdin.')
+  const store = await openStore(values)
+  try {
+    const { events, keys } = await read(store, file)
+    process.stderr.write(`${await store.countSessions()} sessions, ${events} events, ${keys} keys.\n`)
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+async function read(store: Store, file: string): Promise<{ events: number; keys: number }> {
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  const opened =
+    file === '-'
+      ? Promise.resolve()
+      : new Promise((resolve, reject) => input.once('open', resolve).once('error', reject))
+  await opened.catch((error: unknown) => {
+    throw new AskbackError('invalid_request', `The file ${file} cannot be read.`, { cause: error })
+  })
+  const count = { events: 0, keys: 0 }
+  let number = 0
+  let underway: Promise<void>[] = []
+  for await (const text of createInterface({ input, crlfDelay: Infinity })) {
+    number++
+    const line = parsed(text, number)
+    if (number === 1) {
+      if (line['askback'] !== MARK) throw broken(1, 'this is no export of Askback, or one of a newer version')
+    } else if (typeof line['key'] === 'string') {
+      count.keys++
+      underway.push(keep(store, line['key'], (line['value'] ?? null) as Json))
+    } else {
+      const events = eventsOf(line, number)
+      count.events += events.length
+      underway.push(append(store, events, number))
+    }
+    if (underway.length < AT_ONCE) continue
+    await Promise.all(underway)
+    underway = []
+  }
+  await Promise.all(underway)
+  if (number === 0) throw broken(1, 'the file is empty')
+  return count
+}
+
+async function append(store: Store, events: SessionEvent[], line: number): Promise<void> {
+  const { sessionId, seq } = events[0]!
+  const { ok } = await store.append({ sessionId, expectedSeq: seq - 1, events })
+  if (ok) return
+  const there = await store.read({ sessionId, after: seq - 1, limit: events.length })
+  if (there.map(({ id }) => id).join() !== events.map(({ id }) => id).join())
+    throw broken(line, `the session ${sessionId} is there already, with another log`)
+}
+
+async function keep(store: Store, key: string, value: Json): Promise<void> {
+  await store.kv.put(key, value, null)
+}
+
+function eventsOf(line: Record<string, unknown>, number: number): SessionEvent[] {
+  const read = sessionEvent.array().min(1).safeParse(line['events'])
+  if (read.success) return read.data
+  throw broken(number, 'these are no events')
+}
+
+function parsed(text: string, number: number): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  } catch {
+    // Said below, in words.
+  }
+  throw broken(number, 'this is not JSON')
+}
+
+function broken(line: number, what: string): AskbackError {
+  return new AskbackError('invalid_request', `The import stopped at line ${line}: ${what}.`)
+}

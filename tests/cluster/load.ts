@@ -1,0 +1,132 @@
+import type { Interaction, Session } from '@askback/protocol'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RunningGateway } from '../e2e/http/gateways.js'
+
+/** What one asker and one person did, and what they were told. */
+export interface Asked {
+  sessionId: string
+  key: string
+  interactionId?: string
+  /** That the answer was taken. */
+  answered?: true
+  /** What came back to whoever waited. */
+  received?: string
+}
+
+type Method = 'GET' | 'POST'
+const LONGEST_CALL_MS = 4000
+
+/** Askers and people that use whichever gateway answers, and try again with the same key until one does. */
+export class Load {
+  readonly asked: Asked[] = []
+  readonly #gateways: () => RunningGateway[]
+  readonly #random: () => number
+  #stopped = false
+
+  constructor(gateways: () => RunningGateway[], random: () => number) {
+    this.#gateways = gateways
+    this.#random = random
+  }
+
+  async run(clients: number): Promise<void> {
+    await Promise.all(Array.from({ length: clients }, (_, index) => this.#client(index)))
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  async #client(index: number): Promise<void> {
+    const made = await this.#send<{ session: Session }>(
+      'POST',
+      '/api/sessions',
+      { agent: null },
+      `session-${index}`,
+      true,
+    )
+    const sessionId = made.session.id
+    for (let round = 0; !this.#stopped; round++) await this.#ask({ sessionId, key: `${index}.${round}` })
+  }
+
+  async #ask(asked: Asked): Promise<void> {
+    this.asked.push(asked)
+    const { sessionId, key } = asked
+    const path = `/api/sessions/${sessionId}/interactions`
+    const questions = [{ header: 'h', question: key, options: [{ label: key }], multiSelect: false }]
+    const opening = { kind: 'question', request: { questions }, timeoutMs: null }
+    const { interaction } = await this.#send<{ interaction: Interaction }>(
+      'POST',
+      path,
+      opening,
+      `open-${key}`,
+      true,
+    )
+    asked.interactionId = interaction.interactionId
+    const at = `${path}/${interaction.interactionId}`
+    const waiting = this.#wait(at)
+    await this.#send(
+      'POST',
+      `${at}/response`,
+      { answer: { answers: [{ selected: [key] }] } },
+      `answer-${key}`,
+      false,
+    )
+    asked.answered = true
+    asked.received = await waiting
+  }
+
+  async #wait(at: string): Promise<string> {
+    for (;;) {
+      const { interaction } = await this.#send<{ interaction: Interaction }>(
+        'GET',
+        `${at}?wait=2`,
+        undefined,
+        undefined,
+        true,
+      )
+      if (interaction.status === 'pending') continue
+      const { answers } = interaction.answer as { answers: { selected: string[] }[] }
+      return answers[0]?.selected[0] ?? ''
+    }
+  }
+
+  async #send<Body>(
+    method: Method,
+    path: string,
+    body: unknown,
+    key: string | undefined,
+    asAgent: boolean,
+  ): Promise<Body> {
+    for (;;) {
+      const gateways = this.#gateways()
+      const gateway = gateways[Math.floor(this.#random() * gateways.length)]
+      const answer = gateway && (await attempt<Body>(gateway, method, path, { body, key, asAgent }))
+      if (answer) return answer
+      await delay(50)
+    }
+  }
+}
+
+/** `null` if it is to be tried again. */
+async function attempt<Body>(
+  gateway: RunningGateway,
+  method: Method,
+  path: string,
+  { body, key, asAgent }: { body: unknown; key: string | undefined; asAgent: boolean },
+): Promise<Body | null> {
+  const { ready } = gateway
+  let answer
+  try {
+    answer = await gateway.call<Body>(method, path, {
+      as: asAgent ? ready.agentToken : ready.token,
+      signal: AbortSignal.timeout(LONGEST_CALL_MS),
+      ...(body !== undefined && { body }),
+      ...(key !== undefined && { key }),
+    })
+  } catch {
+    return null
+  }
+  if (answer.status < 300) return answer.body
+  if (answer.status === 503 || answer.status === 500) return null
+  throw new Error(`${method} ${path} got ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
