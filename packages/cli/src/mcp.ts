@@ -45,9 +45,7 @@ export async function mcp(args: string[]): Promise<number> {
         }),
       )
       underWay.add(asked)
-      const done = () => underWay.delete(asked)
-      asked.then(done, done)
-      return asked
+      return asked.finally(() => underWay.delete(asked))
     },
   })
   // Whoever started this has gone: what it asked concerns nobody any more.

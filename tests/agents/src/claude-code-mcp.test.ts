@@ -145,6 +145,7 @@ it('a script in the shell of a Claude that the gateway runs asks in its session,
     store,
     owner: { name: 'me', tokens: ['person'] },
     agentToken: 'outside',
+    onError: (error) => session.errors.push(error),
   })
   const own = createGateway({ host, store, credentials })
   shells['ASKBACK_URL'] = await own.listen()

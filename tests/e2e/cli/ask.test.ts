@@ -43,7 +43,7 @@ it('prints the whole interaction with --json', async () => {
     request: { questions: [{ header: 'DB', question: 'Which?', multiSelect: false }] },
     settlement: 'answered',
     answer: picks('SQLite'),
-    by: expect.anything(),
+    by: expect.anything() as unknown,
     via: 'http',
   })
 })
@@ -54,7 +54,7 @@ it('ends with 5 when nobody answers in time, and with the default if there is on
   expect(await outcome(args)).toMatchObject({
     code: 5,
     stdout: '',
-    stderr: expect.stringMatching(/Nobody answered in time\.\n$/),
+    stderr: expect.stringMatching(/Nobody answered in time\.\n$/) as unknown,
   })
   expect(await outcome([...args, '--default', 'SQLite'])).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
@@ -92,7 +92,7 @@ it('asks for an approval: 0 when it is given, 3 with the reason when not', async
   expect(await answered(gateway, other, { decision: 'deny', message: 'Not today.' })).toMatchObject({
     code: 3,
     stdout: '',
-    stderr: expect.stringMatching(/Denied by .+: Not today\.\n$/),
+    stderr: expect.stringMatching(/Denied by .+: Not today\.\n$/) as unknown,
   })
   // The rule that was stored with the first answer settles the same request at once.
   expect(await outcome(args)).toEqual({ code: 0, stdout: '', stderr: '' })

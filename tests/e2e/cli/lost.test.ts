@@ -29,7 +29,7 @@ it('an approval that was handed over is not handed over again [L10]', async () =
   expect(await answered(gateway, command, { decision: 'approve' })).toMatchObject({ code: 0 })
   expect(await outcome(['wait', id, '--data', gateway.data])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('may have run already'),
+    stderr: expect.stringContaining('may have run already') as unknown,
   })
 })
 

@@ -18,9 +18,8 @@ afterEach(async () => {
 export async function connect(how: How, gateway: RunningGateway, args: string[] = []): Promise<Client> {
   const client = new Client({ name: 'tester', version: '1.0.0' })
   clients.push(client)
-  // The transports' own types do not fit the interface they implement under exact optional properties.
   const transport = how === 'stdio' ? stdio(gateway, args) : http(gateway, gateway.ready.agentToken)
-  await client.connect(transport as Parameters<Client['connect']>[0])
+  await client.connect(transport)
   return client
 }
 

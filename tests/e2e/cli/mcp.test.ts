@@ -73,7 +73,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     const asked = call(client, 'ask_user', { questions: [database] })
     await shared().call('DELETE', at(await nextPending(shared())))
     expect(await asked).toMatchObject({
-      text: expect.stringContaining('do not assume one'),
+      text: expect.stringContaining('do not assume one') as unknown,
       interaction: { settlement: 'cancelled' },
     })
   })
@@ -84,7 +84,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     const asked = call(client, 'ask_user', { questions: [database] }, { signal: stop.signal })
     const { interactionId } = await nextPending(shared())
     stop.abort()
-    await expect(asked).rejects.toThrow()
+    await expect(asked).rejects.toThrow('abort')
     await expect
       .poll(() => interactionOf(shared(), interactionId))
       .toMatchObject({ status: 'settled', settlement: 'cancelled' })
@@ -109,7 +109,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     const repeated = { ...database, options: [{ label: 'a' }, { label: 'a' }] }
     expect(await call(client, 'ask_user', { questions: [repeated] })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('repeats the label'),
+      text: expect.stringContaining('repeats the label') as unknown,
     })
     expect(await call(client, 'ask_user', {})).toMatchObject({ isError: true })
     await expect(call(client, 'delete_everything', {})).rejects.toThrow('There is no tool delete_everything.')

@@ -110,7 +110,7 @@ it.each([
   const { interactionId } = await opened(gateway, body)
   expect(await outcome(['answer', interactionId, ...words, '--data', gateway.data])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(says),
+    stderr: expect.stringContaining(says) as unknown,
   })
   expect(await interactionOf(gateway, interactionId)).toMatchObject({ status: 'pending' })
 })

@@ -83,7 +83,7 @@ it('a credential that is refused, or missing, ends with 7', async () => {
   const env = { ASKBACK_URL: gateway.ready.url, XDG_DATA_HOME: newFolder() }
   expect(await outcome(['ask', 'Which?'], env)).toMatchObject({
     code: 7,
-    stderr: expect.stringContaining('Set ASKBACK_AGENT_TOKEN'),
+    stderr: expect.stringContaining('Set ASKBACK_AGENT_TOKEN') as unknown,
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { run, serve, type RunningGateway } from '../http/gateways.js'
+import { run, type RunningGateway } from '../http/gateways.js'
 import { inShell, interactionOf, outcome, waitsFor, sharedGateway } from './asking.js'
 
 async function report(gateway: RunningGateway, sessionId: string, toolCallId: string, command: string) {

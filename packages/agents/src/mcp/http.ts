@@ -58,7 +58,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
     const transport = new StreamableHTTPServerTransport()
     const closed = new Promise<void>((resolve) => response.once('close', resolve))
     signal.addEventListener('abort', () => response.end())
-    await server.connect(transport as Parameters<typeof server.connect>[0])
+    await server.connect(transport)
     await transport.handleRequest(request, response, body)
     await closed
     await server.close()

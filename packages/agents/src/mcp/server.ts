@@ -1,4 +1,4 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import {
   CallToolRequestSchema,
   ErrorCode,
@@ -16,17 +16,19 @@ const PROGRESS_MS = 10_000
 export interface AskServerOptions {
   version: string
   /** Asks a person and resolves with the settled interaction; an abort cancels it. */
-  ask(
+  ask: (
     body: OpenBody,
     options: { signal: AbortSignal; onPending: (item: Interaction) => void },
-  ): Promise<Interaction>
+  ) => Promise<Interaction>
   /** How often a client that wants to hear of progress does: most give up on a tool that is silent for a minute. */
   progressMs?: number
 }
 
 /** An MCP server whose tools ask a person. */
-export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskServerOptions): Server {
-  const server = new Server({ name: 'askback', version }, { capabilities: { tools: {} } })
+export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskServerOptions): McpServer {
+  const mcp = new McpServer({ name: 'askback', version }, { capabilities: { tools: {} } })
+  // Below its own layer, which would want the schemas a second time.
+  const { server } = mcp
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: askTools.map(described) }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
     const tool = askTools.find(({ name }) => name === params.name)
@@ -53,7 +55,7 @@ export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskS
       progress?.stop()
     }
   })
-  return server
+  return mcp
 }
 
 function described({ name, title, description, inputSchema }: AskTool) {

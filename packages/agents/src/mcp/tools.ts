@@ -154,8 +154,8 @@ const permissionPrompt: AskTool = {
 
 export const askTools = [askUser, requestApproval, reviewPlan, permissionPrompt]
 
-function useIn({ tool_name: toolName, input }: Arguments) {
-  return { toolName: String(toolName), input: (input ?? {}) as Record<string, Json> }
+function useIn({ tool_name: name, input }: Arguments) {
+  return { toolName: typeof name === 'string' ? name : '', input: (input ?? {}) as Record<string, Json> }
 }
 
 function denial(message: string): string {

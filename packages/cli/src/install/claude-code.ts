@@ -107,7 +107,10 @@ function withoutOurs(group: unknown): unknown[] {
 function oursIn(group: unknown): unknown[] {
   const hooks = isRecord(group) ? group['hooks'] : undefined
   if (!Array.isArray(hooks)) return []
-  return hooks.filter((hook) => isRecord(hook) && OURS.test(String(hook['command'] ?? '')))
+  return hooks.filter((hook) => {
+    const command: unknown = isRecord(hook) ? hook['command'] : undefined
+    return typeof command === 'string' && OURS.test(command)
+  })
 }
 
 /** In its place among the others. */
