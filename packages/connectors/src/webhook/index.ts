@@ -1,1 +1,2 @@
-export {}
+export { signWebhook } from './signature.js'
+export { startWebhook, type RunningWebhook, type WebhookDesk, type WebhookOptions } from './webhook.js'

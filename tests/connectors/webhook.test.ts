@@ -1,0 +1,163 @@
+import {
+  signWebhook,
+  startWebhook,
+  type RunningWebhook,
+  type WebhookOptions,
+} from '@askback/connectors/webhook'
+import { connectorDesk, createDesk, createHost, memoryStore, type Host, type Store } from '@askback/core'
+import type { Json } from '@askback/protocol'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+
+interface Call {
+  headers: IncomingHttpHeaders
+  text: string
+  body: { id: string; type: string; interaction: { kind: string; settlement?: string } | null }
+}
+
+const SECRET = 'whsec_c2VjcmV0LW9mLXRoZS13ZWJob29r'
+let calls: Call[]
+/** What the receiver answers, in order; 200 when there is none left. */
+let answers: { status: number; headers?: Record<string, string> }[]
+let errors: unknown[]
+let store: Store
+let host: Host
+let running: RunningWebhook
+let url: string
+
+const server = createServer((request, response) => {
+  let text = ''
+  request.setEncoding('utf8').on('data', (data: string) => (text += data))
+  request.on('end', () => {
+    const { status, headers = {} } = answers.shift() ?? { status: 200 }
+    if (status === 0) return void request.socket.destroy()
+    calls.push({ headers: request.headers, text, body: JSON.parse(text) as Call['body'] })
+    response.writeHead(status, headers).end('{"ignored":true}')
+  })
+})
+
+beforeEach(async () => {
+  calls = []
+  answers = []
+  errors = []
+  store = memoryStore()
+  const onError = (error: unknown) => errors.push(error)
+  host = createHost({ desk: createDesk({ store, onError }), onError })
+  await host.ready
+  await host.desk.createSession({ id: 's', agent: null })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+})
+afterEach(async () => {
+  await running.stop()
+  await host.close()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+async function start(options: Partial<WebhookOptions> = {}): Promise<void> {
+  const desk = connectorDesk(host, store)
+  running = startWebhook({ url, secret: SECRET, desk, onError: (error) => errors.push(error), ...options })
+  await running.ready
+}
+
+async function ask(): Promise<string> {
+  const request: Json = { input: { command: 'ls' } }
+  const { interaction } = await host.desk.open({
+    sessionId: 's',
+    kind: 'approval',
+    toolName: 'Bash',
+    request,
+  })
+  return interaction.interactionId
+}
+
+const approve = (interactionId: string) =>
+  host.desk.respond({ interactionId, answer: { decision: 'approve' }, by: { id: 'ada' } })
+const types = () => calls.map(({ body }) => body.type)
+const seen = (count: number) => expect.poll(() => calls.length, { interval: 10 }).toBe(count)
+
+it('tells what waits and what is settled, in order and signed', async () => {
+  await start()
+  await approve(await ask())
+  await seen(2)
+  expect(types()).toEqual(['interaction.requested', 'interaction.settled'])
+  expect(calls[1]!.body.interaction).toMatchObject({
+    kind: 'approval',
+    settlement: 'approved',
+    by: { id: 'ada' },
+  })
+  for (const { headers, text, body } of calls) {
+    expect(headers['webhook-id']).toBe(body.id)
+    const timestamp = Number(headers['webhook-timestamp'])
+    expect(headers['webhook-signature']).toBe(signWebhook(SECRET, { id: body.id, timestamp, body: text }))
+  }
+  expect(new Set(calls.map(({ body }) => body.id)).size).toBe(2)
+})
+
+it('signs as the standard has it', () => {
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1614265330, body: '{"test": 2432232314}' }
+  expect(signWebhook(secret, message)).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+})
+
+it('tries again with the same id until it is taken, and keeps the order', async () => {
+  answers = [{ status: 500 }, { status: 0 }, { status: 302, headers: { location: 'http://127.0.0.1:1/' } }]
+  await start({ random: () => 0, clock: quickClock() })
+  await approve(await ask())
+  await seen(4)
+  const [first] = calls
+  expect(calls.slice(0, 3).map(({ body }) => body.id)).toEqual([
+    first!.body.id,
+    first!.body.id,
+    first!.body.id,
+  ])
+  expect(types().at(-1)).toBe('interaction.settled')
+  expect(errors).toHaveLength(1)
+})
+
+it('waits as long as it is asked to', async () => {
+  answers = [{ status: 429, headers: { 'retry-after': '120' } }]
+  const waits: number[] = []
+  await start({ clock: quickClock(waits) })
+  await ask()
+  await seen(2)
+  expect(waits).toContain(120_000)
+})
+
+it('goes on after a restart where it was, and begins with what comes', async () => {
+  await ask()
+  await start()
+  const item = await ask()
+  await seen(1)
+  await running.stop()
+  await approve(item)
+  await start()
+  await seen(2)
+  expect(types()).toEqual(['interaction.requested', 'interaction.settled'])
+})
+
+it('gives up on one that is never taken, and sends the next', async () => {
+  answers = Array.from({ length: 3 }, () => ({ status: 400 }))
+  await start({ giveUpMs: 1000, clock: quickClock(), random: () => 1 })
+  await approve(await ask())
+  await expect.poll(() => types().at(-1)).toBe('interaction.settled')
+  expect(errors.map(String).join()).toContain('given up')
+})
+
+/** Every wait is over at once, and counts as time that went by. */
+function quickClock(waits: number[] = []) {
+  let now = 1_800_000_000_000
+  return {
+    now: () => now,
+    alarm(at: number, wake: () => void) {
+      waits.push(at - now)
+      const timer = setTimeout(() => {
+        now = Math.max(now, at)
+        wake()
+      }, 5)
+      return () => clearTimeout(timer)
+    },
+  }
+}
