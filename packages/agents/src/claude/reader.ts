@@ -17,7 +17,9 @@ export class MessageReader {
     const delta = this.#deltaOf(message.event)
     if (!delta || !this.#streaming) return null
     const id = blockId(this.#streaming.id, this.#streaming.index)
-    this.#shown.set(id, [...(this.#shown.get(id) ?? []), delta])
+    const shown = this.#shown.get(id) ?? []
+    shown.push(delta)
+    this.#shown.set(id, shown)
     return delta
   }
 
