@@ -56,6 +56,9 @@ export const help = `Askback: agents that ask back.
   askback import FILE           read them in elsewhere; may be run again
     --data DIR | --store postgres://…
 
+  askback telegram pair         a code with which you can answer in Telegram
+    --json
+
   askback doctor                what is here, and what is missing for which agent
     --data DIR
     --claude PATH

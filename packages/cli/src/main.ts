@@ -22,6 +22,7 @@ const commands: Record<string, () => Promise<Command>> = {
   send: async () => (await import('./send.js')).send,
   audit: async () => (await import('./audit.js')).audit,
   mcp: async () => (await import('./mcp.js')).mcp,
+  telegram: async () => (await import('./telegram.js')).telegram,
   attach: async () => (await import('./attach.js')).attach,
   hook: async () => (await import('./hook.js')).hook,
   export: async () => (await import('./export.js')).exportAll,

@@ -27,6 +27,54 @@ export const gatewayConfig = z.strictObject({
           settingSources: z.array(z.enum(['user', 'project', 'local'])).optional(),
         })
         .prefault({}),
+      codex: z
+        .strictObject({
+          /** An installed Codex, by its path or as a command. */
+          executable: z.string().min(1).optional(),
+          /** The Unix socket of a `codex app-server` that runs on its own and outlives this gateway. */
+          socket: z.string().min(1).optional(),
+        })
+        .prefault({}),
+      /** Agents that speak the Agent Client Protocol, by the command that starts each. */
+      acp: z
+        .array(
+          z.strictObject({
+            id: z.string().regex(/^[a-z0-9-]{1,40}$/),
+            name: z.string().min(1).max(60).optional(),
+            command: z.string().min(1),
+            args: z.array(z.string()).default([]),
+          }),
+        )
+        .refine(
+          (all) =>
+            new Set(['demo', 'claude', 'codex', 'codex-exec', ...all.map(({ id }) => id)]).size ===
+            all.length + 4,
+          {
+            error: 'two agents have the same id',
+          },
+        )
+        .default([]),
+    })
+    .prefault({}),
+  /** Where else people are asked. What is secret comes from the environment or a file of its owner. */
+  connectors: z
+    .strictObject({
+      telegram: z
+        .strictObject({
+          tokenFile: z.string().min(1).optional(),
+          /** Who may answer, beside those who pair. */
+          users: z.array(z.strictObject({ id: z.int(), name: z.string().min(1).optional() })).default([]),
+          /** Chats in which things are shown from the start. */
+          chats: z.array(z.int()).default([]),
+          /** The public address of this gateway's `/api/connectors/telegram/updates`; without it Telegram is asked. */
+          webhookUrl: z.url().optional(),
+          apiRoot: z.url().optional(),
+        })
+        .optional(),
+      /** Are told of everything that waits or is settled. */
+      webhooks: z
+        .array(z.strictObject({ url: z.url(), secretFile: z.string().min(1).optional() }))
+        .default([]),
     })
     .prefault({}),
   limits: z

@@ -13,6 +13,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { agentAdapters } from '../agents.js'
 import { version } from '../version.js'
+import { connectorsFor } from './connectors.js'
 import type { ServeOptions } from './options.js'
 import type { SharedStore } from './shared-store.js'
 import type { Tokens } from './tokens.js'
@@ -50,7 +51,7 @@ export async function compose(
 async function composeOn(
   store: Store,
   metrics: Metrics,
-  { config, host: address, port, timeoutMs }: ServeOptions,
+  { config, host: address, port, timeoutMs, secrets }: ServeOptions,
   tokens: Tokens,
   shared: SharedStore | null,
 ): Promise<Composed> {
@@ -89,6 +90,7 @@ async function composeOn(
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
+  const connectors = await connectorsFor({ config, secrets, host, store, onError: report })
   const webApp = webAppFolder()
   const gateway = createGateway({
     host,
@@ -97,6 +99,7 @@ async function composeOn(
     config,
     metrics,
     version: version(),
+    connectors: connectors.list,
     mcp: lazyMcp(host),
     log: process.stderr,
     ...(webApp !== undefined && { webApp }),
@@ -104,8 +107,13 @@ async function composeOn(
   onError = (error) => gateway.app.log.error({ err: error }, 'Something failed in the background')
   const url = await gateway.listen({ host: address, port })
   listening(url)
+  connectors.start()
   const openUrl = `${url}/login?code=${credentials.loginCode(credentials.owner)}`
-  return { gateway, url, openUrl, localToken, ready: host.ready }
+  const close = async () => {
+    await connectors.stop()
+    await gateway.close()
+  }
+  return { gateway: { ...gateway, close }, url, openUrl, localToken, ready: host.ready }
 }
 
 /** The protocol's library is large, and most gateways never hear a word of it. */

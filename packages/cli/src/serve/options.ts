@@ -5,6 +5,7 @@ import { openDataFolder } from '../data-folder.js'
 import { parseTimeout } from '../duration.js'
 import { usageError } from '../usage.js'
 import { namesOf } from './addresses.js'
+import { connectorSecrets, type ConnectorSecrets } from './connector-secrets.js'
 import type { StoreAddress } from './shared-store.js'
 
 const FLAGS = {
@@ -34,6 +35,7 @@ export interface ServeOptions {
   open: boolean
   json: boolean
   config: GatewayConfig
+  secrets: ConnectorSecrets
 }
 
 /** The flags and the settings file, checked once. */
@@ -57,6 +59,7 @@ export function serveOptions(args: string[]): ServeOptions {
     timeoutMs,
     open: !values['no-open'] && !values.json,
     json: values.json,
+    secrets: connectorSecrets(config, process.env),
     config: {
       ...config,
       allowedHosts: [...namesOf(values.host), ...config.allowedHosts, ...(values['allow-host'] ?? [])],

@@ -7,7 +7,14 @@ import type { SharedStore, StoreAddress } from './shared-store.js'
 import { serveTokens, sharedTokens, type Tokens } from './tokens.js'
 
 /** What agents must not inherit: a person's token, or the way to the data. */
-const SECRETS = ['ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN', 'ASKBACK_STORE', 'ASKBACK_STORE_LISTEN']
+const SECRETS = [
+  'ASKBACK_TOKEN',
+  'ASKBACK_AGENT_TOKEN',
+  'ASKBACK_STORE',
+  'ASKBACK_STORE_LISTEN',
+  'ASKBACK_TELEGRAM_TOKEN',
+  'ASKBACK_WEBHOOK_SECRET',
+]
 
 /** Runs until it is told to stop. */
 export async function serve(args: string[]): Promise<undefined> {

@@ -1,0 +1,30 @@
+import { parseArgs } from 'node:util'
+import { WHERE } from './reach/connection.js'
+import { Gateway } from './reach/gateway.js'
+import { usageError } from './usage.js'
+
+interface Pairing {
+  code: string
+  expiresAt: number
+  link?: string
+}
+
+/** `askback telegram pair`: a code with which the person who runs this can answer in Telegram. */
+export async function telegram(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { ...WHERE, json: { type: 'boolean', default: false } },
+  })
+  if (positionals.length !== 1 || positionals[0] !== 'pair') throw usageError('It is askback telegram pair.')
+  const gateway = new Gateway('person', values, { env: process.env })
+  const pairing = await gateway.json<Pairing>({ method: 'POST', path: '/api/connectors/telegram/pairings' })
+  const { code, link } = pairing
+  if (values.json) process.stdout.write(`${JSON.stringify(pairing)}\n`)
+  else {
+    process.stdout.write(`${code}\n`)
+    const where = link ? `Open ${link}, or send` : 'Send'
+    process.stderr.write(`${where} /pair ${code} to the bot. It works once, for ten minutes.\n`)
+  }
+  return 0
+}
