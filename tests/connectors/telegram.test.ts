@@ -137,6 +137,18 @@ describe('pairing', () => {
     await until(() => controls().includes('A'))
   })
 
+  it('ends with the access of the person', async () => {
+    let isKnown = true
+    await start({ isKnown: () => isKnown })
+    server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
+    const item = await ask('approval', command)
+    await until(() => controls().includes('Approve'))
+    isKnown = false
+    server.tap(CHAT, ADA, 'Approve')
+    await said('You may not answer here')
+    expect(await status(item)).toBe('pending')
+  })
+
   it('ends guessing after a few tries', async () => {
     await start()
     const { code } = connector.pair({ id: 'grace' })
@@ -389,6 +401,20 @@ describe('text', () => {
     await said('Your texts go to Release now')
     server.write(CHAT, ADA, '/nonsense')
     await said('There is no such command')
+  })
+
+  it('/follow keeps a chat to one session', async () => {
+    await start({ users: [{ id: ADA }], chats: [ADA] })
+    await running.line.setPlace(CHAT, { sessions: 'all', current: 's' })
+    server.write(CHAT, ADA, '/follow this')
+    await said('in Release only')
+    await host.desk.createSession({ id: 'other', agent: null })
+    await ask('approval', command, 'other')
+    await ask('question', question)
+    await until(() => controls().includes('A'))
+    expect(controls()).not.toContain('Approve')
+    server.write(CHAT, ADA, '/follow all')
+    await until(() => controls().includes('Approve'))
   })
 
   it('/pending shows again what waits, with one set of buttons', async () => {

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Dialog } from './dialog.js'
+import { PairingSettings } from './pairing.js'
 import { applyTheme, theme, themes } from './theme.js'
 import { canAskToNotify, canNotify } from './use-notifications.js'
 
@@ -47,6 +48,7 @@ export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpe
       {!canNotify() && !canAskToNotify() && (
         <p className="text-sm text-soft">This browser does not allow them for this address.</p>
       )}
+      <PairingSettings />
     </Dialog>
   )
 }

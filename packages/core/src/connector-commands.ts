@@ -25,6 +25,10 @@ const LISTED = 10
 
 const commands: Record<string, { help: string; run: (called: Called) => Promise<string> }> = {
   sessions: { help: '/sessions [number]: list the sessions, or choose one', run: sessions },
+  follow: {
+    help: '/follow [all|this]: be shown what waits in all sessions, or in the chosen one',
+    run: follow,
+  },
   pending: { help: '/pending: show again what waits for you', run: pending },
   new: { help: '/new [message]: start a session', run: startNew },
   mode: { help: `/mode [${permissionMode.options.join('|')}]: what needs your approval`, run: mode },
@@ -68,6 +72,24 @@ async function sessions({ line, place, argument }: Called): Promise<string> {
     return `${index + 1}. ${nameOf(session)} (${session.status})${mark}`
   })
   return [...rows, 'Choose one with /sessions and its number.'].join('\n')
+}
+
+async function follow(called: Called): Promise<string> {
+  const { line, place, argument } = called
+  switch (argument.toLowerCase()) {
+    case 'all':
+      await line.setPlace(place.id, { ...place, sessions: 'all' })
+      return 'You are shown what waits in all sessions.'
+    case 'this': {
+      const session = await current(called)
+      await line.setPlace(place.id, { ...place, sessions: [session.id] })
+      return `You are shown what waits in ${nameOf(session)} only.`
+    }
+    default:
+      return place.sessions === 'all'
+        ? 'You are shown what waits in all sessions.'
+        : 'You are shown what waits in the chosen session.'
+  }
 }
 
 async function pending({ line, place }: Called): Promise<string> {

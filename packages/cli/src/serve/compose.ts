@@ -90,7 +90,8 @@ async function composeOn(
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
-  const connectors = await connectorsFor({ config, secrets, host, store, onError: report })
+  const isKnown = (personId: string) => credentials.people().some(({ name }) => name === personId)
+  const connectors = await connectorsFor({ config, secrets, host, store, isKnown, onError: report })
   const webApp = webAppFolder()
   const gateway = createGateway({
     host,

@@ -14,6 +14,8 @@ interface ConnectorsOptions {
   secrets: ConnectorSecrets
   host: Host
   store: Store
+  /** Whether this person has not been revoked. */
+  isKnown: (personId: string) => boolean
   onError: (error: unknown) => void
 }
 
@@ -37,7 +39,8 @@ interface Startable {
 
 const nothing: Startable = { list: [], start: () => [] }
 
-async function telegram({ config, secrets, host, store, onError }: ConnectorsOptions): Promise<Startable> {
+async function telegram(options: ConnectorsOptions): Promise<Startable> {
+  const { config, secrets, host, store, isKnown, onError } = options
   const { telegramToken: token } = secrets
   if (token === null) return nothing
   const { telegramConnector } = await import('@askback/connectors/telegram')
@@ -47,6 +50,7 @@ async function telegram({ config, secrets, host, store, onError }: ConnectorsOpt
     kv: store.kv,
     users: users.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     chats,
+    isKnown,
     onError,
     ...(webhookUrl !== undefined && { webhookUrl }),
     ...(apiRoot !== undefined && { apiRoot }),

@@ -14,32 +14,45 @@ export interface AllowedUser {
   name?: string
 }
 
+export interface PeopleOptions {
+  kv: Kv
+  clock: Clock
+  users: AllowedUser[]
+  id: string
+  /** Whether a person who paired is still one: whose tokens are revoked answers nowhere. */
+  isKnown?: ((personId: string) => boolean) | undefined
+}
+
 /** Who may answer: those whom the operator named, and those who brought a code. Nobody else. */
 export class People {
   readonly #kv: Kv
   readonly #clock: Clock
   readonly #prefix: string
-  readonly #known = new Map<number, Actor>()
+  readonly #named = new Map<number, Actor>()
+  readonly #paired = new Map<number, Actor>()
+  readonly #isKnown: (personId: string) => boolean
   readonly #codes = new Map<string, { by: Actor; expiresAt: number }>()
   #tries: { user: number; at: number }[] = []
 
-  constructor({ kv, clock, users, id }: { kv: Kv; clock: Clock; users: AllowedUser[]; id: string }) {
+  constructor({ kv, clock, users, id, isKnown = () => true }: PeopleOptions) {
+    this.#isKnown = isKnown
     this.#kv = kv
     this.#clock = clock
     this.#prefix = `connector/${id}/person/`
     for (const { id: user, name } of users) {
-      this.#known.set(user, { id: `telegram:${user}`, ...(name !== undefined && { name }) })
+      this.#named.set(user, { id: `telegram:${user}`, ...(name !== undefined && { name }) })
     }
   }
 
   async load(): Promise<void> {
     for (const { key, value } of await this.#kv.list(this.#prefix)) {
-      this.#known.set(Number(key.slice(this.#prefix.length)), value as unknown as Actor)
+      this.#paired.set(Number(key.slice(this.#prefix.length)), value as unknown as Actor)
     }
   }
 
   find(user: number): Actor | undefined {
-    return this.#known.get(user)
+    const paired = this.#paired.get(user)
+    return paired && this.#isKnown(paired.id) ? paired : this.#named.get(user)
   }
 
   /** A code that makes whoever sends it this person, once. */
@@ -65,12 +78,12 @@ export class People {
       return 'wrong'
     }
     await this.#put(user, found.by)
-    this.#known.set(user, found.by)
+    this.#paired.set(user, found.by)
     return found.by
   }
 
   async forget(user: number): Promise<void> {
-    this.#known.delete(user)
+    this.#paired.delete(user)
     await this.#put(user, null)
   }
 

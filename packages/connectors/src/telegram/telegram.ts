@@ -22,6 +22,8 @@ export interface TelegramOptions {
   kv: Kv
   /** Who may answer, beside those who pair. Nobody unless named. */
   users?: AllowedUser[]
+  /** Whether a person who paired still has access; everyone unless given. */
+  isKnown?: (personId: string) => boolean
   /** Where things are shown from the start, by their ids. */
   chats?: number[]
   /** Telegram calls this address instead of being asked; it leads to `receive`. */
@@ -56,7 +58,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     client: { ...(apiRoot !== undefined && { apiRoot }), timeoutSeconds: 60 },
   })
   const sender = new Sender(clock)
-  const people = new People({ kv, clock, users, id: ID })
+  const people = new People({ kv, clock, users, id: ID, isKnown: options.isKnown })
   const seen = new SeenUpdates(kv, ID)
   const secret = randomBytes(32).toString('hex')
   let reception: Reception | null = null

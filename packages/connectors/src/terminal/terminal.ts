@@ -33,7 +33,7 @@ export interface TerminalConnector extends Connector {
 const PLACE = 'terminal'
 const SETTLE_MS = 1000
 /** It is attached to one session. */
-const ELSEWHERE = ['sessions', 'new']
+const ELSEWHERE = ['sessions', 'new', 'follow']
 
 /** A conversation and what waits in it, one thing after the other. */
 export function terminalConnector(options: TerminalOptions): TerminalConnector {
