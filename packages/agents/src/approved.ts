@@ -38,7 +38,10 @@ export async function refusalOfCall(
   await ask.settled(settled)
   if (settled.settlement !== 'approved') {
     const refused = settled as Refused
-    return { why: refusalOf(refused, 'this call'), isWorded: refused.message !== undefined }
+    return {
+      why: refusalOf(refused, 'this call'),
+      isWorded: settled.settlement === 'denied' && settled.message !== undefined,
+    }
   }
   if (settled.inDoubt) return { why: IN_DOUBT, isWorded: true }
   const { toolName, input } = call

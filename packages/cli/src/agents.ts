@@ -1,3 +1,4 @@
+import { acpAgent } from '@askback/agents/acp'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { demoAgent } from '@askback/agents/demo'
@@ -5,7 +6,7 @@ import type { AgentAdapter } from '@askback/core'
 import type { GatewayConfig } from '@askback/gateway'
 
 /** Every agent that the gateway can run, the one that needs nothing first. */
-export function agentAdapters({ claude }: GatewayConfig['agents']): AgentAdapter[] {
+export function agentAdapters({ claude, codex, acp }: GatewayConfig['agents']): AgentAdapter[] {
   const { env } = process
   const { executable, settingSources } = claude
   const ofClaude = {
@@ -13,5 +14,12 @@ export function agentAdapters({ claude }: GatewayConfig['agents']): AgentAdapter
     ...(executable !== undefined && { executable }),
     ...(settingSources && { settingSources }),
   }
-  return [demoAgent(), claudeAgent(ofClaude), codexAgent({ env }), codexExecAgent({ env })]
+  const ofCodex = { env, ...(codex.executable !== undefined && { executable: codex.executable }) }
+  return [
+    demoAgent(),
+    claudeAgent(ofClaude),
+    codexAgent({ ...ofCodex, ...(codex.socket !== undefined && { socket: codex.socket }) }),
+    codexExecAgent(ofCodex),
+    ...acp.map(({ name, ...agent }) => acpAgent({ ...agent, name: name ?? agent.id, env })),
+  ]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pendingOf, type EventOf, type Interaction, type SessionEvent } from '@askback/protocol'
+import { pendingOf, type EventOf, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
 import type { AgentAdapter } from '../agent.js'
 import { createDesk } from '../desk.js'
 import { createHost, type Host } from '../host.js'
@@ -18,6 +18,8 @@ export interface AgentUnderTest {
     /** Asks for approval of one tool call, runs it if it may, and ends its turn. */
     approval: string
   }
+  /** Of an agent that asks in another way than by a question: how, and what answers it. */
+  asks?: { kind: string; answer: Json }
 }
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
@@ -65,9 +67,12 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       const run = await begin(create)
       await run.say(run.messages.question)
       const item = await run.pending()
-      expect(item).toMatchObject({ kind: 'question', turnId: one(await run.events(), 'turn_started').turnId })
+      expect(item).toMatchObject({
+        kind: run.asks.kind,
+        turnId: one(await run.events(), 'turn_started').turnId,
+      })
       expect((await run.host.snapshot(run.sessionId)).session.status).toBe('waiting')
-      await run.host.desk.respond({ ...me, interactionId: item.interactionId, answer: yes })
+      await run.host.desk.respond({ ...me, interactionId: item.interactionId, answer: run.asks.answer })
       const events = await run.until('turn_ended')
       expect(one(events, 'turn_ended').reason).toBe('done')
       expect(one(events, 'interaction_delivered').interactionId).toBe(item.interactionId)
@@ -139,7 +144,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       await first.host.close()
       const second = await begin(create, first)
       expect((await second.pending()).interactionId).toBe(interactionId)
-      await second.host.desk.respond({ ...me, interactionId, answer: yes })
+      await second.host.desk.respond({ ...me, interactionId, answer: second.asks.answer })
       const events = await second.until('turn_ended')
       expect(one(events, 'turn_ended').reason).toBe('done')
       expect(events.filter((event) => event.type === 'interaction_request')).toHaveLength(1)
@@ -180,7 +185,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
 }
 
 async function begin(create: () => AgentUnderTest, before?: { store: Store; sessionId: string }) {
-  const { adapter, messages } = create()
+  const { adapter, messages, asks = { kind: 'question', answer: yes } } = create()
   const store = before?.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
@@ -220,6 +225,7 @@ async function begin(create: () => AgentUnderTest, before?: { store: Store; sess
     store,
     sessionId,
     messages,
+    asks,
     starts: () => starts,
     events,
     say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),

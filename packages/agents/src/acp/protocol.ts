@@ -1,0 +1,63 @@
+/** The part of the Agent Client Protocol, version 1, that is used here. */
+export interface Initialized {
+  agentCapabilities?: {
+    loadSession?: boolean
+    sessionCapabilities?: { resume?: object | null } | null
+  }
+}
+
+export interface OpenedSession {
+  sessionId?: string
+  modes?: { currentModeId: string; availableModes: { id: string }[] } | null
+}
+
+export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled'
+
+export interface ToolCall {
+  toolCallId: string
+  title?: string | null
+  name?: string | null
+  kind?: string | null
+  status?: 'pending' | 'in_progress' | 'completed' | 'failed' | null
+  content?: ToolContent[] | null
+  locations?: { path: string }[] | null
+  rawInput?: unknown
+  rawOutput?: unknown
+}
+
+export type ToolContent =
+  | { type: 'content'; content: { type: string; text?: string } }
+  | { type: 'diff'; path: string; oldText?: string | null; newText: string }
+  | { type: 'terminal'; terminalId: string }
+
+export type SessionUpdate =
+  | {
+      sessionUpdate: 'agent_message_chunk' | 'agent_thought_chunk'
+      content: { type: string; text?: string }
+    }
+  | ({ sessionUpdate: 'tool_call' | 'tool_call_update' } & ToolCall)
+  | { sessionUpdate: 'plan'; entries: object[] }
+  | { sessionUpdate: 'other' }
+
+export interface PermissionRequest {
+  sessionId: string
+  toolCall: ToolCall
+  options: PermissionOption[]
+}
+
+export interface PermissionOption {
+  optionId: string
+  name: string
+  kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
+}
+
+export type PermissionOutcome = { outcome: 'selected'; optionId: string } | { outcome: 'cancelled' }
+
+export interface ElicitationRequest {
+  sessionId?: string
+  toolCallId?: string | null
+  mode: string
+  message: string
+  requestedSchema?: Record<string, unknown>
+  url?: string
+}

@@ -1,0 +1,160 @@
+// An agent of the Agent Client Protocol, made with its official library: does what it is told, without a model.
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk'
+
+/** @typedef {import('@agentclientprotocol/sdk').AgentContext} Client */
+
+const memory = join(process.env['HOME'] ?? '/nowhere', 'acp-sessions.json')
+const sessions = /** @type {Record<string, string[]>} */ (
+  existsSync(memory) ? JSON.parse(readFileSync(memory, 'utf8')) : {}
+)
+/** @type {Map<string, AbortController>} */
+const running = new Map()
+
+agent({ name: 'scripted' })
+  .onRequest(methods.agent.initialize, () => ({
+    protocolVersion: PROTOCOL_VERSION,
+    agentCapabilities: { loadSession: true },
+  }))
+  .onRequest(methods.agent.session.new, () => {
+    const sessionId = randomUUID()
+    remember(sessionId, [])
+    return { sessionId }
+  })
+  .onRequest(methods.agent.session.load, async ({ params: { sessionId }, client }) => {
+    const said = sessions[sessionId]
+    if (!said) throw new Error(`no session ${sessionId}`)
+    for (const text of said) await update(client, sessionId, chunk(`You said ${text}`))
+    return {}
+  })
+  .onRequest(methods.agent.session.prompt, async ({ params: { sessionId, prompt }, client }) => {
+    const cancelled = new AbortController()
+    running.set(sessionId, cancelled)
+    const text = prompt.map((part) => ('text' in part ? part.text : '')).join('')
+    remember(sessionId, [...(sessions[sessionId] ?? []), text])
+    await work(client, sessionId, text)
+    return { stopReason: cancelled.signal.aborted ? 'cancelled' : 'end_turn' }
+  })
+  .onNotification(methods.agent.session.cancel, ({ params: { sessionId } }) => {
+    running.get(sessionId)?.abort()
+  })
+  .connect(
+    ndJsonStream(
+      Writable.toWeb(process.stdout),
+      /** @type {ReadableStream<Uint8Array>} */ (/** @type {unknown} */ (Readable.toWeb(process.stdin))),
+    ),
+  )
+
+const options = /** @type {const} */ ([
+  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+  { optionId: 'always', name: 'Always', kind: 'allow_always' },
+  { optionId: 'no', name: 'No', kind: 'reject_once' },
+])
+
+/**
+ * @param {Client} client
+ * @param {string} sessionId
+ * @param {string} text
+ */
+async function work(client, sessionId, text) {
+  const say = (/** @type {string} */ said) => update(client, sessionId, chunk(said))
+  if (text.includes('say hello')) {
+    await say('Hello. What ')
+    return say('shall we do today?')
+  }
+  if (text.includes('what do you know')) return say(`I know ${JSON.stringify(sessions[sessionId])}.`)
+  if (text.includes('fail now')) throw new Error('out of ideas')
+  if (text.includes('die now')) process.exit(3)
+  if (text.includes('make a list')) {
+    const entries = [
+      {
+        content: 'Think',
+        priority: /** @type {const} */ ('high'),
+        status: /** @type {const} */ ('in_progress'),
+      },
+    ]
+    return update(client, sessionId, { sessionUpdate: 'plan', entries })
+  }
+  if (text.includes('ask me')) return say(`You answered ${JSON.stringify(await elicit(client, sessionId))}.`)
+  if (text.includes('open a page')) {
+    const page = { mode: /** @type {const} */ ('url'), elicitationId: 'p1', url: 'https://example.org/login' }
+    return say(
+      JSON.stringify(
+        await client.request(methods.client.elicitation.create, { sessionId, message: 'Log in.', ...page }),
+      ),
+    )
+  }
+  if (text.includes('make a file')) return touch(client, sessionId, text.includes('unannounced'))
+  return say(`I heard: ${text}`)
+}
+
+/** @param {Client} client @param {string} sessionId */
+async function elicit(client, sessionId) {
+  const toolCallId = randomUUID()
+  await update(client, sessionId, {
+    sessionUpdate: 'tool_call',
+    toolCallId,
+    title: 'Book a room',
+    rawInput: { hotel: 'Sea' },
+  })
+  const answer = await client.request(methods.client.elicitation.create, {
+    sessionId,
+    toolCallId,
+    mode: 'form',
+    message: 'How many nights?',
+    requestedSchema: {
+      type: 'object',
+      properties: { nights: { type: 'integer', minimum: 1 } },
+      required: ['nights'],
+    },
+  })
+  await update(client, sessionId, { sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
+  return answer
+}
+
+/** @param {Client} client @param {string} sessionId @param {boolean} isUnannounced */
+async function touch(client, sessionId, isUnannounced) {
+  const toolCallId = randomUUID()
+  const call = { toolCallId, title: 'Write made.txt', kind: /** @type {const} */ ('edit') }
+  const path = join(process.cwd(), 'made.txt')
+  const content = [{ type: /** @type {const} */ ('diff'), path, oldText: null, newText: 'made\n' }]
+  if (!isUnannounced)
+    await update(client, sessionId, { sessionUpdate: 'tool_call', status: 'pending', ...call })
+  /** @type {import('@agentclientprotocol/sdk').RequestPermissionResponse} */
+  const { outcome } = await client.request(methods.client.session.requestPermission, {
+    sessionId,
+    toolCall: { ...call, content, rawInput: { path, text: 'made\n' } },
+    options: [...options],
+  })
+  const isAllowed = outcome.outcome === 'selected' && outcome.optionId === 'yes'
+  if (isAllowed) writeFileSync(path, 'made\n')
+  await update(client, sessionId, {
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status: isAllowed ? 'completed' : 'failed',
+    content: [{ type: 'content', content: { type: 'text', text: JSON.stringify(outcome) } }],
+  })
+}
+
+/** @param {string} text */
+function chunk(text) {
+  return /** @type {const} */ ({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+}
+
+/**
+ * @param {Client} client
+ * @param {string} sessionId
+ * @param {import('@agentclientprotocol/sdk').SessionUpdate} told
+ */
+function update(client, sessionId, told) {
+  return client.notify(methods.client.session.update, { sessionId, update: told })
+}
+
+/** @param {string} sessionId @param {string[]} said */
+function remember(sessionId, said) {
+  sessions[sessionId] = said
+  writeFileSync(memory, JSON.stringify(sessions))
+}
