@@ -23,6 +23,7 @@ const parts = [
   { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
   { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
   { name: 'postgresql', find: postgresVersion, apt: 'postgresql', help: 'install PostgreSQL 14 or newer' },
+  { name: 'pgbouncer', find: pgbouncerVersion, apt: 'pgbouncer', help: 'install PgBouncer' },
   { name: 'chromium', find: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
   { name: 'claude', find: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'codex', find: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
@@ -64,6 +65,11 @@ function postgresVersion() {
     if (version !== undefined) return version.replace(/^postgres \(PostgreSQL\) /, '')
   }
   return undefined
+}
+
+function pgbouncerVersion() {
+  const told = output('/usr/sbin/pgbouncer', ['--version']) ?? output('pgbouncer', ['--version'])
+  return told?.split('\n', 1)[0]?.replace(/^PgBouncer /, '')
 }
 
 function chromiumVersion() {

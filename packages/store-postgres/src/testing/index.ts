@@ -1,1 +1,2 @@
+export { startPooler } from './pooler.js'
 export { startPostgres, type PostgresServer } from './server.js'
