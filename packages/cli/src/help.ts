@@ -43,10 +43,19 @@ export const help = `Askback: agents that ask back.
     --message TEXT  --scope once|session|always  --input JSON|@FILE  --answer JSON|@FILE
   askback sessions              all sessions
   askback send SESSION "TEXT"   say something in a session
+  askback adopt FILE            go on here with a transcript of Claude Code or a rollout of Codex
+    --from SESSION              where its scripts have asked
   askback audit                 who settled what
     --format jsonl|csv
     --url URL  --data DIR       which gateway (ASKBACK_URL, else the one that runs here)
     --json
+
+  askback mcp                   an MCP server on stdin and stdout, with tools that ask a person
+    --session ID  --timeout 10m|never  --progress 10s
+  askback install claude-code   have a Claude Code that is started by hand ask here
+    --project                   in this folder only
+    --yes                       without asking
+  askback uninstall claude-code
 
   askback attach [SESSION]      a session in this terminal, answered with keys and texts
     --plain                     line by line, as without a terminal
