@@ -48,15 +48,30 @@ try {
   await page.getByRole('button', { name: 'Approve once' }).click()
   await page.getByRole('button', { name: 'Proceed', exact: true }).waitFor()
   await everywhere(context, page, 'plan')
-  await page.evaluate(() => {
-    location.hash = '#/inbox'
-  })
+  await show(page, '#/inbox')
   await everywhere(context, page, 'inbox')
+  await show(page, '#/new')
+  await page.getByLabel('Message').fill('A form, please')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.getByLabel('Version').waitFor()
+  await everywhere(context, page, 'form')
+  await show(page, '#/new')
+  await everywhere(context, page, 'new')
 } finally {
   await browser.close()
   gateway.kill('SIGTERM')
   await once(gateway, 'exit')
   rmSync(data, { recursive: true })
+}
+
+/**
+ * @param {import('playwright-core').Page} page
+ * @param {string} hash
+ */
+async function show(page, hash) {
+  await page.evaluate((to) => {
+    location.hash = to
+  }, hash)
 }
 
 /**
@@ -75,7 +90,9 @@ async function everywhere(context, page, name) {
       const copy = await other.newPage()
       await copy.goto(page.url())
       await copy.locator('main :is(button, a)').first().waitFor()
-      await copy.waitForLoadState('networkidle')
+      await copy.evaluate(() => document.fonts.ready)
+      // Cards come in with a short movement, and take what they need on demand.
+      await copy.waitForTimeout(600)
       await copy.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`) })
       await other.close()
     }

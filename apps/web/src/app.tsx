@@ -1,6 +1,6 @@
 import { useInbox, useSessions } from '@askback/react'
 import { MenuIcon } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import { useState } from 'react'
 import { InboxPage } from './inbox-page.js'
 import { KeyboardHelp } from './keyboard-help.js'
 import { NewSession } from './new-session.js'
@@ -13,7 +13,7 @@ import { useKeys } from './use-keys.js'
 import { useNotifications } from './use-notifications.js'
 import { useTabCount } from './use-tab-count.js'
 
-export function App({ banner }: { banner?: ReactNode }) {
+export function App({ banner }: { banner?: string }) {
   const route = useRoute()
   const { view: inbox } = useInbox()
   const { view: sessions } = useSessions()
@@ -52,7 +52,9 @@ export function App({ banner }: { banner?: ReactNode }) {
           <span className="font-semibold">Askback</span>
           {waiting.length > 0 && <Count value={waiting.length} />}
         </header>
-        {banner}
+        {banner !== undefined && (
+          <p className="border-b border-line bg-side px-4 py-1.5 text-center text-xs text-soft">{banner}</p>
+        )}
         <Notices connection={sessions.connection} />
         <main className="flex min-h-0 flex-1 flex-col">
           <Page route={route} />

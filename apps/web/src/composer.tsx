@@ -15,11 +15,14 @@ export function Composer({ sessionId }: { sessionId: string }) {
         if (canSend) void send()
       }}
     >
-      <div className="mx-auto max-w-3xl">
+      <div className="mx-auto max-w-[46rem]">
         {target && (
-          <p className="mb-2 flex items-center gap-2 text-xs text-soft">
-            <span className="min-w-0 truncate">
-              Replying to: <q className="font-medium text-ink">{target.about}</q> — {target.effect}
+          <p className="mb-2 flex items-start gap-2 text-xs leading-5 text-soft">
+            <span className="min-w-0 flex-1">
+              <span className="line-clamp-1">
+                Replying to: <q className="font-medium text-ink">{target.about}</q>
+              </span>
+              <span className="block">{target.effect}</span>
             </span>
             <button
               type="button"
@@ -27,7 +30,9 @@ export function Composer({ sessionId }: { sessionId: string }) {
               onClick={leave}
             >
               <XIcon className="size-3" aria-hidden />
-              Write to the agent instead
+              <span>
+                Write to the agent<span className="max-sm:hidden"> instead</span>
+              </span>
             </button>
           </p>
         )}

@@ -8,10 +8,10 @@ export function InboxPage() {
   if (sessions.items?.length === 0 && inbox.items?.length === 0) return <Welcome />
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
-      <div className="mx-auto max-w-3xl px-4 py-6">
-        <h1 className="mb-4 text-lg font-semibold">Inbox</h1>
-        <Inbox onOpenSession={(sessionId) => goTo({ page: 'session', sessionId })} />
-      </div>
+      <h1 className="mx-auto max-w-[49rem] px-6 pt-7 text-lg font-semibold tracking-tight max-[34rem]:px-4 max-[34rem]:pt-5">
+        Inbox
+      </h1>
+      <Inbox onOpenSession={(sessionId) => goTo({ page: 'session', sessionId })} />
     </div>
   )
 }

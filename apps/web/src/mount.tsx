@@ -1,6 +1,6 @@
 import type { Transport } from '@askback/client'
 import { TransportProvider } from '@askback/react'
-import { StrictMode, type ReactNode } from 'react'
+import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
 import '@askback/react/styles.css'
@@ -8,15 +8,15 @@ import './app.css'
 
 export interface MountOptions {
   /** Stands above every page. */
-  banner?: ReactNode
+  banner?: string
 }
 
 /** The whole app, on whatever transport it is given. */
-export function mount(transport: Transport, { banner }: MountOptions = {}): void {
+export function mount(transport: Transport, options: MountOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <TransportProvider transport={transport}>
-        <App banner={banner} />
+        <App {...options} />
       </TransportProvider>
     </StrictMode>,
   )

@@ -48,7 +48,7 @@ export function NewSession() {
             {agents?.map(({ id, name, available, reason }) => (
               <label
                 key={id}
-                className="flex items-center gap-3 rounded-lg border border-line px-3 py-2.5 has-checked:border-brand has-checked:bg-brand/5 has-disabled:opacity-60"
+                className="flex items-center gap-3 rounded-lg border border-line px-3 py-2.5 has-checked:border-brand has-checked:bg-brand/5"
               >
                 <input
                   type="radio"
@@ -60,7 +60,7 @@ export function NewSession() {
                   className="accent-brand"
                 />
                 <span className="min-w-0">
-                  <span className="block text-sm font-medium">{name}</span>
+                  <span className={`block text-sm font-medium ${available ? '' : 'text-soft'}`}>{name}</span>
                   {reason && <span className="block text-xs text-soft">{reason}</span>}
                 </span>
               </label>
@@ -94,7 +94,7 @@ export function NewSession() {
           <select
             value={mode}
             onChange={(event) => setMode(event.target.value as PermissionMode)}
-            className="w-full rounded-lg border border-line bg-raised px-3 py-2 text-sm"
+            className="w-full rounded-lg border border-line bg-raised px-2 py-2 text-sm"
           >
             {Object.entries(modes).map(([value, { name, says }]) => (
               <option key={value} value={value}>

@@ -3,6 +3,7 @@ import { systemClock } from './clock.js'
 import { InboxStore } from './inbox-store.js'
 import { Outbox, type OutboxStorage } from './outbox.js'
 import { Pauses, type Timing } from './pauses.js'
+import { ServerClock } from './server-clock.js'
 import { SessionListStore } from './session-list-store.js'
 import { SessionStore } from './session-store.js'
 import type { Transport } from './transport.js'
@@ -34,7 +35,8 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   const pauses = new Pauses(options)
   const outbox = new Outbox({ transport, pauses, storage, newKey })
   const changes = new ChangesHub({ transport, pauses, connected: () => outbox.nudge() })
-  const shared = { transport, outbox, pauses, changes, clock, schedule }
+  const serverClock = new ServerClock(clock)
+  const shared = { transport, outbox, pauses, changes, clock, serverClock, schedule }
   const stores = new Map<string, SessionStore>()
   const inbox = new InboxStore(shared)
   const sessions = new SessionListStore(shared)

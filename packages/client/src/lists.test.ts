@@ -173,3 +173,42 @@ describe('the one stream over all sessions', () => {
     await vi.waitFor(() => expect(inbox.getSnapshot()).toMatchObject({ connection: 'live', error: null }))
   })
 })
+
+describe('the inbox, of what was settled', () => {
+  it('shows who did, for a moment, and counts it no longer', async () => {
+    const { inbox, transport, clock } = setup()
+    transport.play('s1', ...asked('i1'), ...asked('i2'))
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+    transport.play(
+      's1',
+      ...settled('i1', { settlement: 'denied', by: { id: 'grace', name: 'Grace' }, via: 'telegram' }),
+    )
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2']))
+    expect(inbox.getSnapshot().leaving).toMatchObject([
+      { interactionId: 'i1', settlement: 'denied', by: { name: 'Grace' }, via: 'telegram' },
+    ])
+    clock.advance(5000)
+    expect(inbox.getSnapshot().leaving).toEqual([])
+  })
+
+  it('keeps nothing of what was asked anew', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'))
+    inbox.subscribe(() => undefined)
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    transport.play('s1', ...settled('i1', { settlement: 'superseded', supersededBy: 'i2' }), ...asked('i2'))
+    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2']))
+    expect(inbox.getSnapshot().leaving).toEqual([])
+  })
+})
+
+it('[lesson 22] the inbox counts by the clock of the gateway', async () => {
+  const clock = fakeClock()
+  const transport = scriptedTransport({ now: () => clock.now() + 3_600_000 })
+  const { inbox } = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush() })
+  transport.play('s1', ...asked('i1', { expiresAt: clock.now() + 3_660_000 }))
+  inbox.subscribe(() => undefined)
+  await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+  expect(inbox.serverNow() - clock.now()).toBe(3_600_000)
+})

@@ -2,6 +2,7 @@ import { AskbackError, type SessionEvent } from '@askback/protocol'
 import type { Clock } from './clock.js'
 import { isPassing } from './http-errors.js'
 import type { Pauses } from './pauses.js'
+import type { ServerClock } from './server-clock.js'
 import { SessionFold } from './session-fold.js'
 import type { StreamItem, Transport } from './transport.js'
 
@@ -11,6 +12,7 @@ export interface SessionFeedOptions {
   transport: Transport
   pauses: Pauses
   clock: Clock
+  serverClock: ServerClock
   changed: () => void
   /** The gateway answers again. */
   connected: () => void
@@ -28,8 +30,6 @@ export class SessionFeed {
   readonly #options: SessionFeedOptions
   #connection: ConnectionStatus = 'connecting'
   #error: AskbackError | null = null
-  /** What to add to our clock to get the server's. */
-  #serverOffset = 0
   #running: AbortController | null = null
   #disarmGap: (() => void) | null = null
   #disarmSweep: () => void = () => undefined
@@ -45,10 +45,6 @@ export class SessionFeed {
 
   get error(): AskbackError | null {
     return this.#error
-  }
-
-  serverNow(): number {
-    return this.#options.clock.now() + this.#serverOffset
   }
 
   start(): void {
@@ -110,22 +106,19 @@ export class SessionFeed {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const { transport, clock, changed } = this.#options
-    const asked = clock.now()
-    const snapshot = await transport.snapshot(this.#sessionId)
+    const { transport, serverClock, changed } = this.#options
+    const snapshot = await serverClock.ask(() => transport.snapshot(this.#sessionId))
     if (signal.aborted) return
-    this.#serverOffset = snapshot.now - (asked + clock.now()) / 2
     this.fold.load(snapshot)
     this.#error = null
     changed()
   }
 
   #take(item: Exclude<StreamItem, { type: 'resync' }>): void {
-    const { clock, changed, connected } = this.#options
+    const { serverClock, changed, connected } = this.#options
     switch (item.type) {
       case 'event':
-        // What has happened is not in the future, whatever our clock was set to since.
-        this.#serverOffset = Math.max(this.#serverOffset, item.event.at - clock.now())
+        serverClock.heard(item.event.at)
         this.offer([item.event])
         break
       case 'live':

@@ -5,6 +5,7 @@ import type { Layout } from './layout-model.js'
 import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { Pauses } from './pauses.js'
 import { SessionFeed, type ConnectionStatus } from './session-feed.js'
+import type { ServerClock } from './server-clock.js'
 import type { Routed, Transport } from './transport.js'
 
 export interface SessionView {
@@ -26,6 +27,7 @@ export interface SessionStoreOptions extends StoreOptions {
   transport: Transport
   outbox: Outbox
   pauses: Pauses
+  serverClock: ServerClock
 }
 
 const OLDER_TURNS = 10
@@ -36,20 +38,23 @@ export class SessionStore extends ExternalStore<SessionView> {
   readonly #transport: Transport
   readonly #outbox: Outbox
   readonly #feed: SessionFeed
+  readonly #serverClock: ServerClock
   readonly #draw = createLayout()
   #isLoadingOlder = false
   #stopListening: () => void = () => undefined
 
   constructor(sessionId: string, options: SessionStoreOptions) {
     super(options)
-    const { transport, outbox, pauses, clock } = options
+    const { transport, outbox, pauses, clock, serverClock } = options
     this.sessionId = sessionId
     this.#transport = transport
     this.#outbox = outbox
+    this.#serverClock = serverClock
     this.#feed = new SessionFeed(sessionId, {
       transport,
       pauses,
       clock,
+      serverClock,
       changed: () => this.changed(),
       connected: () => outbox.nudge(),
     })
@@ -57,7 +62,7 @@ export class SessionStore extends ExternalStore<SessionView> {
 
   /** The server's clock: deadlines are told in its time. */
   serverNow(): number {
-    return this.#feed.serverNow()
+    return this.#serverClock.now()
   }
 
   /** Bound to the request as it is shown. Where the gateway cannot be reached it is kept, and sent later. */

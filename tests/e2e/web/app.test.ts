@@ -1,87 +1,17 @@
 import { createDesk, type Reported } from '@askback/core'
-import type { Interaction } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve, type RunningGateway } from '../http/gateways.js'
+import { ask, database, release, standing } from './asking.js'
 import { goTo } from './browser.js'
 import { takeTour } from './tour.js'
 import { openWindow } from './window.js'
 
-const database = {
-  kind: 'question',
-  toolName: 'ask_user',
-  toolCallId: 'call-1',
-  request: {
-    questions: [
-      {
-        header: 'Database',
-        question: 'Which database?',
-        options: [{ label: 'SQLite' }, { label: 'Postgres' }],
-        multiSelect: false,
-      },
-    ],
-  },
-}
-
-const release = {
-  kind: 'form',
-  toolCallId: 'call-2',
-  request: {
-    message: 'The release',
-    schema: {
-      fields: [
-        { name: 'version', type: 'text', label: 'Version', required: true },
-        { name: 'notes', type: 'textarea', label: 'Notes' },
-      ],
-    },
-  },
-}
-
-async function ask(gateway: RunningGateway, body: unknown): Promise<Interaction> {
-  const sessionId = await gateway.session()
-  const { body: opened } = await gateway.call<{ interaction: Interaction }>(
-    'POST',
-    `/api/sessions/${sessionId}/interactions`,
-    { body, as: gateway.ready.agentToken },
-  )
-  return opened.interaction
-}
-
-async function standing(
-  gateway: RunningGateway,
-  { sessionId, interactionId }: Interaction,
-): Promise<Interaction> {
-  const path = `/api/sessions/${sessionId}/interactions/${interactionId}`
-  return (await gateway.call<{ interaction: Interaction }>('GET', path)).body.interaction
-}
-
 function portOf(gateway: RunningGateway): string {
   return new URL(gateway.ready.url).port
 }
-
-async function seriousFindings(page: Page): Promise<string[]> {
-  await page.addScriptTag({ content: axe })
-  return page.evaluate(async () => {
-    const { axe: checker } = window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }
-    const { violations } = await checker.run()
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-  })
-}
-
-interface Finding {
-  id: string
-  impact: string
-  nodes: { html: string }[]
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 describe('the first minute', () => {
   it('takes the tour from the first page to its end, with nothing set up', async () => {
@@ -189,24 +119,6 @@ describe('on a phone', () => {
     expect(await overflow()).toBe(0)
     await page.getByRole('button', { name: 'Submit' }).click()
     await expect.poll(async () => (await standing(gateway, item)).status).toBe('settled')
-  })
-})
-
-describe('accessibility', () => {
-  it.each(['light', 'dark'] as const)('has no serious finding, %s', async (colorScheme) => {
-    const gateway = await serve()
-    const page = await openWindow(gateway, { colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
-    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
-    expect(await seriousFindings(page)).toEqual([])
-    for (const body of [database, release]) {
-      const { sessionId } = await ask(gateway, body)
-      await goTo(page, `#/s/${sessionId}`)
-      await page.locator('.ab-card').waitFor()
-      expect(await seriousFindings(page)).toEqual([])
-    }
-    await goTo(page, '#/inbox')
-    await expect.poll(() => page.locator('.ab-card').count()).toBe(2)
-    expect(await seriousFindings(page)).toEqual([])
   })
 })
 

@@ -3,19 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
-import { build } from 'vite'
 import { afterAll, expect, it } from 'vitest'
-import { root } from '../../architecture/workspace.js'
 import { newPage } from './browser.js'
+import { buildApp } from './build-app.js'
 import { takeTour } from './tour.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'askback-playground-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-await build({
-  root: join(root, 'apps/playground'),
-  logLevel: 'error',
-  build: { outDir: folder, emptyOutDir: true },
-})
+await buildApp('playground', folder)
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
 const PLACE = '/somewhere/deep/'

@@ -1,16 +1,13 @@
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { build } from 'vite'
 import { root } from '../../architecture/workspace.js'
 import type { RunningGateway } from '../http/gateways.js'
 import { newPage } from './browser.js'
+import { buildApp } from './build-app.js'
 
-// The command that the tests bundle looks for the web app here.
-await build({
-  root: join(root, 'apps/web'),
-  logLevel: 'error',
-  build: { outDir: join(root, 'node_modules/.cache/askback/e2e/web'), emptyOutDir: true },
-})
+/** The command that the tests bundle looks for the web app here. */
+export const built = join(root, 'node_modules/.cache/askback/e2e/web')
+await buildApp('web', built)
 
 /** The app of a gateway in a browser of its own, signed in. */
 export async function openWindow(

@@ -41,6 +41,7 @@ export function LongText({ text, onComplete, label }: LongTextProps) {
 
 /** "412 lines · 9.8 kB" */
 export function sizeOf(text: string): string {
-  const lines = text === '' ? 0 : text.split('\n').length
+  // The last line break ends the last line.
+  const lines = text === '' ? 0 : text.replace(/\n$/, '').split('\n').length
   return `${count(lines, 'line')} · ${bytes(text)}`
 }

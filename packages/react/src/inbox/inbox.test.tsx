@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
-import { asked, askedQuestion } from '@askback/client/testing'
+import { asked, askedQuestion, settled } from '@askback/client/testing'
 import { fireEvent, screen, within } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
 import { Inbox } from '../index.js'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { NOW, pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
 
@@ -48,4 +48,36 @@ it('leads to the session', async () => {
 it('says so when nothing waits', async () => {
   await show({ ui: <Inbox /> })
   screen.getByText('Nothing waits for you.')
+})
+
+it('says who answered elsewhere and on what before the card leaves', async () => {
+  const { play } = await inbox()
+  const by = { id: 'grace', name: 'Grace' }
+  await play(
+    ...settled('i1', {
+      kind: 'question',
+      settlement: 'answered',
+      answer: { answers: [{ selected: ['SQLite'] }] },
+      by,
+      via: 'telegram',
+    }),
+  )
+  const [first] = screen.getAllByRole('listitem')
+  expect(first!.textContent).toContain('by Grace on Telegram')
+  expect(within(first!).queryByRole('button', { name: 'Submit' })).toBeNull()
+  await pass(5000)
+  expect(document.querySelectorAll('.ab-inbox-item')).toHaveLength(1)
+})
+
+it('[lesson 22] counts down by the clock of the gateway', async () => {
+  const hour = 3_600_000
+  await show({
+    ui: <Inbox />,
+    change: (transport) => {
+      const snapshot = transport.snapshot.bind(transport)
+      transport.snapshot = async (sessionId) => ({ ...(await snapshot(sessionId)), now: NOW + hour })
+      transport.play('s1', ...asked('i1', { expiresAt: NOW + hour + 5 * 60_000 }))
+    },
+  })
+  expect(screen.getByRole('timer').textContent).toBe('5 min left')
 })

@@ -1,6 +1,6 @@
 import type { Interaction, Session } from '@askback/protocol'
 import { ArrowUpRight } from 'lucide-react'
-import { useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useCallback, useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { count } from '../content/amounts.js'
 import { ShownText } from '../content/shown-text.js'
 import { InteractionView } from '../interaction/interaction-view.js'
@@ -19,10 +19,16 @@ export interface InboxProps {
 export function Inbox({ onOpenSession, empty }: InboxProps) {
   const { view, store } = useInbox()
   const { view: sessions } = useSessions()
+  const serverNow = useCallback(() => store.serverNow(), [store])
   const list = useRef<HTMLUListElement>(null)
   const byId = useMemo(
     () => new Map(sessions.items?.map((session) => [session.id, session])),
     [sessions.items],
+  )
+  const shown = useMemo(
+    () =>
+      [...view.leaving, ...(view.items ?? [])].toSorted((one, other) => one.requestedAt - other.requestedAt),
+    [view.items, view.leaving],
   )
   if (view.items === null) return <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
 
@@ -40,13 +46,14 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
           ? 'Nothing waits'
           : count(view.items.length, 'request waits', 'requests wait')}
       </p>
-      {view.items.length === 0 && <div className="ab-empty">{empty ?? 'Nothing waits for you.'}</div>}
+      {shown.length === 0 && <div className="ab-empty">{empty ?? 'Nothing waits for you.'}</div>}
       <ul className="ab-inbox-list" ref={list}>
-        {view.items.map((interaction) => (
+        {shown.map((interaction) => (
           <InboxItem
             key={interaction.interactionId}
             interaction={interaction}
             session={byId.get(interaction.sessionId)}
+            serverNow={serverNow}
             onOpenSession={onOpenSession}
           />
         ))}
@@ -68,12 +75,13 @@ interface InboxItemProps {
   onOpenSession: InboxProps['onOpenSession'] | undefined
   interaction: Interaction
   session: Session | undefined
+  serverNow: () => number
 }
 
-function InboxItem({ interaction, session, onOpenSession }: InboxItemProps) {
+function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItemProps) {
   const { sessionId, interactionId } = interaction
   const { agent = null, cwd = null, title = null } = session ?? {}
-  const facts = useMemo(() => ({ agent, cwd, title, serverNow: () => Date.now() }), [agent, cwd, title])
+  const facts = useMemo(() => ({ agent, cwd, title, serverNow }), [agent, cwd, title, serverNow])
   return (
     <li className="ab-inbox-item">
       <button

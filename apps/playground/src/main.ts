@@ -2,11 +2,12 @@ import { demoAgent } from '@askback/agents/demo'
 import { DirectTransport } from '@askback/client'
 import { createDesk, createHost, memoryStore } from '@askback/core'
 import { mount } from '@askback/web/mount'
-import { Banner } from './banner.js'
 
 const desk = createDesk({ store: memoryStore(), onError: reportError })
 const host = createHost({ desk, agents: [demoAgent()], onError: reportError })
 
 // The sessions of the page before went with it.
 location.hash = ''
-mount(new DirectTransport(host, { actor: { id: 'you', name: 'You' } }), { banner: <Banner /> })
+mount(new DirectTransport(host, { actor: { id: 'you', name: 'You' } }), {
+  banner: 'Playground: the agent, its log and this page all run in your browser. A reload starts over.',
+})

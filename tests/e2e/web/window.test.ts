@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { serve } from '../http/gateways.js'
+import { ask, command, database, plan, standing } from './asking.js'
+import { goTo } from './browser.js'
+import { built, openWindow } from './window.js'
+
+it('the first load is less than 250 KB', () => {
+  const page = readFileSync(join(built, 'index.html'), 'utf8')
+  const files = [...page.matchAll(/(?:src|href)="\/([^"]+)"/g)].map(([, path]) => path!)
+  expect(files.some((file) => file.endsWith('.js'))).toBe(true)
+  const parts = [page, ...files.map((file) => readFileSync(join(built, file)))]
+  const bytes = parts.reduce((sum, part) => sum + gzipSync(part).length, 0)
+  expect(bytes).toBeLessThan(250_000)
+})
+
+it('colours code, under the policy that the gateway sends', async () => {
+  const gateway = await serve()
+  const { sessionId } = await ask(gateway, plan)
+  const page = await openWindow(gateway)
+  await goTo(page, `#/s/${sessionId}`)
+  await expect.poll(() => page.locator('.ab-token').count()).toBeGreaterThan(3)
+})
+
+it('offers every agent that the gateway knows, and says what is missing', async () => {
+  const gateway = await serve({ env: { PATH: '' } })
+  const page = await openWindow(gateway)
+  const { body } = await gateway.call<{ agents: { name: string; available: boolean; reason?: string }[] }>(
+    'GET',
+    '/api/agents',
+  )
+  await goTo(page, '#/new')
+  await page.getByRole('radio', { name: /Demo/ }).waitFor()
+  expect(await page.getByRole('radio').count()).toBe(body.agents.length)
+  for (const { name, available, reason } of body.agents) {
+    const row = page.locator('label').filter({ has: page.getByText(name, { exact: true }) })
+    expect(await row.getByRole('radio').isEnabled()).toBe(available)
+    if (reason) expect(await row.textContent()).toContain(reason)
+  }
+})
+
+describe('a window that nobody looks at', () => {
+  it('tells of what begins to wait, and leads there', async () => {
+    const gateway = await serve()
+    const page = await openWindow(gateway)
+    await page.addInitScript(() => {
+      const shown: { title: string; click: () => void }[] = []
+      Object.defineProperty(document, 'hidden', { get: () => true })
+      Object.assign(window, {
+        shown,
+        Notification: class extends EventTarget {
+          static permission = 'granted'
+          constructor(title: string) {
+            super()
+            shown.push({ title, click: () => this.dispatchEvent(new Event('click')) })
+          }
+          close() {}
+        },
+      })
+    })
+    await page.reload()
+    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+    await expect.poll(() => page.locator('nav').textContent()).toContain('None yet.')
+    const { sessionId } = await ask(gateway, database)
+    await expect.poll(() => titles(page)).toEqual(['An agent has a question'])
+    await page.evaluate(() => (window as unknown as { shown: { click: () => void }[] }).shown[0]!.click())
+    await expect.poll(() => page.url()).toContain(sessionId)
+  })
+})
+
+function titles(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    (window as unknown as { shown: { title: string }[] }).shown.map(({ title }) => title),
+  )
+}
+
+describe('an approval', () => {
+  it('takes no key that was held down, and A once it is armed', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, command)
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByRole('button', { name: 'Approve once' }).waitFor()
+    expect(await page.evaluate(() => document.activeElement?.textContent)).not.toBe('Approve once')
+    await page.locator('.ab-card').focus()
+    await expect.poll(() => page.getByRole('button', { name: 'Approve once' }).isEnabled()).toBe(true)
+    await page.locator('.ab-card').evaluate((card) => {
+      card.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', repeat: true, bubbles: true }))
+    })
+    expect((await standing(gateway, item)).status).toBe('pending')
+    await page.keyboard.press('a')
+    await expect.poll(async () => (await standing(gateway, item)).settlement).toBe('approved')
+  })
+
+  it('that is answered elsewhere says so in the inbox before it leaves', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, command)
+    const page = await openWindow(gateway)
+    await goTo(page, '#/inbox')
+    await page.getByRole('button', { name: 'Approve once' }).waitFor()
+    await gateway.call(
+      'POST',
+      `/api/sessions/${item.sessionId}/interactions/${item.interactionId}/response`,
+      { body: { answer: { decision: 'deny', message: 'not today' } } },
+    )
+    await page.getByText(/Denied/).waitFor()
+    await expect.poll(() => page.title()).toBe('Askback')
+    await expect.poll(() => page.locator('.ab-inbox-item').count()).toBe(0)
+  })
+})
