@@ -150,11 +150,20 @@ export class AgentRunner {
         for (const sessionId of sessionIds) this.#lose(sessionId)
       },
     })
+    await this.#recoverStrays(RESTARTED)
+  }
+
+  /** Sessions that look as if an agent ran, which nobody runs: who should have may have died before it said so. */
+  async #recoverStrays(message: string): Promise<void> {
+    const { desk, leases } = this.#options
+    const taken = await leases?.taken()
     let after: string | undefined
     do {
-      const page = await this.#options.desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
-      for (const { id, agent, status } of page.items) {
-        if (agent !== null && isActive(status)) await this.#recoverOne(id, RESTARTED)
+      const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
+      for (const { id, agent, status, updatedAt } of page.items) {
+        if (agent === null || !isActive(status)) continue
+        if (!taken || !(taken.sessionIds.has(id) || updatedAt > taken.since))
+          await this.#recoverOne(id, message)
       }
       after = page.next ?? undefined
     } while (after !== undefined)
@@ -209,6 +218,7 @@ export class AgentRunner {
       await this.#takeOne(sessionId, waits).catch(this.#options.onError)
     }
     for (const letter of letters) await this.#open(letter)
+    await this.#recoverStrays(TAKEN_OVER)
   }
 
   async #takeOne(sessionId: string, hasMessage: boolean): Promise<void> {

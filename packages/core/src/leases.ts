@@ -117,6 +117,13 @@ export class Leases {
     return entry ? { mine: false, owner: ownerOf(entry) } : null
   }
 
+  /** The sessions that some process has. What changed after `since` may be taken just now. */
+  async taken(): Promise<{ sessionIds: Set<string>; since: number }> {
+    const since = this.#clock.now() - this.#leaseMs / 2
+    const leases = await this.#options.store.kv.list(LEASES)
+    return { sessionIds: new Set(leases.map(({ key }) => key.slice(LEASES.length))), since }
+  }
+
   fence(sessionId: string): Fence | undefined {
     return this.#held.get(sessionId)
   }
@@ -245,7 +252,6 @@ export class Leases {
       const to = key.slice(MAIL.length, key.lastIndexOf('/'))
       if (!members.has(to) && (await kv.put(key, null, version))) letters.push(value)
     }
-    if (orphans.length + letters.length === 0) return
     await this.#events.orphans(
       orphans.map(({ key }) => key.slice(LEASES.length)),
       letters,
