@@ -93,7 +93,9 @@ async function post<Body>(url: string, token: string, body: object): Promise<Bod
 
 const controls = () =>
   telegram.in(CHAT).flatMap(({ markup }) => markup.inline_keyboard.flat().map(({ text }) => labelOf(text)))
-const shows = (label: string) => expect.poll(controls, { interval: 20 }).toContain(label)
+async function shows(label: string): Promise<void> {
+  await expect.poll(controls, { interval: 20 }).toContain(label)
+}
 
 it('a person pairs and answers in Telegram, a webhook is told, and a restart goes on with both', async () => {
   const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`

@@ -76,7 +76,9 @@ async function ask(): Promise<string> {
 const approve = (interactionId: string) =>
   host.desk.respond({ interactionId, answer: { decision: 'approve' }, by: { id: 'ada' } })
 const types = () => calls.map(({ body }) => body.type)
-const seen = (count: number) => expect.poll(() => calls.length, { interval: 10 }).toBe(count)
+async function seen(count: number): Promise<void> {
+  await expect.poll(() => calls.length, { interval: 10 }).toBe(count)
+}
 
 it('tells what waits and what is settled, in order and signed', async () => {
   await start()

@@ -99,7 +99,7 @@ export class ConnectorRecords {
   async setPlace(id: string, place: Omit<Place, 'id'> | null): Promise<void> {
     if (place) this.#places.set(id, { ...place, id })
     else this.#places.delete(id)
-    await this.#write(`place/${id}`, place && ({ ...place, id } as unknown as Json))
+    await this.#write(`place/${id}`, place && { ...place, id })
   }
 
   setLapse(place: string, lapse: Lapse): void {
@@ -138,7 +138,7 @@ export class ConnectorRecords {
     const done = () => {
       if (this.#writes.get(key) === next) this.#writes.delete(key)
     }
-    next.then(done, done)
+    void next.catch(() => undefined).then(done)
     return next
   }
 }

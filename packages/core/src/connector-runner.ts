@@ -107,7 +107,7 @@ class ConnectorRunner implements RunningConnector {
     await connector.start(this.line)
     // What was settled while nobody looked, and what was never seen.
     for (const record of this.#records.cards()) void this.#reconcile(record)
-    await this.#showPending(this.#records.places())
+    void Promise.all(await this.#showPending(this.#records.places()))
     this.#stopListening = desk.onAppend(() => this.#wake())
     this.#wake()
   }

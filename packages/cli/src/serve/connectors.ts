@@ -25,7 +25,7 @@ export async function connectorsFor(options: ConnectorsOptions): Promise<Connect
   const running: { stop(): Promise<void> }[] = []
   return {
     list: all.flatMap(({ list }) => list),
-    start: () => running.push(...all.flatMap(({ start }) => start())),
+    start: () => running.push(...all.flatMap((each) => each.start())),
     async stop() {
       await Promise.all(running.map((each) => each.stop()))
     },
@@ -56,7 +56,14 @@ async function telegram(options: ConnectorsOptions): Promise<Startable> {
     ...(apiRoot !== undefined && { apiRoot }),
   })
   return {
-    list: [{ id: connector.id, name: 'Telegram', pair: connector.pair, receive: connector.receive }],
+    list: [
+      {
+        id: connector.id,
+        name: 'Telegram',
+        pair: (by) => connector.pair(by),
+        receive: (headers, body) => connector.receive(headers, body),
+      },
+    ],
     start: () => [runConnector({ connector, desk: connectorDesk(host, store), onError })],
   }
 }

@@ -44,7 +44,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
   let line: ConnectorLine | null = null
   let drawn: string | null = null
   let change = new AbortController()
-  let stopped = false
+  const stopping = new AbortController()
 
   function changed(): void {
     change.abort()
@@ -56,7 +56,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
   }
 
   async function attend(): Promise<void> {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       change = new AbortController()
       for (const text of unsaid.splice(0)) asker.print(text)
       const card = cards[0] ?? null
@@ -139,7 +139,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
       if (text !== null) say(text)
     },
     async stop() {
-      stopped = true
+      stopping.abort()
       changed()
     },
   }

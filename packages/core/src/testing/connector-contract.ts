@@ -57,14 +57,14 @@ export function connectorContract(
     async function begin() {
       const surface = await create()
       const world = await beginWith(surface)
-      end = world.end
+      end = () => world.end()
       return world
     }
 
     it('shows a question, takes a choice, and says so', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
-      await see((cards) => cards[0]?.text.includes('Which database?'))
+      await expectSeen((cards) => cards[0]?.text.includes('Which database?'))
       const { cards } = await surface.screen()
       expect(cards[0]!.text).toContain('One file')
       expect(cards[0]!.controls.join()).toMatch(/Postgres.*SQLite.*Other/)
@@ -74,28 +74,28 @@ export function connectorContract(
         answer: { answers: [{ selected: ['SQLite'] }] },
         by: surface.actor('ada'),
       })
-      await see((open) => open.length === 0)
-      await see((_, everything) => everything.includes('Answered by'))
+      await expectSeen((open) => open.length === 0)
+      await expectSeen((_, everything) => everything.includes('Answered by'))
     })
 
     it('asks questions one after the other, with the answers so far in the log', async () => {
-      const { ask, see, surface, settled, desk } = await begin()
+      const { ask, expectSeen, surface, settled, desk } = await begin()
       const item = await ask('question', { questions: [database, extras] })
-      await see((cards) => cards[0]?.text.includes('1 of 2'))
+      await expectSeen((cards) => cards[0]?.text.includes('1 of 2'))
       expect((await surface.screen()).everything).not.toContain('What else?')
       await surface.tap('Postgres', 'ada')
-      await see((cards) => cards[0]?.text.includes('What else?'))
+      await expectSeen((cards) => cards[0]?.text.includes('What else?'))
       if (!forgets) {
         expect((await desk.interaction('s', item.interactionId)).progress).toEqual([
           { selected: ['Postgres'] },
         ])
       }
       await surface.tap('Cache', 'ada')
-      await see((cards) => cards[0]?.controls.some((label) => label === 'Done (1)'))
+      await expectSeen((cards) => cards[0]?.controls.some((label) => label === 'Done (1)'))
       await surface.tap('Queue, durable', 'ada')
-      await see((cards) => cards[0]?.controls.some((label) => label === 'Done (2)'))
+      await expectSeen((cards) => cards[0]?.controls.some((label) => label === 'Done (2)'))
       await surface.tap('Cache', 'ada')
-      await see((cards) => cards[0]?.controls.some((label) => label === 'Done (1)'))
+      await expectSeen((cards) => cards[0]?.controls.some((label) => label === 'Done (1)'))
       await surface.tap('Done', 'ada')
       expect((await settled(item)).answer).toEqual({
         answers: [{ selected: ['Postgres'] }, { selected: ['Queue, durable'] }],
@@ -103,162 +103,164 @@ export function connectorContract(
     })
 
     it('takes a text of one’s own for Other', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await surface.tap('Other', 'ada')
-      await see((cards) => cards[0]?.text.includes('Send your answer'))
+      await expectSeen((cards) => cards[0]?.text.includes('Send your answer'))
       await surface.type('2', 'ada')
       expect((await settled(item)).answer).toEqual({ answers: [{ selected: [], other: '2' }] })
     })
 
     it('takes approval by its control only, and denies with a reason in two steps', async () => {
-      const { ask, see, surface, settled, desk } = await begin()
+      const { ask, expectSeen, surface, settled, desk } = await begin()
       const first = await ask('approval', { input: { command: 'rm -rf build\nls' } }, { toolName: 'Bash' })
-      await see((cards) => cards[0]?.text.includes('rm -rf build'))
+      await expectSeen((cards) => cards[0]?.text.includes('rm -rf build'))
       await surface.tap('Approve', 'ada')
       expect(await settled(first)).toMatchObject({ settlement: 'approved', by: surface.actor('ada') })
       const second = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
-      await see((cards) => cards[0]?.text.includes('ls') && cards[0].controls.length > 1)
+      await expectSeen((cards) => cards[0]?.text.includes('ls') && cards[0].controls.length > 1)
       await surface.tap('Deny with a reason', 'ada')
-      await see((cards) => cards[0]?.text.includes('Send the reason'))
+      await expectSeen((cards) => cards[0]?.text.includes('Send the reason'))
       expect((await desk.interaction('s', second.interactionId)).status).toBe('pending')
       await surface.type('Use the API', 'ada')
       expect(await settled(second)).toMatchObject({ settlement: 'denied', message: 'Use the API' })
     })
 
     it('goes back from a step that waits for a text', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('plan_review', { plan: '# Plan\n1. Do it' })
-      await see((cards) => cards[0]?.text.includes('Do it'))
+      await expectSeen((cards) => cards[0]?.text.includes('Do it'))
       await surface.tap('Adjust', 'ada')
-      await see((cards) => cards[0]?.controls.join() === 'Back')
+      await expectSeen((cards) => cards[0]?.controls.join() === 'Back')
       await surface.tap('Back', 'ada')
-      await see((cards) => (cards[0]?.controls.length ?? 0) > 1)
+      await expectSeen((cards) => (cards[0]?.controls.length ?? 0) > 1)
       await surface.tap('Proceed in default mode', 'ada')
       expect((await settled(item)).answer).toEqual({ decision: 'default' })
     })
 
     it('adjusts a plan twice and approves the third', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       for (const feedback of ['Smaller steps', 'Tests first']) {
         const item = await ask('plan_review', { plan: `# Plan before ${feedback}` })
-        await see((cards) => cards.at(-1)?.text.includes(`before ${feedback}`))
+        await expectSeen((cards) => cards.at(-1)?.text.includes(`before ${feedback}`))
         await surface.tap('Adjust', 'ada')
-        await see((cards) => cards[0]?.text.includes('what should change'))
+        await expectSeen((cards) => cards[0]?.text.includes('what should change'))
         await surface.type(feedback, 'ada')
         expect(await settled(item)).toMatchObject({ settlement: 'denied', message: feedback })
-        await see((cards) => cards.length === 0)
+        await expectSeen((cards) => cards.length === 0)
       }
       const last = await ask('plan_review', { plan: '# Plan three' })
-      await see((cards) => cards[0]?.text.includes('Plan three'))
+      await expectSeen((cards) => cards[0]?.text.includes('Plan three'))
       await surface.tap('Proceed', 'ada')
       expect(await settled(last)).toMatchObject({ settlement: 'approved', answer: { decision: 'edit' } })
     })
 
     it('takes an option that is called like a decision for an option', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const options = ['edit', 'approve', 'deny', 'adjust', 'done', 'other'].map((label) => ({ label }))
       const item = await ask('question', { questions: [{ question: 'Which word?', options }] })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await surface.tap('edit', 'ada')
       expect((await settled(item)).answer).toEqual({ answers: [{ selected: ['edit'] }] })
     })
 
     it('fills a form field by field', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const fields = [
         { name: 'port', type: 'number', required: true, max: 65535 },
         { name: 'tls', type: 'boolean', required: true },
         { name: 'note', type: 'text' },
       ]
       const item = await ask('form', { message: 'Where?', schema: { fields } })
-      await see((cards) => cards[0]?.text.includes('port'))
+      await expectSeen((cards) => cards[0]?.text.includes('port'))
       await surface.type('70000', 'ada')
-      await see((_, everything) => everything.includes('65535'))
+      await expectSeen((_, everything) => everything.includes('65535'))
       await surface.type('8080', 'ada')
-      await see((cards) => cards[0]?.text.includes('tls'))
+      await expectSeen((cards) => cards[0]?.text.includes('tls'))
       await surface.tap('Yes', 'ada')
-      await see((cards) => cards[0]?.text.includes('note'))
+      await expectSeen((cards) => cards[0]?.text.includes('note'))
       await surface.tap('Leave out', 'ada')
       expect((await settled(item)).answer).toEqual({ values: { port: 8080, tls: true } })
     })
 
     it('closes within a second what was settled elsewhere, and says by whom', async () => {
-      const { ask, see, surface, desk } = await begin()
+      const { ask, expectSeen, surface, desk } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'approve' } })
       const at = performance.now()
-      await see((cards) => cards.length === 0)
+      await expectSeen((cards) => cards.length === 0)
       expect(performance.now() - at).toBeLessThan(1000)
-      await see((_, everything) => everything.includes('Approved by Carol in the web app'))
+      await expectSeen((_, everything) => everything.includes('Approved by Carol in the web app'))
       await surface.end()
     })
 
     it('says what timed out and what was cancelled', async () => {
-      const { ask, see, host } = await begin()
+      const { ask, expectSeen, host } = await begin()
       await ask('question', { questions: [database] }, { timeoutMs: 30 })
-      await see((cards, everything) => cards.length === 0 && everything.includes('Timed out'))
+      await expectSeen((cards, everything) => cards.length === 0 && everything.includes('Timed out'))
       await ask('question', { questions: [extras] })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await host.clear('s', web)
-      await see((cards, everything) => cards.length === 0 && everything.includes('Cancelled by Carol'))
+      await expectSeen((cards, everything) => cards.length === 0 && everything.includes('Cancelled by Carol'))
     })
 
     it('spells hidden characters out', async () => {
-      const { ask, see } = await begin()
+      const { ask, expectSeen, surface } = await begin()
       await ask('approval', { input: { command: 'echo \u001b[2J\u202e\u0007' } }, { toolName: 'Bash' })
-      await see((_, everything) => /ESC\[2J.*U\+202E.*BEL/.test(everything))
-      await see((_, everything) => !/\u202e|\u0007/.test(everything))
+      await expectSeen((_, everything) => /ESC\[2J.*U\+202E.*BEL/.test(everything))
+      const { everything } = await surface.screen()
+      for (const raw of ['\u202e', '\u0007']) expect(everything).not.toContain(raw)
     })
 
     it('takes a text for what waits, and says for what', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await surface.type('sqlite', 'ada')
       expect((await settled(item)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
-      await see((_, everything) => /taken for .*Database|Answered by/.test(everything))
+      await expectSeen((_, everything) => /taken for .*Database|Answered by/.test(everything))
     })
 
     it('neither approves nor denies by a bare yes', async () => {
-      const { ask, see, surface, desk } = await begin()
+      const { ask, expectSeen, surface, desk } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await surface.type('yes', 'ada')
-      await see((_, everything) => everything.includes('use the approve control'))
+      await expectSeen((_, everything) => everything.includes('use the approve control'))
       expect((await desk.interaction('s', item.interactionId)).status).toBe('pending')
     })
 
     it('sends a text nowhere if what it was for is settled meanwhile', async () => {
-      const { ask, see, surface, desk, messages } = await begin()
+      const { ask, expectSeen, surface, desk, messages } = await begin()
       const item = await ask('plan_review', { plan: 'A plan' })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       await surface.tap('Adjust', 'ada')
-      await see((cards) => cards[0]?.controls.join() === 'Back')
+      await expectSeen((cards) => cards[0]?.controls.join() === 'Back')
       await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'edit' } })
-      await see((cards) => cards.length === 0)
+      await expectSeen((cards) => cards.length === 0)
       await surface.type('Smaller steps', 'ada')
-      await see((_, everything) => everything.includes('Your text went nowhere'))
+      await expectSeen((_, everything) => everything.includes('Your text went nowhere'))
       expect(await messages()).toEqual([])
       await surface.type('Hello agent', 'ada')
-      await see((_, everything) => everything.includes('Sent to the agent'))
+      await expectSeen((_, everything) => everything.includes('Sent to the agent'))
       expect(await messages()).toEqual(['Hello agent'])
     })
 
     if (forgets) return
 
     it('neither repeats nor forgets over a restart', async () => {
-      const { ask, see, surface, desk, restart, settled } = await begin()
+      const world = await begin()
+      const { ask, expectSeen, surface, desk, settled } = world
       const stays = await ask('question', { questions: [database] })
       const goes = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
-      await see((cards) => cards.length === 2)
-      await restart(async () => {
+      await expectSeen((cards) => cards.length === 2)
+      await world.restart(async () => {
         await desk.respond({ ...web, interactionId: goes.interactionId, answer: { decision: 'deny' } })
         await ask('plan_review', { plan: 'Asked while it was away' })
       })
-      await see((cards, everything) => cards.length === 2 && everything.includes('Denied by Carol'))
+      await expectSeen((cards, everything) => cards.length === 2 && everything.includes('Denied by Carol'))
       const { everything } = await surface.screen()
       expect(everything.split('Which database?')).toHaveLength(2)
       expect(everything).toContain('Asked while it was away')
@@ -267,9 +269,9 @@ export function connectorContract(
     })
 
     it('shows everything once it can be reached again', async () => {
-      const { ask, see, surface, desk } = await begin()
+      const { ask, expectSeen, surface, desk } = await begin()
       const before = await ask('question', { questions: [database] })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       surface.setDown?.(true)
       await desk.respond({
         ...web,
@@ -278,20 +280,20 @@ export function connectorContract(
       })
       await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       surface.setDown?.(false)
-      await see((cards) => cards.length === 1 && cards[0]!.text.includes('ls'))
-      await see((_, everything) => everything.includes('Answered by Carol'))
+      await expectSeen((cards) => cards.length === 1 && cards[0]!.text.includes('ls'))
+      await expectSeen((_, everything) => everything.includes('Answered by Carol'))
     })
 
     it('tells the second of two people who was first', async () => {
-      const { ask, see, surface, settled } = await begin()
+      const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
-      await see((cards) => cards.length === 1)
+      await expectSeen((cards) => cards.length === 1)
       const both = [surface.tap('Approve', 'ada'), surface.tap('Deny', 'bob')]
       await Promise.allSettled(both)
       const { by, settlement } = await settled(item)
       const first = by?.id === surface.actor('ada').id ? 'ada' : 'bob'
       expect(settlement).toBe(first === 'ada' ? 'approved' : 'denied')
-      await see((_, everything) => everything.includes(`by ${surface.actor(first).name}`))
+      await expectSeen((_, everything) => everything.includes(`by ${surface.actor(first).name}`))
     })
   })
 }
@@ -317,8 +319,10 @@ async function beginWith(surface: ConnectorUnderTest) {
     ask: async (kind: string, request: Json | object, more: Partial<OpenInput> = {}): Promise<Interaction> =>
       (await desk.open({ sessionId: 's', kind, request: request as Json, ...more })).interaction,
     /** Waits until a person sees it. */
-    see: (look: (cards: ShownCard[], everything: string) => boolean | undefined) =>
-      expect
+    expectSeen: async (
+      look: (cards: ShownCard[], everything: string) => boolean | undefined,
+    ): Promise<void> => {
+      await expect
         .poll(
           async () => {
             expect(errors).toEqual([])
@@ -327,7 +331,8 @@ async function beginWith(surface: ConnectorUnderTest) {
           },
           { interval: 10 },
         )
-        .toBe('seen'),
+        .toBe('seen')
+    },
     settled: ({ interactionId }: Interaction) => desk.watch('s', interactionId),
     messages: async () =>
       (await store.read({ sessionId: 's', limit: 1000 })).flatMap((event) =>

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ADA,
+  ask,
+  CHAT,
+  command,
+  controls,
+  errors,
+  expectSaid,
+  host,
+  question,
+  running,
+  server,
+  settled,
+  several,
+  startForAda,
+  status,
+  texts,
+  until,
+} from './telegram-world.js'
+
+describe('what Telegram takes', () => {
+  it('labels of any length become ids, and the whole label is shown', async () => {
+    await startForAda()
+    const label = `Use 🐘 PostgreSQL ${'with a very long explanation '.repeat(8)}`
+    const item = await ask('question', {
+      questions: [{ question: 'Which?', options: [{ label }, { label: 'B' }] }],
+    })
+    await until(() => controls().length === 3)
+    expect(texts()[0]).toContain(label.trim())
+    server.tap(CHAT, ADA, '1. Use')
+    expect((await settled(item)).answer).toEqual({ answers: [{ selected: [label] }] })
+  })
+
+  it('long input comes as a file before the buttons, and the message says so', async () => {
+    await startForAda()
+    const lines = Array.from({ length: 412 }, (_, n) => `echo "*_[line ${n}](x) 🐘"`).join('\n')
+    const item = await ask('approval', { input: { command: lines } })
+    await until(() => controls().includes('Approve'))
+    const [file, card] = server.in(CHAT)
+    expect(file?.document?.content).toContain(lines)
+    expect(card?.text).toMatch(/Only the beginning is shown here. All of it \(\d+ lines, [\d,]+ characters\)/)
+    expect(card!.text.length).toBeLessThanOrEqual(4096)
+    server.tap(CHAT, ADA, 'Approve')
+    await settled(item)
+    await expectSaid('Approved by Ada')
+    expect(server.in(CHAT).filter(({ document }) => document)).toHaveLength(1)
+  })
+
+  it.each(['a_b*c[d](e)`f', '<b>&amp;</b>', '😀'.repeat(2040), 'ends with blanks   \n\n', '\u202e\u0000x'])(
+    'an input of any characters arrives: %j',
+    async (input) => {
+      await startForAda()
+      await ask('approval', { input: { command: input }, title: input, reason: '🐘 because' })
+      await until(() => controls().includes('Approve'))
+      expect(errors).toEqual([])
+    },
+  )
+
+  it('a long answer of an agent comes in pieces', async () => {
+    await startForAda()
+    await running.line.setPlace(CHAT, { sessions: 'all', current: 's' })
+    await host.desk.report({
+      sessionId: 's',
+      events: [{ type: 'text', blockId: 'b', text: 'word 🐘 '.repeat(1200) }],
+    })
+    await until(() => server.in(CHAT).length === 3)
+    expect(texts().join(' ').match(/🐘/gu)).toHaveLength(1200)
+  })
+
+  it('waits as long as it is told to, and loses nothing', async () => {
+    await startForAda()
+    await until(() => server.calls.includes('getUpdates'))
+    server.limit(CHAT, 1)
+    await ask('question', question)
+    await ask('approval', command)
+    await until(() => controls().includes('A') && controls().includes('Approve'))
+    expect(server.calls.filter((method) => method === 'sendMessage')).toHaveLength(3)
+    expect(errors).toEqual([])
+  })
+
+  it('a message that was deleted is shown anew when it changes, and is no trouble when it closes', async () => {
+    await startForAda()
+    const item = await ask('question', several)
+    await until(() => controls().includes('A'))
+    server.tap(CHAT, ADA, 'A')
+    server.delete(server.in(CHAT)[0]!)
+    await until(() => controls().includes('Done (1)'))
+    server.delete(server.in(CHAT)[0]!)
+    await host.desk.respond({ interactionId: item.interactionId, answer: { answers: [{ selected: ['B'] }] } })
+    const next = await ask('approval', command)
+    await until(() => controls().includes('Approve'))
+    expect(errors).toEqual([])
+    expect(await status(next)).toBe('pending')
+  })
+})
