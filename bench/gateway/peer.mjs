@@ -4,7 +4,9 @@
  * @param {import('node:http').Server} server
  */
 export function serve(server) {
-  server.listen(0, '127.0.0.1', () => {
+  // A connection may rest while the other side is measured.
+  server.keepAliveTimeout = 120_000
+  server.listen(0, '127.0.0.1', 4096, () => {
     const address = server.address()
     const port = typeof address === 'object' ? address?.port : undefined
     const ready = { url: `http://127.0.0.1:${port}`, token: 'none', agentToken: 'none', pid: process.pid }

@@ -97,7 +97,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     app,
     async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
-      await app.listen({ host: address, port })
+      // Thousands of clients come back at once after a restart: the usual 511 would turn some away.
+      await app.listen({ host: address, port, backlog: 4096 })
       return urlOf(app.server.address() as AddressInfo)
     },
     drain: () => (draining ??= drain()),
