@@ -19,6 +19,7 @@ const commands: Record<string, () => Promise<Command>> = {
   pending: async () => (await import('./pending.js')).pending,
   answer: async () => (await import('./answer.js')).answer,
   sessions: async () => (await import('./sessions.js')).sessions,
+  adopt: async () => (await import('./adopt.js')).adopt,
   send: async () => (await import('./send.js')).send,
   audit: async () => (await import('./audit.js')).audit,
   mcp: async () => (await import('./mcp.js')).mcp,

@@ -1,5 +1,6 @@
 import type { GatewayContext } from './context.js'
 import type { Route } from './route.js'
+import { adoptRoutes } from './routes/adopt.js'
 import { auditRoutes } from './routes/audit.js'
 import { connectorRoutes } from './routes/connectors.js'
 import { healthRoutes } from './routes/health.js'
@@ -22,6 +23,7 @@ export function routeTable(
 ): Route[] {
   const routes = [
     ...sessionRoutes(context),
+    ...adoptRoutes(context),
     ...streamRoutes,
     ...messageRoutes(context),
     ...toolCallRoutes(context),

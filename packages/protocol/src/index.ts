@@ -1,3 +1,4 @@
+export * from './adoption.js'
 export * from './approval.js'
 export * from './digest.js'
 export * from './errors.js'

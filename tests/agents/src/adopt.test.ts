@@ -1,0 +1,102 @@
+import { readdir } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { historyIn } from '@askback/agents/adopt'
+import { claudeAgent } from '@askback/agents/claude'
+import { codexAgent } from '@askback/agents/codex'
+import * as sdk from '@anthropic-ai/claude-agent-sdk'
+import { adopt, memoryStore, newId } from '@askback/core'
+import { agentSession, folderOf } from './agent-session.js'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeEnv } from './claude-session.js'
+import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
+import { codex, codexEnv, codexSession } from './codex-session.js'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+let claudeModel: ClaudeEndpoint
+let codexModel: CodexEndpoint
+const again = { when: 'what did I say', steps: [{ say: [{ text: 'You said it.' }] }] }
+
+beforeAll(async () => {
+  codexModel = await startCodexEndpoint(again, {
+    when: 'list the folder',
+    steps: [
+      { say: [{ tool: 'exec_command', input: { cmd: 'ls' }, id: 'call_ls' }] },
+      { say: [{ text: 'Listed.' }] },
+    ],
+  })
+  claudeModel = await startClaudeEndpoint(again, {
+    when: 'list the folder',
+    steps: [
+      { say: [{ tool: 'Bash', input: { command: 'ls', description: 'Lists' }, id: 'toolu_ls' }] },
+      { say: [{ text: 'Listed.' }] },
+    ],
+  })
+})
+afterEach(() => expect([...codexModel.problems, ...claudeModel.problems]).toEqual([]))
+afterAll(() => Promise.all([codexModel.close(), claudeModel.close()]))
+
+const by = { id: 'ada' }
+
+/** Everything under the folder that is a transcript. */
+async function transcript(folder: string): Promise<string> {
+  const names = await readdir(folder, { recursive: true })
+  const name = names.find((one) => one.endsWith('.jsonl'))
+  return readFileSync(join(folder, name ?? ''), 'utf8')
+}
+
+it('takes a rollout of Codex over, and goes on with its thread', async () => {
+  const outside = await codexSession({ url: codexModel.url, mode: 'bypassPermissions' })
+  await outside.say('list the folder')
+  await outside.until('turn_ended')
+  const [thread] = await outside.of('agent_session')
+  await outside.close()
+
+  const history = historyIn(await transcript(join(outside.home, '.codex/sessions')))
+  expect(history).toMatchObject({
+    agent: 'codex',
+    agentSessionId: thread!.agentSessionId,
+    cwd: outside.cwd,
+    title: 'list the folder',
+  })
+  expect(history.items.map(({ type }) => type)).toEqual(['user_message', 'tool_call', 'tool_result', 'text'])
+  const store = memoryStore()
+  const { sessionId } = await adopt(store, history, { by, newId })
+  const adapter = codexAgent({ env: codexEnv(outside.home), executable: codex })
+  const session = await agentSession({ adapter, cwd: outside.cwd, before: { store, sessionId } })
+  await session.say('what did I say')
+  await session.until('turn_ended', 2)
+  expect(JSON.stringify(codexModel.of('what did I say'))).toContain('list the folder')
+  expect(await session.of('error')).toEqual([])
+  await session.close()
+})
+
+it('takes a transcript of Claude Code over, and goes on with its session', async () => {
+  const home = await folderOf('home')
+  const cwd = await folderOf('work')
+  const adapter = claudeAgent({ env: claudeEnv(claudeModel.url, home), sdk: () => Promise.resolve(sdk) })
+  const outside = await agentSession({ adapter, cwd })
+  await outside.say('list the folder')
+  await outside.until('turn_ended')
+  await outside.close()
+
+  const history = historyIn(await transcript(join(home, '.claude/projects')))
+  expect(history).toMatchObject({ agent: 'claude', cwd, title: 'list the folder' })
+  expect(history.items.map(({ type }) => type)).toEqual(['user_message', 'tool_call', 'tool_result', 'text'])
+  expect(history.items[1]).toMatchObject({ toolCallId: 'toolu_ls', toolName: 'Bash' })
+  const store = memoryStore()
+  const { sessionId } = await adopt(store, history, { by, newId })
+  const session = await agentSession({ adapter, cwd, before: { store, sessionId } })
+  await session.say('what did I say')
+  await session.until('turn_ended', 2)
+  expect(JSON.stringify(claudeModel.of('what did I say'))).toContain('list the folder')
+  expect(await session.of('error')).toEqual([])
+  await session.close()
+})
+
+it('says what is no transcript', () => {
+  for (const text of ['', 'hello', '{}', '[1]\n{"type":"user"}', '{"type":"session_meta"}'])
+    expect(() => historyIn(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
+})
