@@ -65,7 +65,7 @@ it('says who answered elsewhere and on what before the card leaves', async () =>
   const [first] = screen.getAllByRole('listitem')
   expect(first!.textContent).toContain('by Grace on Telegram')
   expect(within(first!).queryByRole('button', { name: 'Submit' })).toBeNull()
-  await pass(5000)
+  await pass(6000)
   expect(document.querySelectorAll('.ab-inbox-item')).toHaveLength(1)
 })
 
