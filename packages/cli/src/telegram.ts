@@ -1,3 +1,4 @@
+import { AskbackError } from '@askback/protocol/errors'
 import { parseArgs } from 'node:util'
 import { WHERE } from './reach/connection.js'
 import { Gateway } from './reach/gateway.js'
@@ -18,7 +19,11 @@ export async function telegram(args: string[]): Promise<number> {
   })
   if (positionals.length !== 1 || positionals[0] !== 'pair') throw usageError('It is askback telegram pair.')
   const gateway = new Gateway('person', values, { env: process.env })
-  const pairing = await gateway.json<Pairing>({ method: 'POST', path: '/api/connectors/telegram/pairings' })
+  const pairing = await gateway
+    .json<Pairing>({ method: 'POST', path: '/api/connectors/telegram/pairings' })
+    .catch((error: unknown) => {
+      throw error instanceof AskbackError && error.code === 'not_found' ? noBot() : error
+    })
   const { code, link } = pairing
   if (values.json) process.stdout.write(`${JSON.stringify(pairing)}\n`)
   else {
@@ -27,4 +32,11 @@ export async function telegram(args: string[]): Promise<number> {
     process.stderr.write(`${where} /pair ${code} to the bot. It works once, for ten minutes.\n`)
   }
   return 0
+}
+
+function noBot(): AskbackError {
+  return new AskbackError(
+    'not_found',
+    'This gateway has no Telegram bot. Start it with ASKBACK_TELEGRAM_TOKEN set to the token of one from @BotFather.',
+  )
 }

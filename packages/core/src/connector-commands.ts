@@ -37,7 +37,11 @@ const commands: Record<string, { help: string; run: (called: Called) => Promise<
   help: { help: '/help: this list', run: async ({ except }) => helpText(except) },
 }
 
-export const connectorCommands = Object.keys(commands)
+/** For a surface that lists them. */
+export const connectorCommands = Object.entries(commands).map(([command, { help }]) => ({
+  command,
+  description: help.slice(help.indexOf(': ') + 2),
+}))
 
 /** What a person says with a slash. `null` if it is no command of ours. */
 export async function runCommand(

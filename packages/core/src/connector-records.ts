@@ -135,10 +135,10 @@ export class ConnectorRecords {
     }
     const next = (this.#writes.get(key) ?? Promise.resolve()).catch(() => undefined).then(write)
     this.#writes.set(key, next)
-    const done = () => {
+    const tidy = () => {
       if (this.#writes.get(key) === next) this.#writes.delete(key)
     }
-    void next.catch(() => undefined).then(done)
+    next.then(tidy, tidy)
     return next
   }
 }

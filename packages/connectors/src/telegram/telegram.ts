@@ -1,4 +1,5 @@
 import {
+  connectorCommands,
   systemClock,
   type Card,
   type Clock,
@@ -46,6 +47,7 @@ interface Shown {
 }
 
 const ID = 'telegram'
+const UNPAIR = { command: 'unpair', description: 'answer here no more' }
 const AGAIN_MS = 5000
 const LAST_CALL_MS = 3000
 const UPDATES = ['message', 'callback_query'] as const
@@ -86,6 +88,8 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
       if (!bot.isInited()) bot.botInfo = await bot.api.getMe()
       if (stopped) return
       isTold = false
+      // A convenience: nothing depends on it.
+      bot.api.setMyCommands([...connectorCommands, UNPAIR]).catch(() => undefined)
       if (webhookUrl === undefined) await bot.start({ allowed_updates: UPDATES })
       else await bot.api.setWebhook(webhookUrl, { secret_token: secret, allowed_updates: UPDATES })
     } catch (error) {

@@ -184,16 +184,13 @@ export function connectorContract(
       expect((await settled(item)).answer).toEqual({ values: { port: 8080, tls: true } })
     })
 
-    it('closes within a second what was settled elsewhere, and says by whom', async () => {
-      const { ask, expectSeen, surface, desk } = await begin()
+    it('closes at once what was settled elsewhere, and says by whom', async () => {
+      const { ask, expectSeen, desk } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 1)
       await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'approve' } })
-      const at = performance.now()
       await expectSeen((cards) => cards.length === 0)
-      expect(performance.now() - at).toBeLessThan(1000)
       await expectSeen((_, everything) => everything.includes('Approved by Carol in the web app'))
-      await surface.end()
     })
 
     it('says what timed out and what was cancelled', async () => {
@@ -307,7 +304,8 @@ async function beginWith(surface: ConnectorUnderTest) {
   await host.ready
   await desk.createSession({ id: 's', agent: null, title: 'The session' })
   const start = (): RunningConnector =>
-    runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError })
+    // The doorbell alone must do: what comes with a poll would come too late.
+    runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError, pollMs: 3_600_000 })
   let running = start()
   await running.ready
   await running.line.setPlace(surface.place, { sessions: 'all', current: 's' })
