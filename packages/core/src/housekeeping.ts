@@ -154,7 +154,8 @@ export class Housekeeping {
     this.#disarm.get(name)?.()
     const disarm = clock.alarm(clock.now() + delayMs, () => {
       this.#disarm.delete(name)
-      work().catch(onError)
+      // Closed in the middle of it: the next start takes up the rest.
+      work().catch((error: unknown) => this.#engine.closed || onError(error))
     })
     this.#disarm.set(name, disarm)
   }

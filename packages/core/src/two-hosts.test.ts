@@ -50,13 +50,13 @@ function echo(name: string): AgentAdapter {
     id: 'echo',
     name: 'Echo',
     check: async () => ({ available: true }),
-    async start({ report }) {
+    async start(context) {
       let end: (ending: { how: 'stopped' }) => void = () => undefined
       const ended = new Promise<{ how: 'stopped' }>((resolve) => (end = resolve))
       return {
         ended,
         send: ({ text, turnId }) =>
-          report(
+          context.report(
             { type: 'text', blockId: `${turnId} ${text}`, text: `${name}: ${text}`, turnId },
             { type: 'turn_ended', turnId, reason: 'done' },
           ),

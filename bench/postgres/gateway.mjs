@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Each call answers with some of these.
+ *
+ * @typedef {{
+ *   session: { id: string }
+ *   interaction: { interactionId: string }
+ *   state: {
+ *     pending: { kind: string; interactionId: string; toolCallId: string; request: typeof question.request }[]
+ *     toolCalls: { toolCallId: string; result?: unknown }[]
+ *   }
+ * }} Answered
+ */
+
+const program = fileURLToPath(new URL('../../packages/cli/bin/askback.js', import.meta.url))
+
+/** @param {string} store @param {string[]} flags */
+export async function startGateway(store, flags = []) {
+  const data = mkdtempSync(join(tmpdir(), 'askback-bench-'))
+  const child = spawn(
+    process.execPath,
+    [program, 'serve', '--port', '0', '--json', '--data', data, '--store', store, ...flags],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  const [line] = /** @type {[string]} */ (await once(createInterface({ input: child.stdout }), 'line'))
+  const ready = /** @type {{ url: string; token: string; agentToken: string; pid: number }} */ (
+    JSON.parse(line)
+  )
+  return {
+    ...ready,
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {{ body?: unknown; as?: string }} [options]
+     * @returns {Promise<Answered>}
+     */
+    async call(method, path, { body, as = ready.token } = {}) {
+      const response = await fetch(ready.url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${as}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      if (!response.ok) throw new Error(`${method} ${path} got ${response.status}: ${await response.text()}`)
+      return /** @type {Answered} */ (await response.json())
+    },
+    /** Milliseconds of the processor so far. */
+    cpu() {
+      const fields = readFileSync(`/proc/${ready.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+      return (Number(fields[11]) + Number(fields[12])) * 10
+    },
+    /** @param {NodeJS.Signals} signal */
+    async stop(signal = 'SIGTERM') {
+      const ended = once(child, 'exit')
+      child.kill(signal)
+      await ended
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+/** With a tool call of its own: it waits for no other to be reported. */
+export const question = {
+  toolCallId: 'call',
+  kind: 'question',
+  timeoutMs: null,
+  request: {
+    questions: [{ header: 'h', question: 'Which?', options: [{ label: 'This' }], multiSelect: false }],
+  },
+}
+export const answer = { answer: { answers: [{ selected: ['This'] }] } }
