@@ -2,7 +2,7 @@ import type { Card, ClosedCard, Control, Part } from '@askback/core'
 import type { InlineKeyboardButton, MessageEntity } from 'grammy/types'
 
 /** Telegram takes 4,096 characters a message. */
-export const LONGEST_TEXT = 4096
+const LONGEST_TEXT = 4096
 /** What is shown of a part that goes into a file. */
 const LONGEST_BEGINNING = 2500
 const LONGEST_LABEL = 40
