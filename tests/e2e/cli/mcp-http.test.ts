@@ -140,7 +140,8 @@ it('a gateway that stops ends what is under way, and what waits stays pending', 
     () => 'cut',
   )
   const { interactionId } = await nextPending(gateway)
-  expect(await gateway.stop('SIGTERM')).toMatchObject({ code: 0 })
+  const ended = await gateway.stop('SIGTERM')
+  expect({ ...ended, stderr: gateway.command.stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   const next = await serve({ data: gateway.data })
   expect(await nextPending(next)).toMatchObject({ interactionId, status: 'pending' })
   await client.close()

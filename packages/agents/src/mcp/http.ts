@@ -57,7 +57,10 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
     // Stateless: one for each request.
     const transport = new StreamableHTTPServerTransport()
     const closed = new Promise<void>((resolve) => response.once('close', resolve))
-    signal.addEventListener('abort', () => response.end())
+    // Through the transport: a response that ended under it would be written to once more.
+    const end = () => void server.close().catch(() => response.destroy())
+    signal.addEventListener('abort', end)
+    response.on('error', () => response.destroy())
     await server.connect(transport)
     await transport.handleRequest(request, response, body)
     await closed
