@@ -67,7 +67,7 @@ export async function postgresBus(options: PostgresBusOptions): Promise<Bus> {
       heardOurselves = () => resolve(true)
       timer = setTimeout(() => resolve(false), PROBE_MS)
     })
-    await db.write('SELECT pg_notify($1, $2)', [channel, payloads(self, [{ type: 'mail', to: self }])[0]!])
+    await db.write('SELECT pg_notify($1, $2)', [channel, JSON.stringify({ from: self, messages: [] })])
     const ok = await heard
     clearTimeout(timer)
     timer = undefined
