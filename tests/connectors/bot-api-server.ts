@@ -151,7 +151,7 @@ export class BotApiServer {
         this.webhook = null
         return true
       case 'setWebhook':
-        this.webhook = { url: String(fields['url']), secret: String(fields['secret_token'] ?? '') }
+        this.webhook = { url: String(fields['url']), secret: textIn(fields['secret_token']) }
         return true
       case 'sendMessage':
       case 'sendDocument':
@@ -227,7 +227,7 @@ export class BotApiServer {
         'Bad Request: query is too old and response timeout expired or query ID is invalid',
       )
     }
-    const text = String(fields['text'] ?? '')
+    const text = textIn(fields['text'])
     if (text.length > 200) throw new Refusal(400, 'Bad Request: MESSAGE_TOO_LONG')
     this.alerts.push(text)
     return true
@@ -259,8 +259,12 @@ function tooMany(seconds: number): Refusal {
   return new Refusal(429, `Too Many Requests: retry after ${seconds}`, seconds)
 }
 
+function textIn(field: unknown): string {
+  return typeof field === 'string' ? field : ''
+}
+
 function checkText(fields: Fields): void {
-  const text = String(fields['text'] ?? '').trim()
+  const text = textIn(fields['text']).trim()
   if (text === '') throw new Refusal(400, 'Bad Request: message text is empty')
   if (text.length > 4096) throw new Refusal(400, 'Bad Request: message is too long')
   if ('parse_mode' in fields)

@@ -52,7 +52,7 @@ function run(args: string[], env: Record<string, string> = {}): ChildProcess {
     env: { PATH, HOME: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  child.stderr!.setEncoding('utf8').on('data', (data: string) => (output += data))
+  child.stderr.setEncoding('utf8').on('data', (data: string) => (output += data))
   return child
 }
 

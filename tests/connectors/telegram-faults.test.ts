@@ -6,7 +6,6 @@ import {
   ask,
   CHAT,
   command,
-  connector,
   controls,
   errors,
   expectSaid,

@@ -15,7 +15,6 @@ import {
   running,
   server,
   settled,
-  several,
   start,
   startForAda,
   status,

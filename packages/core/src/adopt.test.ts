@@ -28,7 +28,7 @@ async function held(...asks: { toolName: string; toolCallId?: string; at: number
   const desk = createDesk({ store, clock })
   const { session } = await desk.createSession({ agent: null, cwd })
   for (const { toolName, toolCallId = 'unknown', at } of asks) {
-    await clock.advance(at - clock.now())
+    clock.advance(at - clock.now())
     const { interaction } = await desk.open({
       sessionId: session.id,
       kind: 'question',

@@ -5,7 +5,6 @@ import {
   type AdoptedItem,
   type Interaction,
   type NewEvent,
-  type SessionEvent,
 } from '@askback/protocol'
 import { scoreCall } from './rendezvous.js'
 import { optional } from './optional.js'
@@ -34,9 +33,13 @@ export async function adopt(
     throw new AskbackError('invalid_request', 'The id of that session holds signs that no id here has.')
   if (await store.session(sessionId)) return { sessionId, created: false }
   const placed = place(adoption, await heldFor(store, adoption))
-  const events = logOf(adoption, placed, { by, newId }).map(
-    ({ at, event }, index) => ({ ...event, seq: index + 1, id: newId(), sessionId, at }) as SessionEvent,
-  )
+  const events = logOf(adoption, placed, { by, newId }).map(({ at, event }, index) => ({
+    ...event,
+    seq: index + 1,
+    id: newId(),
+    sessionId,
+    at,
+  }))
   const { ok } = await store.append({ sessionId, expectedSeq: 0, events })
   return { sessionId, created: ok }
 }
@@ -75,7 +78,7 @@ export interface Held {
 }
 
 /** The calls that interactions belong to: by id, then by tool name and command, then by the nearest time. */
-export function place({ items }: Pick<AdoptBody, 'items'>, held: Held[]): Map<string, Interaction[]> {
+function place({ items }: Pick<AdoptBody, 'items'>, held: Held[]): Map<string, Interaction[]> {
   const calls = items.filter((item): item is Call => item.type === 'tool_call')
   const placed = new Map<string, Interaction[]>()
   for (const { interaction, isNamed } of held) {

@@ -226,7 +226,7 @@ export class Engine {
       throw error
     }
     if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
-    return await this.#append(log, decision, { ...extra, now }, claims, key, own)
+    return this.#append(log, decision, { ...extra, now }, claims, key, own)
   }
 
   #decide(

@@ -15,7 +15,7 @@ export function failure(error: unknown, where: string, outcome?: Outcome): Askba
 }
 
 /** The SQLSTATE, or the code of the operating system. */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -225,6 +225,6 @@ function resultOf(outcome: number): AppendResult {
 }
 
 /** The advisory lock of a schema: its own name, as two numbers. */
-export function lockOf(schema: string): string {
+function lockOf(schema: string): string {
   return `hashtext('askback'), hashtext('${schema.replaceAll("'", "''")}')`
 }

@@ -78,7 +78,7 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       const { here, there, pass, errors } = await members()
       const both = await Promise.all([here.leases.acquire('s'), there.leases.acquire('s')])
       expect(both.filter(({ mine }) => mine)).toHaveLength(1)
-      const [owner, other] = both[0]!.mine ? [here, there] : [there, here]
+      const [owner, other] = both[0].mine ? [here, there] : [there, here]
       await pass(5 * LEASE_MS)
       expect(await other.leases.acquire('s')).toEqual({ mine: false, owner: owner.leases.id })
       expect(other.told.orphans).toEqual([])
