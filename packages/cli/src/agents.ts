@@ -18,7 +18,7 @@ export function agentAdapters({ claude, codex, acp }: GatewayConfig['agents']): 
   return [
     demoAgent(),
     claudeAgent(ofClaude),
-    codexAgent({ ...ofCodex, ...(codex.socket !== undefined && { socket: codex.socket }) }),
+    codexAgent(ofCodex),
     codexExecAgent(ofCodex),
     ...acp.map(({ name, ...agent }) => acpAgent({ ...agent, name: name ?? agent.id, env })),
   ]

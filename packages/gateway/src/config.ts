@@ -31,8 +31,6 @@ export const gatewayConfig = z.strictObject({
         .strictObject({
           /** An installed Codex, by its path or as a command. */
           executable: z.string().min(1).optional(),
-          /** The Unix socket of a `codex app-server` that runs on its own and outlives this gateway. */
-          socket: z.string().min(1).optional(),
         })
         .prefault({}),
       /** Agents that speak the Agent Client Protocol, by the command that starts each. */

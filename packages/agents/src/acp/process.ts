@@ -6,7 +6,7 @@ import {
   type Ending,
   type Reported,
 } from '@askback/core'
-import type { Json, PermissionMode } from '@askback/protocol'
+import { AskbackError, type Json, type PermissionMode } from '@askback/protocol'
 import { pause } from '../claude/asking.js'
 import type { ClaudeChild } from '../claude/child.js'
 import { Grants } from '../claude/grants.js'
@@ -94,7 +94,8 @@ export class AcpProcess implements AgentProcess {
       await this.#openSession(agentSessionId)
     } catch (error) {
       await this.stop()
-      throw error
+      const message = error instanceof Error ? error.message : String(error)
+      throw new AskbackError('unavailable', message, { cause: error })
     }
     if (resume) this.#takeUp(resume).catch((error: unknown) => this.#fail(error))
   }

@@ -1,4 +1,5 @@
 import { copyJson, type AdoptBody, type AdoptedItem, type Json } from '@askback/protocol'
+import { words } from './words.js'
 
 type Line = Record<string, unknown>
 type Block = { type: string; [key: string]: unknown }
@@ -15,25 +16,25 @@ export function claudeHistory(lines: Line[]): AdoptBody | null {
   return {
     agent: 'claude',
     // A session that was resumed under another id goes on under the last.
-    agentSessionId: String(told.at(-1)?.['sessionId'] ?? first['sessionId']),
+    agentSessionId: words(told.at(-1)?.['sessionId']) || first['sessionId'],
     ...(typeof cwd === 'string' && { cwd }),
     items: told.flatMap(itemsOf),
   }
 }
 
 function itemsOf({ message, timestamp, type }: Line): AdoptedItem[] {
-  const at = Date.parse(String(timestamp)) || 0
+  const at = Date.parse(words(timestamp)) || 0
   const { content } = (message ?? {}) as { content?: string | Block[] }
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'user_message', at, text: content }]
   if (!Array.isArray(content)) return []
   return content.flatMap((block): AdoptedItem[] => {
     switch (block.type) {
       case 'text': {
-        const text = String(block['text'] ?? '')
+        const text = words(block['text'])
         return text === '' ? [] : [{ type: type === 'user' ? 'user_message' : 'text', at, text }]
       }
       case 'thinking': {
-        const text = String(block['thinking'] ?? '')
+        const text = words(block['thinking'])
         return text === '' ? [] : [{ type: 'thinking', at, text }]
       }
       case 'tool_use':
@@ -41,8 +42,8 @@ function itemsOf({ message, timestamp, type }: Line): AdoptedItem[] {
           {
             type: 'tool_call',
             at,
-            toolCallId: String(block['id']),
-            toolName: String(block['name']),
+            toolCallId: words(block['id']),
+            toolName: words(block['name']),
             input: copyJson(block['input'] ?? {}, 'input'),
           },
         ]
@@ -51,7 +52,7 @@ function itemsOf({ message, timestamp, type }: Line): AdoptedItem[] {
           {
             type: 'tool_result',
             at,
-            toolCallId: String(block['tool_use_id']),
+            toolCallId: words(block['tool_use_id']),
             output: outputOf(block['content']),
             isError: block['is_error'] === true,
           },

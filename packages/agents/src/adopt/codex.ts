@@ -1,4 +1,5 @@
 import { copyJson, type AdoptBody, type AdoptedItem, type Json } from '@askback/protocol'
+import { words } from './words.js'
 
 type Line = Record<string, unknown>
 type Payload = Record<string, unknown>
@@ -9,7 +10,7 @@ export function codexHistory(lines: Line[]): AdoptBody | null {
   if (typeof meta?.['id'] !== 'string') return null
   const cwd = meta['cwd']
   const items = lines.flatMap(({ type, payload, timestamp }) => {
-    const at = Date.parse(String(timestamp)) || 0
+    const at = Date.parse(words(timestamp)) || 0
     if (typeof payload !== 'object' || payload === null) return []
     if (type === 'response_item') return responseItem(payload as Payload, at)
     return type === 'event_msg' ? eventItem(payload as Payload, at) : []
@@ -32,7 +33,7 @@ export function codexHistory(lines: Line[]): AdoptBody | null {
 
 function responseItem(payload: Payload, at: number): AdoptedItem[] {
   const { type, role, content, call_id: id, name, arguments: given, input, output } = payload
-  const toolCallId = String(id)
+  const toolCallId = words(id)
   switch (type) {
     case 'message': {
       const text = role === 'assistant' ? textOf(content) : ''
@@ -43,11 +44,9 @@ function responseItem(payload: Payload, at: number): AdoptedItem[] {
       return text === '' ? [] : [{ type: 'thinking', at, text }]
     }
     case 'function_call':
-      return [{ type: 'tool_call', at, toolCallId, toolName: String(name), input: argumentsIn(given) }]
+      return [{ type: 'tool_call', at, toolCallId, toolName: words(name), input: argumentsIn(given) }]
     case 'custom_tool_call':
-      return [
-        { type: 'tool_call', at, toolCallId, toolName: String(name), input: { input: String(input ?? '') } },
-      ]
+      return [{ type: 'tool_call', at, toolCallId, toolName: words(name), input: { input: words(input) } }]
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const told = typeof output === 'string' ? output : textOf(output)
@@ -63,11 +62,11 @@ function eventItem({ type, message, item }: Payload, at: number): AdoptedItem[] 
     return [{ type: 'user_message', at, text: message }]
   if (type !== 'item_completed' || typeof item !== 'object' || item === null) return []
   const done = item as Payload
-  const id = String(done['id'])
+  const id = words(done['id'])
   if (done['type'] === 'UserMessage') return [{ type: 'user_message', at, text: textOf(done['content']) }]
   if (done['type'] !== 'CommandExecution' || !isNested(id)) return []
   const command = Array.isArray(done['command']) ? done['command'].join(' ') : ''
-  const output = String(done['aggregated_output'] ?? '')
+  const output = words(done['aggregated_output'])
   return [
     { type: 'tool_call', at, toolCallId: id, toolName: 'exec_command', input: { command } },
     { type: 'tool_result', at, toolCallId: id, output, isError: done['status'] !== 'completed' },
@@ -80,9 +79,9 @@ function isNested(toolCallId: string): boolean {
 
 function argumentsIn(given: unknown): Json {
   try {
-    return copyJson(JSON.parse(String(given)), 'arguments')
+    return copyJson(JSON.parse(words(given)), 'arguments')
   } catch {
-    return { arguments: String(given) }
+    return { arguments: words(given) }
   }
 }
 

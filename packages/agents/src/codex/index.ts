@@ -24,15 +24,13 @@ const SETTINGS = [
 
 /** Codex, by its app-server. Whatever it asks goes through the session's desk. */
 export function codexAgent(options: CodexAgentOptions): AgentAdapter {
-  const { socket, timeoutMs, clock = systemClock, newId = randomUUID } = options
+  const { timeoutMs, clock = systemClock, newId = randomUUID } = options
   return {
     id: 'codex',
     name: 'Codex',
     check: () => available(options),
     async start(context) {
-      const args =
-        socket === undefined ? ['app-server', ...SETTINGS] : ['app-server', 'proxy', '--sock', socket]
-      const child = await startProgram(options, context, args)
+      const child = await startProgram(options, context, ['app-server', ...SETTINGS])
       const running = new CodexProcess(context, child, {
         clock,
         newId,

@@ -11,11 +11,6 @@ export interface CodexAgentOptions {
   executable?: string
   /** Arguments of the program that go before the command, such as `-c key=value`. */
   args?: string[]
-  /**
-   * The Unix socket of a `codex app-server --listen unix://…` that runs on its own. Its threads go on while the gateway
-   * is down, and are joined again.
-   */
-  socket?: string
   /** How long a request waits for a person; the desk's default without it. */
   timeoutMs?: number | null
   clock?: Clock

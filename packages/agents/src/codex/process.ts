@@ -1,5 +1,5 @@
 import { AGENT_LOST, type AgentContext, type AgentProcess, type Ending, type Reported } from '@askback/core'
-import type { Json, PermissionMode } from '@askback/protocol'
+import { AskbackError, type Json, type PermissionMode } from '@askback/protocol'
 import { pause } from '../claude/asking.js'
 import type { ClaudeChild } from '../claude/child.js'
 import { Grants } from '../claude/grants.js'
@@ -68,7 +68,8 @@ export class CodexProcess implements AgentProcess {
       await this.#openThread(this.#context.agentSessionId)
     } catch (error) {
       await this.stop()
-      throw error
+      const message = error instanceof Error ? error.message : String(error)
+      throw new AskbackError('unavailable', message, { cause: error })
     }
     if (resume) this.#takeUp(resume).catch((error: unknown) => this.#fail(error))
   }
