@@ -99,6 +99,8 @@ describe('an approval', () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await openWindow(gateway)
+    await page.clock.install()
+    await page.reload()
     await goTo(page, '#/inbox')
     await page.getByRole('button', { name: 'Approve once' }).waitFor()
     await gateway.call(
@@ -108,6 +110,8 @@ describe('an approval', () => {
     )
     await page.getByText(/Denied/).waitFor()
     await expect.poll(() => page.title()).toBe('Askback')
+    expect(await page.locator('.ab-inbox-item').count()).toBe(1)
+    await page.clock.fastForward(5000)
     await expect.poll(() => page.locator('.ab-inbox-item').count()).toBe(0)
   })
 })

@@ -65,7 +65,10 @@ it('says who answered elsewhere and on what before the card leaves', async () =>
   const [first] = screen.getAllByRole('listitem')
   expect(first!.textContent).toContain('by Grace on Telegram')
   expect(within(first!).queryByRole('button', { name: 'Submit' })).toBeNull()
-  await pass(6000)
+  await pass(4999)
+  expect(document.querySelectorAll('.ab-inbox-item')).toHaveLength(2)
+  // The alarm, and the redraw after it.
+  await pass(2)
   expect(document.querySelectorAll('.ab-inbox-item')).toHaveLength(1)
 })
 
