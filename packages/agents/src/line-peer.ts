@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /** What the other side has refused. */
-export class PeerError extends Error {
+class PeerError extends Error {
   readonly code: number | undefined
 
   constructor(method: string, { message, code, data }: NonNullable<Message['error']>) {

@@ -21,7 +21,7 @@ export async function readRollout(path: string): Promise<RolloutLine[]> {
   return rolloutLines(await readFile(path, 'utf8').catch(() => ''))
 }
 
-export function rolloutLines(text: string): RolloutLine[] {
+function rolloutLines(text: string): RolloutLine[] {
   return text.split('\n').flatMap((line) => {
     try {
       const value = JSON.parse(line) as RolloutLine
