@@ -20,9 +20,9 @@ export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProp
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
   if (edits) {
-    const text = edits.map(({ after }) => after).join('\n')
+    const text = edits.map((edit) => ('patch' in edit ? edit.patch : edit.after)).join('\n')
     return (
-      <Framed title="Changes" size={`new text: ${sizeOf(text)}`}>
+      <Framed title="Changes" size={sizeOf(text)}>
         <DiffView edits={edits} onComplete={onComplete} />
       </Framed>
     )

@@ -1,5 +1,5 @@
 import type { Json } from '@askback/protocol'
-import { commandIn, textOf } from './command.js'
+import { commandIn, fieldOf, textOf } from './command.js'
 
 export interface CallDescription {
   /** Ours: what will happen. */
@@ -31,6 +31,7 @@ const knownTools = new Map<string, Describe>([
   ['Edit', edit],
   ['MultiEdit', edit],
   ['NotebookEdit', edit],
+  ['apply_patch', (input) => ({ words: 'Edit', object: patchedFiles(input), icon: 'edit' })],
   ['Write', (_, path) => ({ words: 'Write', object: path, icon: 'edit' })],
   ['Read', (_, path) => ({ words: 'Read', object: path, icon: 'file' })],
   ['LS', (_, path) => ({ words: 'List', object: path, icon: 'file' })],
@@ -40,3 +41,12 @@ const knownTools = new Map<string, Describe>([
   ['WebSearch', (input) => ({ words: 'Search for', object: textOf(input, 'query') ?? null, icon: 'web' })],
   ['Task', (input) => ({ words: 'Delegate', object: textOf(input, 'description') ?? null, icon: 'agent' })],
 ])
+
+function patchedFiles(input: Json): string | null {
+  const changes = fieldOf(input, 'changes')
+  if (!Array.isArray(changes)) return null
+  const [first] = changes
+  return changes.length === 1 && first !== undefined
+    ? (textOf(first, 'path') ?? null)
+    : `${changes.length} files`
+}

@@ -139,6 +139,48 @@ describe('what is shown', () => {
     expect(button('Approve once').disabled).toBe(false)
   })
 
+  it('is the changes of each file, for a patch', async () => {
+    const changes = [
+      { path: '/new.ts', kind: { type: 'add' }, diff: 'one\n' },
+      {
+        path: '/a.ts',
+        kind: { type: 'update', move_path: '/b.ts' },
+        diff: '@@ -4,2 +4,2 @@\n same\n-old\n+new\n\nMoved to: /b.ts',
+      },
+      { path: '/gone.ts', kind: { type: 'delete' }, diff: 'was here\n' },
+    ]
+    await show({ events: approval({ changes }, { toolName: 'apply_patch' }), after: 400 })
+    await vi.dynamicImportSettled()
+    await pass(0)
+    expect(screen.getAllByText('3 files').length).toBeGreaterThan(0)
+    for (const note of ['New file: /new.ts', '/a.ts, moved to /b.ts', 'Deleted: /gone.ts'])
+      screen.getByText(note)
+    const rows = [...document.querySelectorAll('.ab-diff-row')].map((row) => [
+      row.getAttribute('data-type'),
+      ...[...row.querySelectorAll('.ab-diff-number')].map((cell) => cell.textContent),
+      row.querySelector('code')?.textContent,
+    ])
+    expect(rows).toEqual([
+      ['added', '', '1', 'one'],
+      ['same', '', '', '@@ -4,2 +4,2 @@'],
+      ['same', '4', '4', 'same'],
+      ['removed', '5', '', 'old'],
+      ['added', '', '5', 'new'],
+      ['same', '', '', ''],
+      ['same', '', '', 'Moved to: /b.ts'],
+      ['removed', '1', '', 'was here'],
+    ])
+  })
+
+  it.each([
+    { changes: [{ path: '/a', kind: { type: 'update' }, diff: '', also: 'rm -rf /' }] },
+    { changes: [{ path: '/a', kind: { type: 'chmod', mode: 'rm -rf /' }, diff: '' }] },
+    { changes: [], grantRoot: 'rm -rf /' },
+  ])('is all of the JSON of a patch that has more than is known of it', async (input) => {
+    await show({ events: approval(input, { toolName: 'apply_patch' }) })
+    screen.getByText('rm -rf /')
+  })
+
   it('is all of the JSON of an edit that has more than is known of it', async () => {
     const input = { file_path: '/a.ts', old_string: 'a', new_string: 'b', also: 'rm -rf /' }
     await show({ events: approval(input, { toolName: 'Edit' }) })

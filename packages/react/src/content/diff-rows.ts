@@ -28,6 +28,26 @@ export async function diffRows(before: string, after: string): Promise<DiffRow[]
   return rows
 }
 
+/** A unified diff as it stands: a line that is none of its kinds is shown like one that stays. */
+export function patchRows(patch: string): DiffRow[] {
+  let left = NaN
+  let right = NaN
+  const numbered = (number: number) => (Number.isNaN(number) ? null : number)
+  return linesOf(patch).map((line): DiffRow => {
+    const [, before, after] = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line) ?? []
+    if (before !== undefined && after !== undefined) {
+      ;[left, right] = [Number(before), Number(after)]
+      return { type: 'same', before: null, after: null, text: line }
+    }
+    const text = line.slice(1)
+    if (line.startsWith('+')) return { type: 'added', before: null, after: numbered(right++), text }
+    if (line.startsWith('-')) return { type: 'removed', before: numbered(left++), after: null, text }
+    if (line.startsWith(' '))
+      return { type: 'same', before: numbered(left++), after: numbered(right++), text }
+    return { type: 'same', before: null, after: null, text: line }
+  })
+}
+
 /** The last line break ends the last line; it does not begin another. */
 function linesOf(text: string): string[] {
   if (text === '') return []

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { count } from './amounts.js'
-import { diffRows, type DiffRow } from './diff-rows.js'
+import { diffRows, patchRows, type DiffRow } from './diff-rows.js'
 import type { FileEdit } from './file-edits.js'
 import { ShownText } from './shown-text.js'
 
@@ -18,7 +18,9 @@ export function DiffView({ edits, onComplete }: DiffViewProps) {
 
   useEffect(() => {
     let isOld = false
-    const all = Promise.all(edits.map(({ before, after }) => diffRows(before, after)))
+    const all = Promise.all(
+      edits.map((edit) => ('patch' in edit ? patchRows(edit.patch) : diffRows(edit.before, edit.after))),
+    )
     void all.then((rows) => !isOld && setDiffs(rows))
     return () => {
       isOld = true
@@ -36,7 +38,11 @@ export function DiffView({ edits, onComplete }: DiffViewProps) {
       <div className="ab-code-scroll" tabIndex={0} role="group" aria-label="Changes">
         {shown.map((rows, index) => (
           <table key={index} className="ab-diff">
-            {edits[index]?.isEverywhere && <caption className="ab-diff-note">Everywhere in the file</caption>}
+            {edits[index]?.note !== undefined && (
+              <caption className="ab-diff-note">
+                <ShownText text={edits[index].note} />
+              </caption>
+            )}
             <tbody>
               {rows.map((row, at) => (
                 <Row key={at} row={row} />

@@ -1,16 +1,15 @@
 import type { Json } from '@askback/protocol'
 import { fieldOf, textOf } from '../approval/command.js'
 
-/** What an edit tool replaces, as far as its input tells. */
-export interface FileEdit {
-  before: string
-  after: string
-  /** Wherever it occurs. */
-  isEverywhere: boolean
+/** What an edit tool changes, as far as its input tells: a text by another, or by a unified diff. */
+export type FileEdit = ({ before: string; after: string } | { patch: string }) & {
+  /** Which file, where the input changes several; or that it happens wherever the text occurs. */
+  note?: string
 }
 
 /** `null` where the input is not exactly that of a known edit tool: then all of it is shown as it is. */
 export function fileEdits(toolName: string, input: Json): FileEdit[] | null {
+  if (toolName === 'apply_patch') return patchesIn(input)
   if (textOf(input, 'file_path') === undefined) return null
   switch (toolName) {
     case 'Edit':
@@ -24,7 +23,7 @@ export function fileEdits(toolName: string, input: Json): FileEdit[] | null {
     case 'Write': {
       const after = textOf(input, 'content')
       if (after === undefined || !hasOnly(input, ['file_path', 'content'])) return null
-      return [{ before: '', after, isEverywhere: false }]
+      return [{ before: '', after }]
     }
     default:
       return null
@@ -38,7 +37,34 @@ function editIn(input: Json, alsoKnown: string[]): FileEdit | null {
   if (!hasOnly(input, ['old_string', 'new_string', 'replace_all', ...alsoKnown])) return null
   const everywhere = fieldOf(input, 'replace_all') ?? false
   if (before === undefined || after === undefined || typeof everywhere !== 'boolean') return null
-  return { before, after, isEverywhere: everywhere }
+  return { before, after, ...(everywhere && { note: 'Everywhere in the file' }) }
+}
+
+/** Codex: a file that comes or goes is given as its text, one that changes as a unified diff. */
+function patchesIn(input: Json): FileEdit[] | null {
+  const changes = fieldOf(input, 'changes')
+  if (!Array.isArray(changes) || changes.length === 0 || !hasOnly(input, ['changes'])) return null
+  const edits = changes.map(patchIn)
+  return edits.every((edit) => edit !== null) ? edits : null
+}
+
+function patchIn(change: Json): FileEdit | null {
+  const path = textOf(change, 'path')
+  const diff = textOf(change, 'diff')
+  const kind = fieldOf(change, 'kind') ?? null
+  const moved = fieldOf(kind, 'move_path') ?? null
+  if (path === undefined || diff === undefined || !hasOnly(change, ['path', 'kind', 'diff'])) return null
+  if (!hasOnly(kind, ['type', 'move_path']) || (moved !== null && typeof moved !== 'string')) return null
+  switch (fieldOf(kind, 'type')) {
+    case 'add':
+      return moved === null ? { before: '', after: diff, note: `New file: ${path}` } : null
+    case 'delete':
+      return moved === null ? { before: diff, after: '', note: `Deleted: ${path}` } : null
+    case 'update':
+      return { patch: diff, note: moved === null ? path : `${path}, moved to ${moved}` }
+    default:
+      return null
+  }
 }
 
 function only(edit: FileEdit | null): FileEdit[] | null {
