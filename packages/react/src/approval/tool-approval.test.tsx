@@ -158,7 +158,7 @@ describe('what is shown', () => {
     const rows = [...document.querySelectorAll('.ab-diff-row')].map((row) => [
       row.getAttribute('data-type'),
       ...[...row.querySelectorAll('.ab-diff-number')].map((cell) => cell.textContent),
-      row.querySelector('code')?.textContent,
+      row.querySelector('.ab-diff-text')?.lastChild?.textContent,
     ])
     expect(rows).toEqual([
       ['added', '', '1', 'one'],

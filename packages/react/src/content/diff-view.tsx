@@ -18,9 +18,7 @@ export function DiffView({ edits, onComplete }: DiffViewProps) {
 
   useEffect(() => {
     let isOld = false
-    const all = Promise.all(
-      edits.map((edit) => ('patch' in edit ? patchRows(edit.patch) : diffRows(edit.before, edit.after))),
-    )
+    const all = Promise.all(edits.map(rowsOf))
     void all.then((rows) => !isOld && setDiffs(rows))
     return () => {
       isOld = true
@@ -58,6 +56,10 @@ export function DiffView({ edits, onComplete }: DiffViewProps) {
       )}
     </div>
   )
+}
+
+async function rowsOf(edit: FileEdit): Promise<DiffRow[]> {
+  return 'patch' in edit ? patchRows(edit.patch) : diffRows(edit.before, edit.after)
 }
 
 function firstRows(diffs: DiffRow[][]): DiffRow[][] {
