@@ -26,6 +26,8 @@ export interface Client {
   session(sessionId: string): SessionStore
   /** After a new login, or when the network is said to be back: what is not connected is tried now. */
   reconnect(): void
+  /** When the network is said to be gone: finds out whether the gateway is. */
+  doubt(): void
   close(): void
 }
 
@@ -63,6 +65,9 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       pauses.wake()
       changes.reconnect()
       for (const store of stores.values()) store.reconnect()
+    },
+    doubt() {
+      transport.doubt?.()
     },
     close() {
       for (const store of [...stores.values(), inbox, sessions]) store.end()

@@ -1,6 +1,14 @@
 import type { SessionEvent } from '@askback/protocol'
 import { describe, expect, it, vi } from 'vitest'
-import { fakeGateway, networkDown, quiet, refusal, silence, stream } from './fake-gateway.test.helper.js'
+import {
+  fakeGateway,
+  json,
+  networkDown,
+  quiet,
+  refusal,
+  silence,
+  stream,
+} from './fake-gateway.test.helper.js'
 import { HttpTransport } from './http-transport.js'
 import { fakeClock } from './testing/fake-clock.js'
 import { readStream } from './testing/conformance-subject.js'
@@ -79,6 +87,28 @@ describe('a stream of events', () => {
     await vi.waitFor(() => expect(received).toHaveLength(1))
     clock.advance(45_000)
     await vi.waitFor(() => expect(reader.statuses).toEqual(['offline']))
+    reader.stop()
+  })
+
+  it('that is in doubt is given up where the gateway cannot be reached, and only there', async () => {
+    const one = stream()
+    const { reader, received, transport, clock } = reading(
+      one.answer,
+      refusal(429, 'rate_limited'),
+      json({ sessions: [], next: null }),
+      networkDown,
+      silence,
+    )
+    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    transport.doubt()
+    await quiet()
+    expect(received).toHaveLength(2)
+    transport.doubt()
+    await quiet()
+    expect(received).toHaveLength(3)
+    expect(reader.statuses).toEqual(['live'])
+    clock.advance(1000)
+    await vi.waitFor(() => expect(reader.statuses).toEqual(['live', 'offline']))
     reader.stop()
   })
 

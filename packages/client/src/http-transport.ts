@@ -1,10 +1,11 @@
-import type {
-  CreateSessionBody,
-  Interaction,
-  MessageBody,
-  PermissionMode,
-  Session,
-  SessionEvent,
+import {
+  AskbackError,
+  type CreateSessionBody,
+  type Interaction,
+  type MessageBody,
+  type PermissionMode,
+  type Session,
+  type SessionEvent,
 } from '@askback/protocol'
 import { follow } from './follow.js'
 import { HttpCalls, type Call, type Fetch } from './http-calls.js'
@@ -43,6 +44,7 @@ export interface HttpTransportOptions extends Timing {
 }
 
 export const STALL_MS = 45_000
+const LOOK_AGAIN_MS = 1000
 
 /** A gateway over HTTP, with server-sent events. */
 export class HttpTransport implements Transport {
@@ -51,6 +53,7 @@ export class HttpTransport implements Transport {
   readonly #stallMs: number
   protected readonly newKey: () => string
   readonly #streams = new Set<AbortController>()
+  #connected = new AbortController()
 
   constructor(options: HttpTransportOptions = {}) {
     const { baseUrl = '', token, surface, fetch, stallMs = STALL_MS, newKey = randomKey } = options
@@ -152,6 +155,31 @@ export class HttpTransport implements Transport {
     this.pauses.wake()
   }
 
+  /** A browser without a network may still reach a gateway on the same machine: only the gateway can tell. */
+  doubt(): void {
+    this.#lookTwice().catch((error: unknown) => {
+      if (!(error instanceof AskbackError)) this.lose()
+    })
+  }
+
+  /** Browsers may say that the network is gone a moment before it is. */
+  async #lookTwice(): Promise<void> {
+    await this.#look()
+    await this.pauses.pause(LOOK_AGAIN_MS)
+    await this.#look()
+  }
+
+  async #look(): Promise<void> {
+    const response = await this.#calls.open({ method: 'GET', path: '/sessions', query: { limit: 1 } })
+    await response.body?.cancel()
+  }
+
+  /** Every stream ends its connection, and opens another. */
+  protected lose(): void {
+    this.#connected.abort()
+    this.#connected = new AbortController()
+  }
+
   close(): void {
     for (const stream of this.#streams) stream.abort()
   }
@@ -168,7 +196,10 @@ export class HttpTransport implements Transport {
     const accept = 'text/event-stream'
     try {
       yield* follow({
-        open: (signal) => this.#calls.open({ ...target(), method: 'GET', accept, signal }),
+        open: (attempt) => {
+          const signal = AbortSignal.any([attempt, this.#connected.signal])
+          return this.#calls.open({ ...target(), method: 'GET', accept, signal })
+        },
         parse: parseMessage,
         pauses: this.pauses,
         stallMs: this.#stallMs,

@@ -53,6 +53,10 @@ export class SocketLink {
     this.#linger()
   }
 
+  lose(): void {
+    this.#connection?.drop()
+  }
+
   close(): void {
     this.#state = 'closed'
     this.#disarmLinger()

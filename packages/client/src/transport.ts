@@ -39,6 +39,8 @@ export interface Transport {
   changes(signal?: AbortSignal): AsyncIterable<ChangeItem>
   /** The network may be back: what waits to try again tries now. */
   wake(): void
+  /** The network may be gone: if the gateway no longer answers, its streams say so now, and not when they time out. */
+  doubt?(): void
   close(): void
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { fakeGateway, json, quiet, refusal } from './fake-gateway.test.helper.js'
+import { fakeGateway, json, networkDown, quiet, refusal } from './fake-gateway.test.helper.js'
 import { fakeWebSockets } from './fake-web-socket.test.helper.js'
 import { fakeClock } from './testing/fake-clock.js'
 import { readStream } from './testing/conformance-subject.js'
@@ -105,6 +105,20 @@ describe('the socket', () => {
       expect(sockets).toHaveLength(2)
     })
     socket.receive(frames[1])
+  })
+
+  it('that is in doubt is given up where the gateway cannot be reached', async () => {
+    const { sockets, transport, clock } = setup({}, networkDown)
+    const reader = readStream(transport, 's1', { seq: 1, logId: 'log' })
+    await quiet()
+    sockets[0]!.open()
+    sockets[0]!.agree()
+    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    transport.doubt()
+    await vi.waitFor(() => expect(reader.statuses).toEqual(['live', 'offline']))
+    clock.advance(125)
+    await vi.waitFor(() => expect(sockets).toHaveLength(2))
+    transport.close()
   })
 
   it('closes a while after the last reader has left', async () => {

@@ -70,6 +70,11 @@ export class WebSocketTransport extends HttpTransport {
     }
   }
 
+  protected override lose(): void {
+    this.#link.lose()
+    super.lose()
+  }
+
   override close(): void {
     this.#link.close()
     super.close()

@@ -21,8 +21,13 @@ export function TransportProvider({ transport, options, children }: TransportPro
 
   useEffect(() => {
     const reconnect = () => client.reconnect()
+    const doubt = () => client.doubt()
     window.addEventListener('online', reconnect)
-    return () => window.removeEventListener('online', reconnect)
+    window.addEventListener('offline', doubt)
+    return () => {
+      window.removeEventListener('online', reconnect)
+      window.removeEventListener('offline', doubt)
+    }
   }, [client])
 
   return <ClientContext value={client}>{children}</ClientContext>

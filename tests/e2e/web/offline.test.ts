@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { serve } from '../http/gateways.js'
+import { ask, database, standing } from './asking.js'
+import { goTo } from './browser.js'
+import { openWindow } from './window.js'
+
+const notice = 'The gateway can’t be reached.'
+
+describe('a browser that goes offline', () => {
+  it('says so, and sends what was answered meanwhile when it is back', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, database)
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByRole('radio', { name: /Postgres/ }).waitFor()
+    await page.context().setOffline(true)
+    await page.getByText(notice).first().waitFor()
+    await page.getByRole('radio', { name: /Postgres/ }).click()
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await page.getByText(/Your answer is kept/).waitFor()
+    expect((await standing(gateway, item)).status).toBe('pending')
+
+    await page.context().setOffline(false)
+    await expect
+      .poll(async () => (await standing(gateway, item)).answer)
+      .toEqual({ answers: [{ selected: ['Postgres'] }] })
+    await page.getByText(/Selected:/).waitFor()
+    await expect.poll(() => page.getByText(notice).count()).toBe(0)
+  })
+
+  it('keeps a message that could not be sent', async () => {
+    const gateway = await serve()
+    const sessionId = await gateway.session()
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${sessionId}`)
+    const message = page.getByLabel('Message to the agent')
+    await message.waitFor()
+    await page.context().setOffline(true)
+    await page.getByText(notice).first().waitFor()
+    await message.fill('Use the second port.')
+    await message.press('Enter')
+    await page.locator('form [role=alert]').waitFor()
+    expect(await message.inputValue()).toBe('Use the second port.')
+
+    await page.context().setOffline(false)
+    await expect.poll(() => page.getByText(notice).count()).toBe(0)
+    await message.press('Enter')
+    await page.locator('.ab-flow').getByText('Use the second port.').waitFor()
+    expect(await message.inputValue()).toBe('')
+  })
+})
