@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defaultClientConditions, defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 
@@ -10,6 +11,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/**/*.test.ts'],
     pool: 'threads',
+    // On two cores one worker would be the default, though most of the time is spent waiting for other processes.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     retry: 0,
     // Real browsers, agents and processes share the machine with everything else.
     testTimeout: 60_000,

@@ -49,7 +49,10 @@ it('needs a gateway that runs', async () => {
   const gateway = await serve({ data })
   await gateway.stop('SIGKILL')
   const dead = await token(gateway, 'list')
-  expect(dead).toMatchObject({ stdout: '', stderr: sentence })
+  expect(dead).toMatchObject({
+    stdout: '',
+    stderr: 'The gateway cannot be reached. Is askback serve running?\n',
+  })
 })
 
 it.each([[], ['create'], ['create', 'Grace'], ['revoke'], ['list', 'x'], ['nonsense']])(
