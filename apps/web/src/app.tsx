@@ -1,6 +1,6 @@
 import { useInbox, useSessions } from '@askback/react'
 import { MenuIcon } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { InboxPage } from './inbox-page.js'
 import { KeyboardHelp } from './keyboard-help.js'
 import { NewSession } from './new-session.js'
@@ -31,6 +31,7 @@ export function App({ banner }: { banner?: string }) {
   })
 
   if (sessions.connection === 'unauthorized') return <SignedOut />
+  const menu = <MenuButton waiting={waiting.length} open={() => setMenuAt(here)} />
   return (
     <div className="flex h-dvh bg-page text-ink">
       <Sidebar
@@ -40,28 +41,37 @@ export function App({ banner }: { banner?: string }) {
         openHelp={() => setHelpOpen(true)}
       />
       <div className="flex min-w-0 flex-1 flex-col">
-        <header className="flex items-center gap-2 border-b border-line px-3 py-2 md:hidden">
-          <button
-            type="button"
-            className="rounded-md p-2 hover:bg-side"
-            aria-label={waiting.length > 0 ? `Menu, ${waiting.length} waiting` : 'Menu'}
-            onClick={() => setMenuAt(here)}
-          >
-            <MenuIcon className="size-5" aria-hidden />
-          </button>
-          <span className="font-semibold">Askback</span>
-          {waiting.length > 0 && <Count value={waiting.length} />}
-        </header>
+        {route.page !== 'session' && (
+          <header className="flex items-center gap-2 border-b border-line px-3 py-2 md:hidden">
+            {menu}
+            <span className="font-semibold">Askback</span>
+          </header>
+        )}
         {banner !== undefined && (
           <p className="border-b border-line bg-side px-4 py-1.5 text-center text-xs text-soft">{banner}</p>
         )}
         <Notices connection={sessions.connection} />
         <main className="flex min-h-0 flex-1 flex-col">
-          <Page route={route} />
+          <Page route={route} menu={menu} />
         </main>
       </div>
       <KeyboardHelp isOpen={isHelpOpen} setOpen={setHelpOpen} />
     </div>
+  )
+}
+
+/** Where there is no room for the sidebar. */
+function MenuButton({ waiting, open }: { waiting: number; open: () => void }) {
+  return (
+    <button
+      type="button"
+      className="flex items-center gap-1.5 rounded-md p-2 hover:bg-side md:hidden"
+      aria-label={waiting > 0 ? `Menu, ${waiting} waiting` : 'Menu'}
+      onClick={open}
+    >
+      <MenuIcon className="size-5" aria-hidden />
+      {waiting > 0 && <Count value={waiting} />}
+    </button>
   )
 }
 
@@ -73,7 +83,7 @@ export function Count({ value }: { value: number }) {
   )
 }
 
-function Page({ route }: { route: Route }) {
+function Page({ route, menu }: { route: Route; menu: ReactNode }) {
   switch (route.page) {
     case 'home':
     case 'inbox':
@@ -81,6 +91,6 @@ function Page({ route }: { route: Route }) {
     case 'new':
       return <NewSession />
     case 'session':
-      return <SessionPage key={route.sessionId} sessionId={route.sessionId} />
+      return <SessionPage key={route.sessionId} sessionId={route.sessionId} menu={menu} />
   }
 }

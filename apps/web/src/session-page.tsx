@@ -1,6 +1,7 @@
 import { Conversation, useClient, useSession } from '@askback/react'
 import { EraserIcon, EllipsisIcon, SquareIcon, Trash2Icon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
+import type { ReactNode } from 'react'
 import { Composer } from './composer.js'
 import { ModeSwitch } from './mode-switch.js'
 import { goTo } from './route.js'
@@ -8,15 +9,24 @@ import { titleOf } from './sidebar.js'
 import { Trouble } from './trouble.js'
 import { useCall } from './use-call.js'
 
-export function SessionPage({ sessionId }: { sessionId: string }) {
+/** On a phone its header is the only one, with the menu in it. */
+export function SessionPage({ sessionId, menu }: { sessionId: string; menu: ReactNode }) {
   const { view, store } = useSession(sessionId)
   const { call, error } = useCall()
   const { state } = view
-  if (view.error) return <Trouble title="This session can’t be shown" message={view.error.message} />
+  if (view.error) {
+    return (
+      <>
+        <header className="px-2 py-2 md:hidden">{menu}</header>
+        <Trouble title="This session can’t be shown" message={view.error.message} />
+      </>
+    )
+  }
   const isBusy = state?.status === 'running' || state?.status === 'waiting'
   return (
     <>
-      <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
+      <header className="flex items-center gap-2 border-b border-line px-4 py-2.5 max-md:pl-2">
+        {menu}
         <div className="min-w-0 flex-1">
           <h1 className="truncate text-sm font-semibold">
             {state ? titleOf({ ...state, id: sessionId }) : ' '}
@@ -94,7 +104,7 @@ function SessionMenu({ sessionId, clear }: { sessionId: string; clear: () => voi
   )
 }
 
-function MenuItem({ onSelect, children }: { onSelect: () => void; children: React.ReactNode }) {
+function MenuItem({ onSelect, children }: { onSelect: () => void; children: ReactNode }) {
   return (
     <DropdownMenu.Item
       className="flex cursor-pointer items-center gap-2 rounded-md px-2 py-1.5 outline-none data-[highlighted]:bg-side"

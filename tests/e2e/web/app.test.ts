@@ -117,6 +117,7 @@ describe('on a phone', () => {
       .click()
     await page.getByRole('radio', { name: /SQLite/ }).click()
     expect(await overflow()).toBe(0)
+    await expect.poll(() => page.locator('header:visible').count()).toBe(1)
     await page.getByRole('button', { name: 'Submit' }).click()
     await expect.poll(async () => (await standing(gateway, item)).status).toBe('settled')
   })
