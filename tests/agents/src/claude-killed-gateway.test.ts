@@ -104,9 +104,11 @@ describe.concurrent('a gateway that is killed', () => {
       steps: [{ say: [{ tool: 'Bash', input: forever }] }, { say: [{ text: 'It runs.' }] }],
     })
     const gateway = await gatewayUntil('leave it running', { mode: 'bypassPermissions', type: 'turn_ended' })
+    const tails = async () => expect(await programsOf(gateway.home, 'tail')).toHaveLength(1)
+    await vi.waitFor(tails, 10_000)
     await gateway.kill()
     // It is in a session of its own, so that it goes on for now.
-    expect(await programsOf(gateway.home, 'tail')).toHaveLength(1)
+    await tails()
     const next = await gateway.next()
     await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
     await next.close()

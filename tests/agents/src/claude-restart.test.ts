@@ -268,7 +268,7 @@ describe.concurrent('a program that is killed while it waits', () => {
     const before = endpoint.requests.length
     await first.host[how](first.sessionId, me)
     expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
-    expect(await programsOf(first.home)).toEqual([])
+    await vi.waitFor(async () => expect(await programsOf(first.home)).toEqual([]), 10_000)
     expect(endpoint.of(`lost, then ${how}`)).toHaveLength(1)
     await first.say('say hello')
     expect((await first.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
