@@ -51,8 +51,8 @@ describe.concurrent('a session', () => {
     expect(pieces.join('')).toBe('Hello again.Hello again.')
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     await session.close()
-    expect(isAlive(first)).toBe(false)
-    expect(await programsOf(session.home)).toEqual([])
+    await vi.waitFor(() => expect(isAlive(first)).toBe(false), 10_000)
+    await vi.waitFor(async () => expect(await programsOf(session.home)).toEqual([]), 10_000)
   })
 
   it('tells what it thinks and does, piece by piece and then whole, and what that cost', async () => {

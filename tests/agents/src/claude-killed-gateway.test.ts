@@ -94,7 +94,7 @@ describe.concurrent('a gateway that is killed', () => {
     await next.answer(item!, { answers: [{ selected: ['Leave'] }] })
     expect((await next.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
     await next.close()
-    expect(await programsOf(gateway.home)).toEqual([])
+    await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
   })
 
   it('leaves nothing of a session behind whose turn was over', async () => {

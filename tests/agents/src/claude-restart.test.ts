@@ -63,7 +63,7 @@ describe.concurrent('after a restart of the gateway', () => {
       [{ when: 'Which colour, after all?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
     )
     await first.close()
-    expect(await programsOf(first.home)).toEqual([])
+    await vi.waitFor(async () => expect(await programsOf(first.home)).toEqual([]), 10_000)
     const second = await claudeSession({ url: endpoint.url, before: first })
     expect((await second.pending())[0]!.interactionId).toBe(items[0]!.interactionId)
     expect((await second.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
