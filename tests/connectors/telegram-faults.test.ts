@@ -20,7 +20,7 @@ import {
 } from './telegram-world.js'
 
 describe('what goes wrong', () => {
-  it('a double tap counts once, and says how it came out', async () => {
+  it('lesson 47: a double tap counts once, and says how it came out', async () => {
     await startForAda()
     const item = await ask('approval', command)
     await until(() => controls().includes('Approve'))
@@ -74,7 +74,7 @@ describe('what goes wrong', () => {
     expect((await settled(item)).answer).toEqual({ answers: [{ selected: ['A', 'B'] }] })
   })
 
-  it('a button of no card gets a short notice, and goes', async () => {
+  it('lesson 47: a button of no card gets a short notice, and goes', async () => {
     await startForAda()
     server.messages.push({
       message_id: 4242,

@@ -20,7 +20,7 @@ import {
 } from './telegram-world.js'
 
 describe('what Telegram takes', () => {
-  it('labels of any length become ids, and the whole label is shown', async () => {
+  it('lesson 46: labels of any length become ids, and the whole label is shown', async () => {
     await startForAda()
     const label = `Use 🐘 PostgreSQL ${'with a very long explanation '.repeat(8)}`
     const item = await ask('question', {
@@ -48,7 +48,7 @@ describe('what Telegram takes', () => {
   })
 
   it.each(['a_b*c[d](e)`f', '<b>&amp;</b>', '😀'.repeat(2040), 'ends with blanks   \n\n', '\u202e\u0000x'])(
-    'an input of any characters arrives: %j',
+    'lesson 48: an input of any characters arrives: %j',
     async (input) => {
       await startForAda()
       await ask('approval', { input: { command: input }, title: input, reason: '🐘 because' })

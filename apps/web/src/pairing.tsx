@@ -78,7 +78,7 @@ async function newCode(id: string): Promise<Pairing> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{}',
-  })
-  if (!response.ok) throw new Error('The gateway made no code. Try again in a moment.')
+  }).catch(() => null)
+  if (!response?.ok) throw new Error('The gateway made no code. Try again in a moment.')
   return (await response.json()) as Pairing
 }

@@ -40,7 +40,7 @@ async function held(...asks: { toolName: string; toolCallId?: string; at: number
     await desk.respond({ interactionId: interaction.interactionId, answer, by, via: 'direct' })
   }
   desk.close()
-  const adopted = (body: AdoptBody) => adopt(store, body, { by, newId })
+  const adopted = (body: AdoptBody) => adopt(store, body, { by, newId, now: 0 })
   return { store, from: session.id, now: clock.now(), adopted }
 }
 

@@ -26,14 +26,14 @@ type Call = Extract<AdoptedItem, { type: 'tool_call' }>
 export async function adopt(
   store: Store,
   adoption: AdoptBody,
-  { by, newId }: { by: Actor; newId: () => string },
+  { by, newId, now }: { by: Actor; newId: () => string; now: number },
 ): Promise<{ sessionId: string; created: boolean }> {
   const sessionId = `${adoption.agent}.${adoption.agentSessionId}`
   if (!/^[\w.:@-]{1,200}$/.test(sessionId))
     throw new AskbackError('invalid_request', 'The id of that session holds signs that no id here has.')
   if (await store.session(sessionId)) return { sessionId, created: false }
   const placed = place(adoption, await heldFor(store, adoption))
-  const events = logOf(adoption, placed, { by, newId }).map(({ at, event }, index) => ({
+  const events = logOf(adoption, placed, { by, newId, now }).map(({ at, event }, index) => ({
     ...event,
     seq: index + 1,
     id: newId(),
@@ -107,9 +107,9 @@ interface Dated {
 function logOf(
   { agent, agentSessionId, cwd, title, items }: AdoptBody,
   placed: Map<string, Interaction[]>,
-  { by, newId }: { by: Actor; newId: () => string },
+  { by, newId, now }: { by: Actor; newId: () => string; now: number },
 ): Dated[] {
-  const start = items[0]?.at ?? Date.now()
+  const start = items[0]?.at ?? now
   const log: Dated[] = [
     {
       at: start,

@@ -1,27 +1,33 @@
-import { expect, it } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { BotApiServer, TOKEN } from '../../connectors/bot-api-server.js'
+import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
 import { openWindow } from './window.js'
 
-const telegram = { id: 'telegram', name: 'Telegram', pairs: true }
+const CHAT = '1001'
 
-it('the settings show a code to answer in Telegram, where the gateway runs it', async () => {
-  const page = await openWindow(await serve())
-  // A real bot would need the network: only what the gateway says of one is made up.
-  await page.route('**/api/connectors', (route) => route.fulfill({ json: { connectors: [telegram] } }))
-  const link = 'https://t.me/askback_bot?start=K7QM-42XA'
-  let asked = 0
-  await page.route('**/api/connectors/telegram/pairings', (route) => {
-    asked += 1
-    return asked === 1
-      ? route.fulfill({ status: 503, json: {} })
-      : route.fulfill({ status: 201, json: { code: 'K7QM-42XA', link } })
-  })
+it('the settings show a code that pairs a chat in Telegram', async () => {
+  const telegram = await new BotApiServer().listen()
+  onTestFinished(() => telegram.close())
+  const data = newFolder()
+  const connectors = { telegram: { apiRoot: telegram.url } }
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ connectors }))
+  const gateway = await serve({ data, env: { ASKBACK_TELEGRAM_TOKEN: TOKEN } })
+  const page = await openWindow(gateway)
   await page.getByRole('button', { name: 'Settings' }).click()
   const button = page.getByRole('button', { name: 'Answer in Telegram' })
+  await page.route('**/pairings', (route) => route.abort(), { times: 1 })
   await button.click()
   await page.getByText('The gateway made no code. Try again in a moment.').waitFor()
   await button.click()
-  await page.getByText('/pair K7QM-42XA').waitFor()
-  expect(await page.getByRole('link', { name: 'open the chat' }).getAttribute('href')).toBe(link)
+  const command = await page.getByText(/^\/pair /).textContent()
+  const link = await page.getByRole('link', { name: 'open the chat' }).getAttribute('href')
+  expect(link).toContain(command!.replace('/pair ', '').trim())
   expect(await page.getByRole('alert').count()).toBe(0)
+
+  await gateway.open(await gateway.session())
+  telegram.write(CHAT, 1001, command!)
+  await expect.poll(() => telegram.in(CHAT).some(({ text }) => text.includes('Which?'))).toBe(true)
 })

@@ -333,14 +333,6 @@ export class CodexProcess implements AgentProcess {
 
   /** A turn that was cut: waits for what is pending in it, then tells the model what came of it. */
   async #takeUp(resume: NonNullable<AgentContext['resume']>): Promise<void> {
-    const running = this.#thread?.thread.turns?.findLast(({ status }) => status === 'inProgress')
-    if (this.#thread?.thread.status?.type === 'active' && running) {
-      // The thread went on without us: it asks again about what is open.
-      this.#codexTurn = running.id
-      for (const item of running.items ?? [])
-        if (item.status !== 'inProgress') await this.#itemCompleted(item)
-      return
-    }
     const signal = this.#signal()
     const outcomes = await outcomesOf(this.#context, resume, signal).catch((error: unknown) => {
       if (signal.aborted) return []

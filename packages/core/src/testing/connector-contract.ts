@@ -139,7 +139,7 @@ export function connectorContract(
       expect((await settled(item)).answer).toEqual({ decision: 'default' })
     })
 
-    it('adjusts a plan twice and approves the third', async () => {
+    it('lesson 50: adjusts a plan twice and approves the third', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       for (const feedback of ['Smaller steps', 'Tests first']) {
         const item = await ask('plan_review', { plan: `# Plan before ${feedback}` })
@@ -156,7 +156,7 @@ export function connectorContract(
       expect(await settled(last)).toMatchObject({ settlement: 'approved', answer: { decision: 'edit' } })
     })
 
-    it('takes an option that is called like a decision for an option', async () => {
+    it('lesson 49: takes an option that is called like a decision for an option', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const options = ['edit', 'approve', 'deny', 'adjust', 'done', 'other'].map((label) => ({ label }))
       const item = await ask('question', { questions: [{ question: 'Which word?', options }] })
@@ -184,7 +184,7 @@ export function connectorContract(
       expect((await settled(item)).answer).toEqual({ values: { port: 8080, tls: true } })
     })
 
-    it('closes at once what was settled elsewhere, and says by whom', async () => {
+    it('lesson 52: closes at once what was settled elsewhere, and says by whom', async () => {
       const { ask, expectSeen, desk } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 1)
@@ -211,7 +211,7 @@ export function connectorContract(
       for (const raw of ['\u202e', '\u0007']) expect(everything).not.toContain(raw)
     })
 
-    it('takes a text for what waits, and says for what', async () => {
+    it('lesson 51: takes a text for what waits, and says for what', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
       await expectSeen((cards) => cards.length === 1)

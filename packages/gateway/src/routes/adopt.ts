@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { route, type Route } from '../route.js'
 
-export function adoptRoutes({ host, store }: GatewayContext): Route[] {
+export function adoptRoutes({ host, store, clock }: GatewayContext): Route[] {
   return [
     route({
       name: 'adoptSession',
@@ -20,7 +20,7 @@ export function adoptRoutes({ host, store }: GatewayContext): Route[] {
         if (!agents.some(({ id }) => id === body.agent))
           throw new AskbackError('invalid_request', `There is no agent ${JSON.stringify(body.agent)} here.`)
         const by = origin.by ?? { id: 'someone' }
-        const { sessionId, created } = await adopt(store, body, { by, newId })
+        const { sessionId, created } = await adopt(store, body, { by, newId, now: clock.now() })
         const { session: made } = await host.snapshot(sessionId)
         return { status: created ? 201 : 200, body: { session: made } }
       },
