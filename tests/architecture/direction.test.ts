@@ -1,4 +1,5 @@
 import { builtinModules } from 'node:module'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   leaves,
@@ -26,6 +27,19 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
   'packages/cli': everything,
   'apps/web': ['protocol', 'client', 'react'],
   'apps/playground': everything,
+}
+
+/** Which of its neighbours each folder of the agents may see: one adapter knows nothing of another. */
+const agentFolders: Record<string, readonly string[]> = {
+  program: [],
+  session: [],
+  claude: ['program', 'session'],
+  codex: ['program', 'session'],
+  acp: ['program', 'session'],
+  // Its permission tool speaks to Claude Code.
+  mcp: ['session', 'claude'],
+  adopt: [],
+  demo: [],
 }
 
 const ours = '@askback/'
@@ -60,6 +74,26 @@ describe.each(packages.map((room) => [room.path, room] as const))('%s', (path, r
         .map((specifier) => `${file.path}: ${specifier}`),
     )
     expect(outside).toEqual([])
+  })
+})
+
+describe('packages/agents', () => {
+  const files = packages.find(({ path }) => path === 'packages/agents')?.files ?? []
+  const folderOf = (path: string) => path.split('/')[3] ?? ''
+
+  it.each(Object.entries(agentFolders))('%s sees only what it may', (folder, neighbours) => {
+    const own = files.filter(({ path }) => folderOf(path) === folder)
+    const seen = own.flatMap(({ path, imports }) =>
+      imports
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => folderOf(join(dirname(path), specifier))),
+    )
+    expect(own.length).toBeGreaterThan(0)
+    expect(seen.filter((name) => name !== folder && !neighbours.includes(name))).toEqual([])
+  })
+
+  it('has no other folders', () => {
+    expect(new Set(files.map(({ path }) => folderOf(path)))).toEqual(new Set(Object.keys(agentFolders)))
   })
 })
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock, type AgentAdapter, type Clock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
-import { ClaudeChild } from '../claude/child.js'
-import { agentEnvironment, type Environment } from '../claude/environment.js'
-import { endSession, MARK } from '../claude/leftovers.js'
-import { checkFolder, findProgram } from '../installation.js'
+import { AgentChild } from '../program/child.js'
+import { agentEnvironment, type Environment } from '../program/environment.js'
+import { endSession, MARK } from '../program/leftovers.js'
+import { checkFolder, findProgram } from '../program/installation.js'
 import { AcpProcess } from './process.js'
 
 export interface AcpAgentOptions {
@@ -43,7 +43,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
       const { sessionId, cwd } = context
       await checkFolder(cwd, name)
       endSession(sessionId)
-      const child = new ClaudeChild({
+      const child = new AgentChild({
         command: program,
         args,
         env: agentEnvironment(env, { ...context.env, [MARK]: sessionId }),

@@ -1,11 +1,11 @@
 import type { Clock, SessionHandle } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
-import { refusalOfCall, type AskedCall } from '../approved.js'
-import { asking, type Asking } from '../claude/asking.js'
-import { editTarget } from '../claude/edit-target.js'
-import { elicit } from '../claude/elicitation.js'
-import type { Grants } from '../claude/grants.js'
-import { reviewOf } from '../codex/plan.js'
+import { refusalOfCall, type AskedCall } from '../session/approved.js'
+import { asking, type Asking } from '../session/asking.js'
+import { editTarget } from '../session/edit-target.js'
+import { elicit } from '../session/elicitation.js'
+import type { Grants } from '../session/grants.js'
+import { reviewOf } from '../session/plan.js'
 import type {
   ElicitationRequest,
   PermissionOption,

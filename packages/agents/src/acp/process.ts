@@ -7,13 +7,13 @@ import {
   type Reported,
 } from '@askback/core'
 import { AskbackError, type Json, type PermissionMode } from '@askback/protocol'
-import { pause } from '../claude/asking.js'
-import type { ClaudeChild } from '../claude/child.js'
-import { Grants } from '../claude/grants.js'
-import { planMessage } from '../codex/plan.js'
-import { LinePeer, type Params } from '../line-peer.js'
-import { outcomesOf, resumeMessage, type Outcome } from '../take-up.js'
-import { Turn } from '../turn.js'
+import { pause } from '../session/asking.js'
+import type { AgentChild } from '../program/child.js'
+import { Grants } from '../session/grants.js'
+import { planMessage } from '../session/plan.js'
+import { LinePeer, type Params } from '../program/line-peer.js'
+import { outcomesOf, resumeMessage, type Outcome } from '../session/take-up.js'
+import { Turn } from '../session/turn.js'
 import { Calls } from './calls.js'
 import { elicitation, permission, type PermissionPorts } from './permission.js'
 import type {
@@ -39,7 +39,7 @@ export class AcpProcess implements AgentProcess {
   readonly ended: Promise<Ending>
   readonly #context: AgentContext
   readonly #options: AcpOptions
-  readonly #child: ClaudeChild
+  readonly #child: AgentChild
   readonly #peer: LinePeer
   readonly #turn: Turn
   readonly #grants = new Grants()
@@ -58,7 +58,7 @@ export class AcpProcess implements AgentProcess {
   #interrupt = new AbortController()
   #end: (ending: Ending) => void = () => {}
 
-  constructor(context: AgentContext, child: ClaudeChild, options: AcpOptions) {
+  constructor(context: AgentContext, child: AgentChild, options: AcpOptions) {
     this.#context = context
     this.#options = options
     this.#child = child

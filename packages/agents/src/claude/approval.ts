@@ -1,10 +1,10 @@
 import type { AskOptions, SessionHandle } from '@askback/core'
 import { copyJson, type ApprovalRequest, type Json } from '@askback/protocol'
-import type { Asking } from './asking.js'
-import { editTarget } from './edit-target.js'
-import type { Grants } from './grants.js'
+import type { Asking } from '../session/asking.js'
+import { editTarget } from '../session/edit-target.js'
+import type { Grants } from '../session/grants.js'
 import type { Call } from './hooks.js'
-import { IN_DOUBT, refusalOf, type Refused } from './refusal.js'
+import { IN_DOUBT, refusalOf, type Refused } from '../session/refusal.js'
 import type { PermissionResult } from './sdk.js'
 
 interface Place {

@@ -1,6 +1,6 @@
 import type { Clock, Reported } from '@askback/core'
 import { copyJson } from '@askback/protocol'
-import { pause } from './asking.js'
+import { pause } from '../session/asking.js'
 import type { Call } from './hooks.js'
 
 const LATE_MS = 2000

@@ -9,7 +9,7 @@ import type {
   QuestionAnswer,
 } from '@askback/protocol'
 import { answeredInput } from './question.js'
-import { refusalOf } from './refusal.js'
+import { refusalOf } from '../session/refusal.js'
 
 type Input = Record<string, Json>
 

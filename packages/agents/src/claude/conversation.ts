@@ -1,5 +1,5 @@
 import type { Clock, Reported } from '@askback/core'
-import { pause } from './asking.js'
+import { pause } from '../session/asking.js'
 import { failureOf, hopeless, retryNotice } from './model-trouble.js'
 import type { ClaudeRun, Mail } from './run.js'
 import type { KnownMessage, ModelError, ResultMessage, RetryMessage, SystemMessage } from './sdk.js'

@@ -1,13 +1,13 @@
 import { systemClock, type AskOptions, type Clock, type SessionHandle } from '@askback/core'
 import { AskbackError, copyJson } from '@askback/protocol'
 import { approve } from './approval.js'
-import { asking, type Asking } from './asking.js'
-import { elicit } from './elicitation.js'
-import type { Grants } from './grants.js'
+import { asking, type Asking } from '../session/asking.js'
+import { elicit } from '../session/elicitation.js'
+import type { Grants } from '../session/grants.js'
 import { PARKED_TOOLS, parkingHook, type ParkingOptions } from './parking.js'
 import { PlanMissing, planOf, reviewPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
-import { refusalOf, type Refused } from './refusal.js'
+import { refusalOf, type Refused } from '../session/refusal.js'
 import type { CanUseTool, OnElicitation, PermissionResult, QueryOptions, ToolUse } from './sdk.js'
 
 export interface ClaudeHooks {

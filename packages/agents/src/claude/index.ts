@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock, type AgentAdapter, type Clock } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
-import { agentEnvironment, type Environment } from './environment.js'
-import { findProgram, loadSdk } from './installation.js'
-import { endOrphans, endSession, MARK } from './leftovers.js'
+import { agentEnvironment, type Environment } from '../program/environment.js'
+import { checkFolder } from '../program/installation.js'
+import { loadSdk, namedProgram } from './installation.js'
+import { endOrphans, endSession, MARK } from '../program/leftovers.js'
 import { ClaudeProcess } from './process.js'
 import type { ClaudeSdk, McpServer, QueryOptions } from './sdk.js'
 
@@ -50,7 +49,7 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
     name: 'Claude',
     async check() {
       try {
-        const program = await findProgram(executable, env['PATH'])
+        const program = await namedProgram(executable, env['PATH'])
         await sdk()
         return { available: true, uses: program ?? 'the Claude Code that comes with its SDK' }
       } catch (error) {
@@ -63,8 +62,8 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
     async start(context) {
       const { cwd, model } = context
       const loaded = await sdk()
-      const program = await findProgram(executable, env['PATH'])
-      if (cwd !== null) await checkFolder(cwd)
+      const program = await namedProgram(executable, env['PATH'])
+      await checkFolder(cwd, 'Claude')
       endSession(context.sessionId)
       const environment = agentEnvironment(env, {
         ...context.env,
@@ -92,15 +91,6 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
       })
     },
   }
-}
-
-async function checkFolder(cwd: string): Promise<void> {
-  const found = await stat(cwd).catch(() => null)
-  if (!found?.isDirectory())
-    throw new AskbackError(
-      'invalid_request',
-      `The folder ${cwd} does not exist, so Claude cannot work in it.`,
-    )
 }
 
 function configFolder({ CLAUDE_CONFIG_DIR: config, HOME: home }: Record<string, string>): string | null {

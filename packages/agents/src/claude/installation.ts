@@ -1,6 +1,5 @@
-import { access, constants } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
 import { AskbackError } from '@askback/protocol'
+import { findProgram } from '../program/installation.js'
 import type { ClaudeSdk } from './sdk.js'
 
 /** An optional peer: only who wants Claude installs it. */
@@ -17,22 +16,13 @@ export async function loadSdk(): Promise<ClaudeSdk> {
 }
 
 /** The program that was named, by its path or as a command of `PATH`; `undefined` for the one that the SDK brings. */
-export async function findProgram(
+export async function namedProgram(
   executable: string | undefined,
   path: string | undefined,
 ): Promise<string | undefined> {
   if (executable === undefined) return undefined
-  const isCommand = !/[/\\]/.test(executable)
-  const places = isCommand ? (path ?? '').split(delimiter).filter(Boolean) : []
-  for (const place of isCommand ? places.map((folder) => join(folder, executable)) : [executable]) {
-    if (await isProgram(place)) return place
-  }
-  throw new AskbackError('unavailable', `There is no Claude Code to run at ${executable}.`)
-}
-
-function isProgram(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
+  const found = await findProgram(executable, path)
+  if (found === null)
+    throw new AskbackError('unavailable', `There is no Claude Code to run at ${executable}.`)
+  return found
 }

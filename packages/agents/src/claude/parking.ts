@@ -1,5 +1,5 @@
 import type { Clock } from '@askback/core'
-import { pause } from './asking.js'
+import { pause } from '../session/asking.js'
 import type { Call } from './hooks.js'
 import type { PreToolUseHook, PreToolUseInput } from './sdk.js'
 

@@ -1,15 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { planEffect, type Reported, type SessionHandle } from '@askback/core'
 import { AskbackError, type PlanReviewRequest } from '@askback/protocol'
-import type { Asking } from './asking.js'
-import { refusalOf } from './refusal.js'
+import type { Asking } from '../session/asking.js'
+import { PLAN_APPROVED } from '../session/plan.js'
+import { planChange, refusalOf } from '../session/refusal.js'
 import type { PermissionResult, SetMode } from './sdk.js'
 
 /** Out of plan mode: the session's own mode has changed with the decision, and the desk goes by that. */
 const leavePlanMode: SetMode = { type: 'setMode', mode: 'default', destination: 'session' }
-
-/** How the call ends in the log. The model that made it never hears of it. */
-export const PLAN_APPROVED = 'Approved. It goes on in a fresh context.'
 
 /** A plan that nobody wrote down cannot be reviewed. */
 export class PlanMissing extends AskbackError {
@@ -28,8 +26,7 @@ export async function reviewPlan(
   const request = await planOf(input)
   const settled = await session.reviewPlan({ ...request, ...asking.options })
   await asking.settled(settled)
-  if (settled.settlement === 'denied')
-    return { behavior: 'deny', message: `The user wants the plan changed: ${settled.message ?? ''}` }
+  if (settled.settlement === 'denied') return { behavior: 'deny', message: planChange(settled.message) }
   if (settled.settlement !== 'approved')
     return { behavior: 'deny', message: refusalOf(asRefused(settled), 'the plan') }
   const { decision, updatedPlan } = settled.answer
@@ -50,11 +47,6 @@ export async function planOf(input: Record<string, unknown>): Promise<PlanReview
     given.trim() === '' && path !== undefined ? await readFile(path, 'utf8').catch(() => '') : given
   if (plan.trim() === '') throw new PlanMissing(path)
   return { plan, ...(path !== undefined && { planFilePath: path }) }
-}
-
-/** The first message of a fresh context. */
-export function planPrompt(plan: string): string {
-  return `The user has approved this plan. Carry it out.\n\n${plan}`
 }
 
 export function planApproved(toolCallId: string): Reported {

@@ -9,10 +9,11 @@ import {
 } from '@askback/core'
 import type { Interaction, PermissionMode, SessionStateJson } from '@askback/protocol'
 import { Conversation, type ConversationEnd, type TurnReason } from './conversation.js'
-import { Grants } from './grants.js'
+import { Grants } from '../session/grants.js'
 import { createClaudeHooks, type Call, type ClaudeHooks } from './hooks.js'
-import { planApproved, planPrompt } from './plan-review.js'
-import { resumeMessage, type Outcome } from './resume.js'
+import { planMessage } from '../session/plan.js'
+import { planApproved } from './plan-review.js'
+import { resumeMessage, type Outcome } from '../session/outcome.js'
 import { ClaudeRun, sdkMode, type Mail } from './run.js'
 import { takeUp } from './take-up.js'
 import { TurnLog } from './turn-log.js'
@@ -155,7 +156,7 @@ export class ClaudeProcess implements AgentProcess {
     for (const event of told) if ('toolCallId' in event) this.#turn.calls.end(event)
     this.#mode = 'default'
     this.#conversation = this.#converse(null)
-    this.#turn.onceTaken(this.#conversation.run.send(planPrompt(plan)), told)
+    this.#turn.onceTaken(this.#conversation.run.send(planMessage(plan)), told)
     await before?.leave()
   }
 

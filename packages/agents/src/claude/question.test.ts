@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answeredInput, answerInWords } from './question.js'
+import { answerInWords } from '../session/answer-words.js'
+import { answeredInput } from './question.js'
 
 const options = [{ label: 'A, B' }, { label: 'C', preview: 'the look of C' }]
 const one = { header: 'H', question: 'Which?', options, multiSelect: false }

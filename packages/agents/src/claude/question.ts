@@ -1,4 +1,5 @@
 import type { QuestionAnswer, QuestionReply, QuestionRequest } from '@askback/protocol'
+import { chosenOf } from '../session/answer-words.js'
 
 type Question = QuestionRequest['questions'][number]
 
@@ -39,24 +40,6 @@ export function answeredInput(input: Record<string, unknown>, { answers }: Quest
   }
   if (Object.keys(annotations).length > 0) result.annotations = annotations
   return result
-}
-
-/** The same for a model that is told in words, because its call was cut. */
-export function answerInWords(request: QuestionRequest, { answers }: QuestionAnswer): string {
-  return request.questions
-    .map(({ question }, index) => {
-      const reply = answers[index]!
-      const chosen = chosenOf(reply)
-        .map((label) => JSON.stringify(label))
-        .join(' and ')
-      const note = reply.note === undefined ? '' : ` (note: ${reply.note})`
-      return `${JSON.stringify(question)} = ${chosen}${note}`
-    })
-    .join('\n')
-}
-
-function chosenOf({ selected, other }: QuestionReply): string[] {
-  return other === undefined ? selected : [...selected, other]
 }
 
 /** Two questions may have the same text; as keys of one object they would be one. */

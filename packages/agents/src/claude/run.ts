@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { PermissionMode } from '@askback/protocol'
-import { ClaudeChild } from './child.js'
+import { AgentChild } from '../program/child.js'
 import type { ClaudeHooks } from './hooks.js'
 import { InputQueue } from './input-queue.js'
 import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode, Uuid } from './sdk.js'
@@ -24,7 +24,7 @@ export class ClaudeRun {
   readonly query: ClaudeQuery
   readonly #input = new InputQueue()
   readonly #waiting = new Map<Uuid, string>()
-  #child: ClaudeChild | null = null
+  #child: AgentChild | null = null
   #mode: SdkMode
   /** It may be told to end before it was started. */
   #isKilled = false
@@ -43,7 +43,7 @@ export class ClaudeRun {
         extraArgs: { 'replay-user-messages': null },
         spawnClaudeCodeProcess: (request) => {
           if (this.#isKilled) throw new Error('The session was stopped.')
-          this.#child = new ClaudeChild(request)
+          this.#child = new AgentChild(request)
           return this.#child.process
         },
       },

@@ -1,5 +1,8 @@
 import type { ChildProcessByStdio } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
+import type { Elicitation, ElicitationResult } from '../session/elicitation.js'
+
+export type { Elicitation, ElicitationResult }
 
 /** The part of `@anthropic-ai/claude-agent-sdk` that is used here, so that the package need not be installed to build. */
 export interface ClaudeSdk {
@@ -83,21 +86,6 @@ export type OnElicitation = (
   request: Elicitation,
   options: { signal: AbortSignal },
 ) => Promise<ElicitationResult>
-
-export interface Elicitation {
-  serverName: string
-  message: string
-  mode?: 'form' | 'url'
-  url?: string
-  elicitationId?: string
-  requestedSchema?: Record<string, unknown>
-}
-
-export interface ElicitationResult {
-  action: 'accept' | 'decline' | 'cancel'
-  content?: Record<string, string | number | boolean | string[]>
-  [key: string]: unknown
-}
 
 export interface PreToolUseInput {
   hook_event_name: string

@@ -1,7 +1,7 @@
 import { createDesk, memoryStore, type AgentContext } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { expect, it } from 'vitest'
-import { INTERRUPT_MS } from './asking.js'
+import { INTERRUPT_MS } from '../session/asking.js'
 import { takeUp } from './take-up.js'
 
 const questions = [{ header: 'Go', question: 'Go on?', options: [], multiSelect: false }]

@@ -1,7 +1,7 @@
 import type { AgentContext, Clock } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
-import { pause, INTERRUPT_MS } from './asking.js'
-import { isFreshPlan, openRequests, outcomeOf, type Outcome } from './resume.js'
+import { pause, INTERRUPT_MS } from '../session/asking.js'
+import { isFreshPlan, openRequests, outcomeOf, type Outcome } from '../session/outcome.js'
 import { isDeferred } from './transcript.js'
 
 /** How a turn that was cut goes on: with the call that was put off, or with a message about what has come of its calls. */

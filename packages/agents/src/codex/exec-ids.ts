@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MARK } from '../claude/leftovers.js'
+import { MARK } from '../program/leftovers.js'
 import { commandIn, findRollout, readRollout } from './rollout.js'
 
 const WAIT_MS = 1000

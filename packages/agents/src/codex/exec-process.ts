@@ -1,17 +1,17 @@
 import { finished } from 'node:stream/promises'
 import { AGENT_LOST, type AgentContext, type AgentProcess, type Ending } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
-import type { ClaudeChild } from '../claude/child.js'
-import { eachLine, messageIn } from '../lines.js'
-import { outcomesOf, resumeMessage } from '../take-up.js'
-import { Turn } from '../turn.js'
+import type { AgentChild } from '../program/child.js'
+import { eachLine, messageIn } from '../program/lines.js'
+import { outcomesOf, resumeMessage } from '../session/take-up.js'
+import { Turn } from '../session/turn.js'
 import { execCall, execResult, type ExecItem } from './exec-items.js'
 import { ExecIds } from './exec-ids.js'
 
 export interface ExecOptions {
   codexHome: string
   newId: () => string
-  start: (args: string[]) => Promise<ClaudeChild>
+  start: (args: string[]) => Promise<AgentChild>
 }
 
 interface ExecEvent {
@@ -37,7 +37,7 @@ export class ExecProcess implements AgentProcess {
   readonly #stop = new AbortController()
   #threadId: string | null
   #mode: PermissionMode
-  #child: ClaudeChild | null = null
+  #child: AgentChild | null = null
   #handled: Promise<void> = Promise.resolve()
   #isInterrupted = false
   #isOver = false
@@ -160,7 +160,7 @@ export class ExecProcess implements AgentProcess {
     if (toolCallId !== null) await this.#turn.report(execResult(item, toolCallId))
   }
 
-  async #gone({ complaint }: ClaudeChild, text: string): Promise<void> {
+  async #gone({ complaint }: AgentChild, text: string): Promise<void> {
     if (this.#stop.signal.aborted || this.#isInterrupted) return
     if (complaint.includes(FORGOTTEN)) {
       const message = 'Codex has lost the earlier conversation, and starts a new one.'

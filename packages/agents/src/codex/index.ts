@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { systemClock, type AgentAdapter, type AgentContext, type Availability } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
-import { ClaudeChild } from '../claude/child.js'
-import { agentEnvironment, type Environment } from '../claude/environment.js'
-import { endSession, MARK } from '../claude/leftovers.js'
-import { checkFolder, findProgram } from '../installation.js'
+import { AgentChild } from '../program/child.js'
+import { agentEnvironment, type Environment } from '../program/environment.js'
+import { endSession, MARK } from '../program/leftovers.js'
+import { checkFolder, findProgram } from '../program/installation.js'
 import type { CodexAgentOptions } from './options.js'
 import { ExecProcess } from './exec-process.js'
 import { CodexProcess } from './process.js'
@@ -98,11 +98,11 @@ async function startProgram(
   context: AgentContext,
   args: string[],
   run: (program: Program) => Program = (program) => program,
-): Promise<ClaudeChild> {
+): Promise<AgentChild> {
   const { sessionId, cwd, env: shells } = context
   const command = await programOf(options, context)
   endSession(sessionId)
-  return new ClaudeChild({
+  return new AgentChild({
     ...run({ command, args: [...(options.args ?? []), ...args] }),
     env: agentEnvironment(options.env, { ...shells, [MARK]: sessionId }),
     ...(cwd !== null && { cwd }),

@@ -1,5 +1,5 @@
 import type { Clock } from '@askback/core'
-import type { Environment } from '../claude/environment.js'
+import type { Environment } from '../program/environment.js'
 
 export interface CodexAgentOptions {
   /**

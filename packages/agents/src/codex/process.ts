@@ -1,14 +1,14 @@
 import { AGENT_LOST, type AgentContext, type AgentProcess, type Ending, type Reported } from '@askback/core'
 import { AskbackError, type Json, type PermissionMode } from '@askback/protocol'
-import { pause } from '../claude/asking.js'
-import type { ClaudeChild } from '../claude/child.js'
-import { Grants } from '../claude/grants.js'
-import { LinePeer, type Params } from '../line-peer.js'
-import { outcomesOf, resumeMessage, type Outcome } from '../take-up.js'
-import { Turn } from '../turn.js'
+import { pause } from '../session/asking.js'
+import type { AgentChild } from '../program/child.js'
+import { Grants } from '../session/grants.js'
+import { LinePeer, type Params } from '../program/line-peer.js'
+import { outcomesOf, resumeMessage, type Outcome } from '../session/take-up.js'
+import { Turn } from '../session/turn.js'
 import type { FileChange, ThreadItem, ThreadOpened, Turn as CodexTurn } from './app-server.js'
 import { endOf, PLAN, startOf } from './items.js'
-import { planMessage, reviewOf } from './plan.js'
+import { planMessage, reviewOf } from '../session/plan.js'
 import { answerRequest } from './requests.js'
 import { openThread } from './thread.js'
 import type { CodexOptions } from './options.js'
@@ -20,7 +20,7 @@ export class CodexProcess implements AgentProcess {
   readonly ended: Promise<Ending>
   readonly #context: AgentContext
   readonly #options: CodexOptions
-  readonly #child: ClaudeChild
+  readonly #child: AgentChild
   readonly #peer: LinePeer
   readonly #turn: Turn
   readonly #grants = new Grants()
@@ -37,7 +37,7 @@ export class CodexProcess implements AgentProcess {
   #hasToldRetry = false
   #end: (ending: Ending) => void = () => {}
 
-  constructor(context: AgentContext, child: ClaudeChild, options: CodexOptions) {
+  constructor(context: AgentContext, child: AgentChild, options: CodexOptions) {
     this.#context = context
     this.#options = options
     this.#child = child

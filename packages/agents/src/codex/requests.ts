@@ -1,12 +1,12 @@
 import type { AskOptions, Clock, SessionHandle } from '@askback/core'
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
-import { refusalOfCall, type AskedCall } from '../approved.js'
-import { asking, type Asking } from '../claude/asking.js'
-import { elicit } from '../claude/elicitation.js'
-import { editTarget } from '../claude/edit-target.js'
-import type { Grants } from '../claude/grants.js'
-import { refusalOf, type Refused } from '../claude/refusal.js'
-import type { Params } from '../line-peer.js'
+import { refusalOfCall, type AskedCall } from '../session/approved.js'
+import { asking, type Asking } from '../session/asking.js'
+import { elicit } from '../session/elicitation.js'
+import { editTarget } from '../session/edit-target.js'
+import type { Grants } from '../session/grants.js'
+import { refusalOf, type Refused } from '../session/refusal.js'
+import type { Params } from '../program/line-peer.js'
 import type {
   CommandApproval,
   Decision,

@@ -1,4 +1,4 @@
-import type { LinePeer } from '../line-peer.js'
+import type { LinePeer } from '../program/line-peer.js'
 import type { ThreadOpened } from './app-server.js'
 
 export interface ThreadSettings {

@@ -8,8 +8,8 @@ import type {
   QuestionRequest,
 } from '@askback/protocol'
 import { decisionOf, requestOf } from '../claude/claude-code.js'
-import { answerInWords } from '../claude/question.js'
-import { refusalOf } from '../claude/refusal.js'
+import { answerInWords } from '../session/answer-words.js'
+import { planChange, refusalOf } from '../session/refusal.js'
 
 export type Arguments = Record<string, Json>
 
@@ -115,7 +115,7 @@ const reviewPlan: AskTool = {
   },
   request: ({ plan = null }) => ({ kind: 'plan_review', toolName: 'review_plan', request: { plan } }),
   tell(_, { settlement, message, answer }) {
-    if (settlement === 'denied') return `The user wants the plan changed: ${message ?? ''}`
+    if (settlement === 'denied') return planChange(message)
     if (settlement !== 'approved') return refusalOf({ settlement: settlement as 'cancelled' }, 'the plan')
     const { decision, updatedPlan } = answer as PlanReviewAnswer
     const edits = decision === 'default' ? 'Ask before each edit.' : 'Edits need no further approval.'

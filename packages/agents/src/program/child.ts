@@ -1,23 +1,29 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { end, endRun, MARK, markOf } from './leftovers.js'
-import type { SpawnedClaude, SpawnRequest } from './sdk.js'
 import { letItEnd, supervised } from './supervision.js'
 
 const STDERR_KEPT = 4000
 /** Long enough to write down its conversation. */
 const GRACE_MS = 1500
 
+export interface Program {
+  command: string
+  args: string[]
+  cwd?: string
+  env: { [name: string]: string | undefined }
+}
+
 /** The agent's own program, in a process group of its own: whatever it starts goes with it. */
-export class ClaudeChild {
+export class AgentChild {
   readonly gone: Promise<void>
-  readonly process: SpawnedClaude
+  readonly process: ChildProcessByStdio<Writable, Readable, Readable>
   readonly #mark: string
   #stderr = ''
   #isGone = false
 
-  constructor({ command, args, cwd, env }: SpawnRequest) {
+  constructor({ command, args, cwd, env }: Program) {
     this.#mark = markOf(env[MARK] ?? '', randomUUID())
     const run = supervised(command, args)
     this.process = spawn(run.command, run.args, {

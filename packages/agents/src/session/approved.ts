@@ -1,8 +1,8 @@
 import type { SessionHandle } from '@askback/core'
 import { digestOf, type Json } from '@askback/protocol'
-import type { Asking } from './claude/asking.js'
-import type { Grants } from './claude/grants.js'
-import { IN_DOUBT, refusalOf, type Refused } from './claude/refusal.js'
+import type { Asking } from './asking.js'
+import type { Grants } from './grants.js'
+import { IN_DOUBT, refusalOf, type Refused } from './refusal.js'
 
 export interface AskedCall {
   toolName: string

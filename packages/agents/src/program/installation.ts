@@ -1,11 +1,12 @@
 import { access, constants, stat } from 'node:fs/promises'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { AskbackError } from '@askback/protocol'
 
 /** Where a program lies that is named by its path, or by a name on PATH; `null` if it is nowhere. */
 export async function findProgram(name: string, path: string | undefined): Promise<string | null> {
-  const places = isAbsolute(name) ? [name] : (path ?? '').split(delimiter).map((folder) => join(folder, name))
-  for (const place of places) {
+  const isPath = /[/\\]/.test(name)
+  const folders = (path ?? '').split(delimiter).filter(Boolean)
+  for (const place of isPath ? [name] : folders.map((folder) => join(folder, name))) {
     const found = await access(place, constants.X_OK).then(
       () => true,
       () => false,

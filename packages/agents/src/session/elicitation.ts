@@ -1,6 +1,21 @@
 import type { AskOptions, SessionHandle, Settlement } from '@askback/core'
 import type { FormField, FormRequest, FormValues, Json } from '@askback/protocol'
-import type { Elicitation, ElicitationResult } from './sdk.js'
+
+/** What a server of the Model Context Protocol asks. */
+export interface Elicitation {
+  serverName: string
+  message: string
+  mode?: 'form' | 'url'
+  url?: string
+  elicitationId?: string
+  requestedSchema?: Record<string, unknown>
+}
+
+export interface ElicitationResult {
+  action: 'accept' | 'decline' | 'cancel'
+  content?: Record<string, string | number | boolean | string[]>
+  [key: string]: unknown
+}
 
 type Schema = Record<string, unknown>
 type FieldType = Pick<FormField, 'type'> & Partial<FormField>

@@ -1,6 +1,6 @@
 import type { AgentContext } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
-import { openRequests, outcomeOf, resumeMessage, type Outcome } from './claude/resume.js'
+import { openRequests, outcomeOf, resumeMessage, type Outcome } from './outcome.js'
 
 /** Waits for what a cut turn has asked, of its agent or of a script in its shell, until each is settled. */
 export async function outcomesOf(

@@ -25,6 +25,10 @@ export function refusalOf(
   }
 }
 
+export function planChange(message: string | undefined): string {
+  return `The user wants the plan changed: ${message ?? ''}`
+}
+
 export const IN_DOUBT =
   'This call was approved and handed over just before a restart, so it may have run already, in full or in part. ' +
   'It is not run again. Check what it did before you go on.'

@@ -1,6 +1,9 @@
 import { planEffect, type Settlement } from '@askback/core'
 import type { PlanReviewAnswer } from '@askback/protocol'
-import { refusalOf, type Refused } from '../claude/refusal.js'
+import { planChange, refusalOf, type Refused } from './refusal.js'
+
+/** How the call ends in the log if it goes on in a fresh context: the model that made it never hears of it. */
+export const PLAN_APPROVED = 'Approved. It goes on in a fresh context.'
 
 export interface Review {
   /** For the log. */
@@ -14,7 +17,7 @@ export interface Review {
 
 export function reviewOf(settled: Settlement<PlanReviewAnswer>, plan: string): Review {
   if (settled.settlement === 'denied') {
-    const next = `The user wants the plan changed: ${settled.message ?? ''}`
+    const next = planChange(settled.message)
     return { told: next, isError: true, next, isFresh: false }
   }
   if (settled.settlement !== 'approved')
@@ -24,6 +27,7 @@ export function reviewOf(settled: Settlement<PlanReviewAnswer>, plan: string): R
   return { told: 'Approved.', isError: false, next: planMessage(updatedPlan ?? plan), isFresh }
 }
 
+/** The first message of who carries it out. */
 export function planMessage(plan: string): string {
   return `The user has approved this plan. Carry it out.\n\n${plan}`
 }

@@ -9,9 +9,9 @@ import type {
   SessionStateJson,
 } from '@askback/protocol'
 import { approvedInput } from './grants.js'
-import { PLAN_APPROVED } from './plan-review.js'
-import { answerInWords } from './question.js'
-import { IN_DOUBT, refusalOf, type Refused } from './refusal.js'
+import { answerInWords } from './answer-words.js'
+import { PLAN_APPROVED } from './plan.js'
+import { IN_DOUBT, planChange, refusalOf, type Refused } from './refusal.js'
 
 /** What came of a request whose call a restart cut. */
 export interface Outcome {
@@ -84,7 +84,7 @@ function tell(settled: Settlement): string {
 }
 
 function tellPlan(settled: Settlement): string {
-  if (settled.settlement === 'denied') return `The user wants the plan changed: ${settled.message ?? ''}`
+  if (settled.settlement === 'denied') return planChange(settled.message)
   if (settled.settlement !== 'approved') return refusalOf(settled as Refused, 'the plan')
   return `The user has approved the plan. You are no longer in plan mode; carry it out:\n\n${planIn(settled.interaction)}`
 }
