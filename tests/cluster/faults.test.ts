@@ -29,34 +29,51 @@ const faults: Record<string, Fault> = {
   },
 }
 
-const CLIENTS = 8
-/** More of them by hand: see bench/postgres. */
-const rounds = Number(process.env['ASKBACK_FAULT_ROUNDS'] ?? 5)
-const seed = Number(process.env['ASKBACK_FAULT_SEED'] ?? 20_261_116)
+/** By hand for hours, at a pace: see bench/postgres. */
+const {
+  ASKBACK_FAULT_MINUTES: minutes = '0',
+  ASKBACK_FAULT_EVERY: everySeconds = '0',
+  ASKBACK_FAULT_CLIENTS: clients = '8',
+  ASKBACK_FAULT_PAUSE: pauseMs = '0',
+  ASKBACK_FAULT_SEED: seed = '20261116',
+} = process.env
+const CLIENTS = Number(clients)
+const ROUNDS = 5
+const lastingMs = Number(minutes) * 60_000
 
 it(
   'nothing that was acknowledged is lost or counts twice, whatever fails under load',
   async () => {
-    const random = draw(seed)
+    const random = draw(Number(seed))
     const bed = await Bed.start({ gateways: 3 })
     onTestFinished(() => bed.end())
-    const load = new Load(() => bed.gateways, random)
+    const load = new Load(() => bed.gateways, random, Number(pauseMs))
     const running = load.run(CLIENTS).catch((error: unknown) => error)
     const done = () => load.asked.filter(({ received }) => received !== undefined).length
-    for (let round = 0; round < rounds; round++) {
+    const end = Date.now() + lastingMs
+    let round = 0
+    for (; round < ROUNDS || Date.now() < end; round++) {
       const before = done()
       await expect.poll(done).toBeGreaterThan(before + CLIENTS)
-      await Object.values(faults)[round % 5]!(bed, random)
+      await delay(Number(everySeconds) * 1000)
+      const [name, fault] = Object.entries(faults)[round % ROUNDS]!
+      await fault(bed, random)
+      if (lastingMs > 0) say(`${round + 1}: ${name}; ${done()} answers so far`)
     }
     const after = done()
     await expect.poll(done).toBeGreaterThan(after + CLIENTS)
     load.stop()
     expect(await running).toBeUndefined()
+    if (lastingMs > 0) say(`${round} faults, ${load.asked.length} asked, ${done()} answered and received`)
     expect(await contradictions(bed.postgres.url(), load.asked)).toEqual([])
     expect(load.asked.filter(({ received }) => received === undefined)).toEqual([])
   },
-  60_000 + rounds * 30_000,
+  240_000 + lastingMs * 1.5,
 )
+
+function say(line: string): void {
+  process.stdout.write(`${new Date().toISOString()} ${line}\n`)
+}
 
 /** A small generator, so that a failure can be had again. */
 function draw(from: number): () => number {

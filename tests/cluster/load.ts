@@ -15,17 +15,22 @@ export interface Asked {
 
 type Method = 'GET' | 'POST'
 const LONGEST_CALL_MS = 4000
+/** Then a client goes on in a new session. */
+const ASKED_IN_SESSION = 200
 
 /** Askers and people that use whichever gateway answers, and try again with the same key until one does. */
 export class Load {
   readonly asked: Asked[] = []
   readonly #gateways: () => RunningGateway[]
   readonly #random: () => number
+  readonly #pauseMs: number
   #stopped = false
 
-  constructor(gateways: () => RunningGateway[], random: () => number) {
+  /** `pauseMs` between two questions of one client. */
+  constructor(gateways: () => RunningGateway[], random: () => number, pauseMs = 0) {
     this.#gateways = gateways
     this.#random = random
+    this.#pauseMs = pauseMs
   }
 
   async run(clients: number): Promise<void> {
@@ -37,15 +42,17 @@ export class Load {
   }
 
   async #client(index: number): Promise<void> {
-    const made = await this.#send<{ session: Session }>(
-      'POST',
-      '/api/sessions',
-      { agent: null },
-      `session-${index}`,
-      true,
-    )
-    const sessionId = made.session.id
-    for (let round = 0; !this.#stopped; round++) await this.#ask({ sessionId, key: `${index}.${round}` })
+    let sessionId = ''
+    for (let round = 0; !this.#stopped; round++) {
+      if (round % ASKED_IN_SESSION === 0) sessionId = await this.#session(`session-${index}.${round}`)
+      await this.#ask({ sessionId, key: `${index}.${round}` })
+      await delay(this.#pauseMs)
+    }
+  }
+
+  async #session(key: string): Promise<string> {
+    const made = await this.#send<{ session: Session }>('POST', '/api/sessions', { agent: null }, key, true)
+    return made.session.id
   }
 
   async #ask(asked: Asked): Promise<void> {
