@@ -32,7 +32,7 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
 /** Which of its neighbours each folder of the agents may see: one adapter knows nothing of another. */
 const agentFolders: Record<string, readonly string[]> = {
   program: [],
-  session: [],
+  session: ['program'],
   claude: ['program', 'session'],
   codex: ['program', 'session'],
   acp: ['program', 'session'],

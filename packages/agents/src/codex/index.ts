@@ -5,6 +5,7 @@ import { AskbackError } from '@askback/protocol'
 import { AgentChild } from '../program/child.js'
 import { agentEnvironment, type Environment } from '../program/environment.js'
 import { endSession, MARK } from '../program/leftovers.js'
+import { lineChannel } from '../program/lines.js'
 import { checkFolder, findProgram } from '../program/installation.js'
 import type { CodexAgentOptions } from './options.js'
 import { ExecProcess } from './exec-process.js'
@@ -31,7 +32,7 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
     check: () => available(options),
     async start(context) {
       const child = await startProgram(options, context, ['app-server', ...SETTINGS])
-      const running = new CodexProcess(context, child, {
+      const running = new CodexProcess(context, child, lineChannel(child.process), {
         clock,
         newId,
         ...(timeoutMs !== undefined && { timeoutMs }),

@@ -6,7 +6,7 @@ import { elicit } from '../session/elicitation.js'
 import { editTarget } from '../session/edit-target.js'
 import type { Grants } from '../session/grants.js'
 import { refusalOf, type Refused } from '../session/refusal.js'
-import type { Params } from '../program/line-peer.js'
+import type { Params } from '../program/peer.js'
 import type {
   CommandApproval,
   Decision,

@@ -1,4 +1,4 @@
-import type { LinePeer } from '../program/line-peer.js'
+import type { Peer } from '../program/peer.js'
 import type { ThreadOpened } from './app-server.js'
 
 export interface ThreadSettings {
@@ -14,7 +14,7 @@ const RULES = { approvalPolicy: 'untrusted', approvalsReviewer: 'user', sandbox:
 
 /** The thread of that id, or a new one. `isNew` tells a thread that was asked for and is not there any more. */
 export async function openThread(
-  peer: LinePeer,
+  peer: Peer,
   threadId: string | null,
   { cwd, model }: ThreadSettings,
 ): Promise<ThreadOpened & { isLost: boolean }> {

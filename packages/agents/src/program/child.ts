@@ -15,8 +15,17 @@ export interface Program {
   env: { [name: string]: string | undefined }
 }
 
+/** A program that runs, and whatever it has started. */
+export interface Running {
+  readonly gone: Promise<void>
+  /** The end of what it wrote to its error output, for a message to a person. */
+  readonly complaint: string
+  /** Asks it to end, then makes it. */
+  kill(): Promise<void>
+}
+
 /** The agent's own program, in a process group of its own: whatever it starts goes with it. */
-export class AgentChild {
+export class AgentChild implements Running {
   readonly gone: Promise<void>
   readonly process: ChildProcessByStdio<Writable, Readable, Readable>
   readonly #mark: string
@@ -47,7 +56,6 @@ export class AgentChild {
     })
   }
 
-  /** The end of what it wrote to its error output, for a message to a person. */
   get complaint(): string {
     return this.#stderr.trim()
   }
@@ -57,7 +65,6 @@ export class AgentChild {
     letItEnd(this.#relay)
   }
 
-  /** Asks it to end, then makes it, and everything that it has started. */
   async kill(): Promise<void> {
     if (this.#isGone) return
     this.#signal('SIGTERM')

@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
+import type { Channel } from './peer.js'
 
 /** Not `readline`: it also splits at separators that may stand inside a JSON string. */
 export function eachLine(input: Readable, use: (line: string) => void): void {
@@ -9,6 +10,14 @@ export function eachLine(input: Readable, use: (line: string) => void): void {
     rest = lines.pop() ?? ''
     for (const line of lines) use(line)
   })
+}
+
+/** One line for each message. */
+export function lineChannel({ stdout, stdin }: { stdout: Readable; stdin: Writable }): Channel {
+  return {
+    send: (text) => void (stdin.writable && stdin.write(`${text}\n`)),
+    listen: (use) => eachLine(stdout, use),
+  }
 }
 
 /** Anything that is no message is a remark that got onto the wrong stream. */

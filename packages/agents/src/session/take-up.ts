@@ -1,6 +1,6 @@
 import type { AgentContext } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
-import { openRequests, outcomeOf, resumeMessage, type Outcome } from './outcome.js'
+import { openRequests, outcomeOf, type Outcome } from './outcome.js'
 
 /** Waits for what a cut turn has asked, of its agent or of a script in its shell, until each is settled. */
 export async function outcomesOf(
@@ -15,8 +15,6 @@ export async function outcomesOf(
     ...ofScripts.map(async (item) => cutScript(await session.watch(item.interactionId, signal))),
   ])
 }
-
-export { resumeMessage, type Outcome }
 
 /** A script went down with the shell that ran it: nobody but the model is left to hear the answer. */
 function scriptRequests(state: NonNullable<AgentContext['resume']>['state'], turnId: string): Interaction[] {

@@ -1,7 +1,13 @@
-import type { Readable, Writable } from 'node:stream'
-import { eachLine, messageIn } from './lines.js'
+import { messageIn } from './lines.js'
 
 export type Params = Record<string, unknown>
+
+/** A way for messages, each a text of JSON. */
+export interface Channel {
+  send(text: string): void
+  /** Once, before anything can come. */
+  listen(use: (text: string) => void): void
+}
 
 export interface PeerHandlers {
   /** Answers what the other side asks; what it throws is told as an error. */
@@ -36,9 +42,9 @@ class PeerError extends Error {
   }
 }
 
-/** Two programs that ask each other things, one line of JSON for each message. */
-export class LinePeer {
-  readonly #output: Writable
+/** Two programs that ask each other things. */
+export class Peer {
+  readonly #channel: Channel
   readonly #handlers: PeerHandlers
   readonly #stamp: object
   readonly #waiting = new Map<string | number, Waiting>()
@@ -47,15 +53,11 @@ export class LinePeer {
   #closed: Error | null = null
 
   /** `stamp` goes into every message: some dialects want `jsonrpc`, others none of it. */
-  constructor(
-    pipes: { input: Readable; output: Writable },
-    handlers: PeerHandlers,
-    stamp: { jsonrpc?: '2.0' } = {},
-  ) {
-    this.#output = pipes.output
+  constructor(channel: Channel, handlers: PeerHandlers, stamp: { jsonrpc?: '2.0' } = {}) {
+    this.#channel = channel
     this.#handlers = handlers
     this.#stamp = stamp
-    eachLine(pipes.input, (line) => this.#read(line))
+    channel.listen((text) => this.#read(text))
   }
 
   request<Result>(method: string, params: object): Promise<Result> {
@@ -83,8 +85,8 @@ export class LinePeer {
     this.#waiting.clear()
   }
 
-  #read(line: string): void {
-    const message = messageIn<Message>(line)
+  #read(text: string): void {
+    const message = messageIn<Message>(text)
     if (!message) return
     const { id, method, params = {} } = message
     if (method === undefined) return this.#answered(message)
@@ -114,8 +116,7 @@ export class LinePeer {
   }
 
   #write(message: object): void {
-    if (!this.#closed && this.#output.writable)
-      this.#output.write(`${JSON.stringify({ ...this.#stamp, ...message })}\n`)
+    if (!this.#closed) this.#channel.send(JSON.stringify({ ...this.#stamp, ...message }))
   }
 }
 
