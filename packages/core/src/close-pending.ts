@@ -1,7 +1,7 @@
 import type { Actor, Interaction, NewEvent, SessionState, Via } from '@askback/protocol'
 import type { Context, Decision } from './command.js'
 import { expired, lapse } from './settle.js'
-import { settlement } from './settled-events.js'
+import { settlement } from './interaction-events.js'
 import type { KvWrite } from './store.js'
 
 export type Part = Pick<Decision, 'events' | 'kv'>
@@ -9,7 +9,7 @@ export type Part = Pick<Decision, 'events' | 'kv'>
 /** Cancels what is pending and meant (L7, L8). What is past its deadline settles as that says, and no other way (L4). */
 export function cancelAll(
   state: SessionState,
-  how: { by?: Actor; via?: Via; message: string },
+  how: { by?: Actor | undefined; via?: Via | undefined; message: string },
   context: Context,
   isMeant: (item: Interaction) => boolean = () => true,
 ): Part {

@@ -36,25 +36,25 @@ export interface OpenCommand {
   prepared: PreparedRequest
   anchoring: Anchoring
   attach: boolean
-  turnId?: string
-  responseId?: string
-  agentId?: string
+  turnId?: string | undefined
+  responseId?: string | undefined
+  agentId?: string | undefined
   /** The credential that asks. */
-  openedBy?: string
+  openedBy?: string | undefined
   /** Must be the agent's own session, if that is known. */
-  agentThread?: string
+  agentThread?: string | undefined
   /** What its own adapter says the tool would write; without it the name and the input tell. */
-  edit?: EditTarget
+  edit?: EditTarget | undefined
   /** Who gets the settlement if there is one at once; claims it. */
-  claimAs?: string
+  claimAs?: string | undefined
 }
 
 export interface RespondCommand {
   type: 'respond'
   interactionId: string
   answer: Json
-  digest?: string
-  by?: Actor
+  digest?: string | undefined
+  by?: Actor | undefined
   via: Via
 }
 
@@ -96,15 +96,15 @@ export interface Context {
   /** The interaction that a command is about, where it has left the state's window. */
   found?: Interaction | undefined
   /** Whether a stored rule allows exactly this approval. */
-  rule?: boolean
-  edit?: EditTarget
+  rule?: boolean | undefined
+  edit?: EditTarget | undefined
   /** Tool calls that a report is about and that have left the window. */
-  knownCalls?: ReadonlyMap<string, { ended: boolean }>
+  knownCalls?: ReadonlyMap<string, { ended: boolean }> | undefined
 }
 
 export interface Decision {
   events: NewEvent[]
-  kv?: KvWrite[]
+  kv?: KvWrite[] | undefined
   /** The interaction that the command was about, or made. */
   interactionId?: string
   /** The command was refused, and that has left a trace: told once the events are durable. */

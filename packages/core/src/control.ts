@@ -9,7 +9,6 @@ import { cancelAll, together } from './close-pending.js'
 import type { Command, Context, Decision, MessageCommand } from './command.js'
 import { optional } from './optional.js'
 import { alreadySettled, expired, interactionOf, lapse, progress, respond, tooLate } from './settle.js'
-import { placeOf } from './settled-events.js'
 import { routeText } from './text-routing.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
@@ -116,7 +115,7 @@ function toAgent(state: SessionState, command: MessageCommand, context: Context)
   const { text, by } = command
   const inTurn = state.activeTurnId !== null || state.agent === null
   const turnId = inTurn ? (state.activeTurnId ?? undefined) : context.newId()
-  const said: NewEvent = { type: 'user_message', text, by, ...placeOf({ turnId }) }
+  const said: NewEvent = { type: 'user_message', text, by, ...optional({ turnId }) }
   if (inTurn || turnId === undefined) return { routed: 'agent', events: [said] }
   return { routed: 'agent', events: [said, { type: 'turn_started', turnId }] }
 }

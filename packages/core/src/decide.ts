@@ -1,4 +1,4 @@
-import { statusOf, type NewEvent, type SessionState } from '@askback/protocol'
+import { statusOf, type EventOf, type NewEvent, type SessionState } from '@askback/protocol'
 import { clear, end, interrupt, message, setMode, start } from './control.js'
 import type { Command, Context, Decision } from './command.js'
 import { open } from './open.js'
@@ -87,6 +87,16 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   const status = statusOf({ agent, turnActive: activeTurnId !== null, pending, failed, ended })
   const started = state.seq === 0
   if (status === state.status && (started || permissionMode === state.permissionMode)) return kept
-  kept.push({ type: 'session_status', status, permissionMode })
+  const { sessionId } = state
+  const changed: EventOf<'session_status'> = {
+    seq: 0,
+    id: '',
+    sessionId,
+    at: 0,
+    type: 'session_status',
+    status,
+    permissionMode,
+  }
+  kept.push(changed)
   return kept
 }

@@ -40,24 +40,24 @@ export interface Origin {
 
 export interface OpenInput extends OpenBody {
   sessionId: string
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
   /** The tool call that the asker's environment names; one in the request itself goes before it. */
-  anchorTo?: string
+  anchorTo?: string | undefined
   /** The agent's own session that the asker's environment names: it must be this session's, if that is known. */
-  agentThread?: string
+  agentThread?: string | undefined
   /** Without either, looks for the tool call that it belongs to. */
-  rendezvous?: boolean
-  turnId?: string
-  responseId?: string
-  agentId?: string
-  edit?: OpenCommand['edit']
+  rendezvous?: boolean | undefined
+  turnId?: string | undefined
+  responseId?: string | undefined
+  agentId?: string | undefined
+  edit?: OpenCommand['edit'] | undefined
   /** The credential that asks. */
-  openedBy?: string
-  claimAs?: string
+  openedBy?: string | undefined
+  claimAs?: string | undefined
   /** Of the agent that asks, if this process runs it. */
-  fence?: Fence
+  fence?: Fence | undefined
   /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
-  role?: Role
+  role?: Role | undefined
 }
 
 export interface Opened {

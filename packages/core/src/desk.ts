@@ -131,7 +131,7 @@ export class Desk {
     }
   }
 
-  async open({ fence, ...input }: OpenInput): Promise<Opened> {
+  async open(input: OpenInput): Promise<Opened> {
     const body = parse(openInput, input, 'the request')
     const { sessionId, idempotencyKey, attach = false } = body
     const { limits, timeouts } = this.#options
@@ -147,7 +147,13 @@ export class Desk {
       prepared,
       anchoring: anchoringOf(body),
       attach,
-      ...optional({ turnId, responseId, agentId, edit, openedBy, agentThread, claimAs }),
+      turnId,
+      responseId,
+      agentId,
+      edit,
+      openedBy,
+      agentThread,
+      claimAs,
     }
     // What was sent, not what became of it: another default deadline makes it no other request.
     const { kind, toolName, toolCallId, request, timeoutMs, onTimeout } = body
@@ -155,7 +161,7 @@ export class Desk {
     const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
     const ran = await (command.anchoring.by === 'rendezvous'
       ? openAtRendezvous(this.#engine, sessionId, command, key)
-      : this.#engine.run(sessionId, command, key, fence))
+      : this.#engine.run(sessionId, command, key, input.fence))
     const { interactionId } = ran.interaction!
     const opens = ran.events.some(
       (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
@@ -170,11 +176,12 @@ export class Desk {
   async respond(
     input: Origin & { sessionId?: string; interactionId: string; answer: unknown; digest?: string },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
-    const given = parse(respondInput, { ...input, answer: copyJson(input.answer, 'answer') }, 'the answer')
-    const { interactionId, answer, digest, by, via = 'direct', idempotencyKey } = given
+    const given = parse(respondInput, input, 'the answer')
+    const answer = copyJson(given.answer, 'answer')
+    const { interactionId, digest, by, via = 'direct', idempotencyKey } = given
     const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
     const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
-    const command = { type: 'respond', interactionId, answer, via, ...optional({ digest, by }) } as const
+    const command = { type: 'respond', interactionId, answer, via, digest, by } as const
     const ran = await this.#engine.run(sessionId, command, key)
     return { interaction: this.#view(ran.interaction!), events: ran.events }
   }

@@ -18,7 +18,7 @@ import { lookUp, type IsInside, type Looked } from './lookups.js'
 import type { SessionLog } from './session-log.js'
 import { SessionLogs } from './session-logs.js'
 import { optional } from './optional.js'
-import type { Fence, Store } from './store.js'
+import type { AppendResult, Fence, Store } from './store.js'
 import { Waiters, type Waiter } from './waiters.js'
 
 export interface EngineOptions {
@@ -53,6 +53,15 @@ export type Committed = (appended: {
 /** Told when a session may hold what this process did not append. */
 export type Heard = (sessionId: string) => Promise<void>
 
+/** With what an append was decided. */
+interface Appending {
+  extra: Looked
+  now: number
+  claims: Waiter[]
+  key: IdempotencyKey | undefined
+  fence: Fence | undefined
+}
+
 const MAX_ATTEMPTS = 100
 const RETRY_MS = 1000
 
@@ -80,10 +89,72 @@ export class Engine {
     this.#deadlines = new Deadlines(options.clock, (deadline) => this.#expire(deadline))
   }
 
-  /** With `fence` only as long as that holds: for what an agent does that this process runs. */
+  /**
+   * Decides anew for as long as the facts change under it. With `fence` only as long as that holds: for what an agent
+   * does that this process runs. One function, as a promise more for each step would cost as much as the steps.
+   */
   async run(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
-    const ran = await this.#attempt(sessionId, command, key, fence)
-    return ran ?? (await this.#runAgain(sessionId, command, key, fence))
+    let letGo: (() => void) | null = null
+    try {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        // Else sessions that come and go could push it out of memory again and again before it is decided.
+        if (attempt === 1) letGo = this.#logs.hold(sessionId)
+        const recorded = key && (await recall(this.options, key))
+        if (recorded) return recorded
+        const known = this.log(sessionId)
+        const log = known instanceof Promise ? await known : known
+        const { seq } = log.state
+        const window = windowOf(log.state)
+        const looked = lookUp(log, command, this.options)
+        const extra = looked instanceof Promise ? await looked : looked
+        if (log.stale || windowOf(log.state) !== window) continue
+        // What has left the window comes from the store, which does not hold what came since.
+        const beyondWindow = extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0
+        if (beyondWindow && log.state.seq !== seq) continue
+        const claims: Waiter[] = []
+        const now = this.options.clock.now()
+        let decision: Decision
+        try {
+          decision = this.#decide(log.state, command, extra, now, claims)
+        } catch (error) {
+          release(claims)
+          // What is refused may rest on an append that is still under way.
+          if (!(await log.durable()) || (await this.#isBehind(log))) continue
+          // The same command may have been under way under the same key: then this one ended as that one did.
+          const since = key && (await recall(this.options, key))
+          if (since) return since
+          throw error
+        }
+        if (decision.events.length === 0) {
+          const ran = await this.#unchanged(log, decision, extra, key)
+          if (ran) return ran
+          continue
+        }
+        const { ran, appending } = this.#append(log, decision, { extra, now, claims, key, fence })
+        let result: AppendResult
+        try {
+          result = await appending
+        } catch (error) {
+          this.#failed(log, claims)
+          throw error
+        }
+        if (!result.ok) {
+          if (result.conflict === 'fence') this.#fencedOff(claims)
+          this.#failed(log, claims)
+          if (result.conflict === 'fence' && fence) throw fencedError()
+          continue
+        }
+        const { refusal } = decision
+        if (refusal && ran.interaction) throw refusalOf(refusal, viewInteraction(ran.interaction, now))
+        return ran
+      }
+    } finally {
+      letGo?.()
+    }
+    throw new AskbackError(
+      'unavailable',
+      'Too many others write to this session. Try again with the same key.',
+    )
   }
 
   /** What `project` makes of the state, told only when all of that is durable. */
@@ -175,64 +246,11 @@ export class Engine {
     return this.#closed
   }
 
-  async #runAgain(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
-    // Else sessions that come and go could push it out of memory again and again before it is decided.
-    const letGo = this.#logs.hold(sessionId)
-    try {
-      for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
-        const ran = await this.#attempt(sessionId, command, key, fence)
-        if (ran) return ran
-      }
-    } finally {
-      letGo()
-    }
-    throw new AskbackError(
-      'unavailable',
-      'Too many others write to this session. Try again with the same key.',
-    )
-  }
-
-  /** `null` when the facts changed under it: then it is decided anew. */
-  async #attempt(
-    sessionId: string,
-    command: Command,
-    key?: IdempotencyKey,
-    own?: Fence,
-  ): Promise<Ran | null> {
-    const recorded = key && (await recall(this.options, key))
-    if (recorded) return recorded
-    const known = this.log(sessionId)
-    const log = known instanceof Promise ? await known : known
-    const { seq } = log.state
-    const window = windowOf(log.state)
-    const looked = lookUp(log, command, this.options)
-    const extra = looked instanceof Promise ? await looked : looked
-    if (log.stale || windowOf(log.state) !== window) return null
-    // What has left the window comes from the store, which does not hold what came since.
-    const beyondWindow = extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0
-    if (beyondWindow && log.state.seq !== seq) return null
-    const claims: Waiter[] = []
-    const now = this.options.clock.now()
-    let decision: Decision
-    try {
-      decision = this.#decide(log.state, command, { ...extra, now }, claims)
-    } catch (error) {
-      release(claims)
-      // What is refused may rest on an append that is still under way.
-      if (!(await log.durable()) || (await this.#isBehind(log))) return null
-      // The same command may have been under way under the same key: then this one ended as that one did.
-      const since = key && (await recall(this.options, key))
-      if (since) return since
-      throw error
-    }
-    if (decision.events.length === 0) return this.#unchanged(log, decision, extra, key)
-    return this.#append(log, decision, { ...extra, now }, claims, key, own)
-  }
-
   #decide(
     state: SessionState,
     command: Command,
-    extra: Looked & { now: number },
+    { found, rule, edit, knownCalls }: Looked,
+    now: number,
     claims: Waiter[],
   ): Decision {
     if (command.type !== 'start' && !isThere(state)) throw missing(state)
@@ -242,7 +260,7 @@ export class Engine {
       return waiter?.to ?? null
     }
     const { newId, kind, maxPending } = this.options
-    return decide(state, command, { newId, kind, maxPending, claimant, ...extra })
+    return decide(state, command, { now, newId, kind, maxPending, claimant, found, rule, edit, knownCalls })
   }
 
   async #unchanged(
@@ -262,45 +280,36 @@ export class Engine {
     return { events: [], ...optional({ interaction, routed, wait }) }
   }
 
-  async #append(
+  /** Folds the events at once; what it did is true when `appending` says so. */
+  #append(
     log: SessionLog,
     decision: Decision,
-    extra: Looked & { now: number },
-    claims: Waiter[],
-    key?: IdempotencyKey,
-    own?: Fence,
-  ): Promise<Ran | null> {
+    { extra, now, claims, key, fence: own }: Appending,
+  ): { ran: Ran; appending: Promise<AppendResult> } {
     const { state } = log
-    const { interactionId, refusal, routed } = decision
-    const events = this.#stamp(state, decision, extra.now)
+    const { interactionId, routed } = decision
+    const events = this.#stamp(state, decision, now)
     const settled = settledBy(events, state, extra)
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
     const texts = eventTexts(events)
     const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
-    const appending = log.append({ events, texts, ...(kv && { kv }), ...(fence && { fence }) }, () => {
+    const appending = log.append({ events, texts, kv, fence }, () => {
       this.#committed(log, { events, texts }, settled, claims)
     })
-    const interaction =
-      interactionId === undefined
-        ? undefined
-        : (settled.find((item) => item.interactionId === interactionId) ??
-          interactionIn(state, interactionId, extra))
-    try {
-      const result = await appending
-      if (!result.ok) {
-        if (result.conflict === 'fence') this.#fencedOff(claims)
-        release(claims)
-        this.#lookAgain(log.state.sessionId)
-        if (result.conflict === 'fence' && own) throw fencedError()
-        return null
-      }
-    } catch (error) {
-      release(claims)
-      this.#lookAgain(log.state.sessionId)
-      throw error
+    const ran: Ran = { events }
+    if (routed !== undefined) ran.routed = routed
+    if (interactionId !== undefined) {
+      const interaction =
+        settled.find((item) => item.interactionId === interactionId) ??
+        interactionIn(state, interactionId, extra)
+      if (interaction) ran.interaction = interaction
     }
-    if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, extra.now))
-    return { events, ...optional({ interaction, routed }) }
+    return { ran, appending }
+  }
+
+  #failed(log: SessionLog, claims: Waiter[]): void {
+    release(claims)
+    this.#lookAgain(log.state.sessionId)
   }
 
   /** Another process runs the agent now: who waits here for that agent waits for nothing any more. */
@@ -315,9 +324,14 @@ export class Engine {
     const { newId } = this.options
     const { sessionId, seq } = state
     // In place: they were made for this append, and to copy them all costs as much as to decide.
-    return decision.events.map((event, index) =>
-      Object.assign(event, { seq: seq + 1 + index, id: newId(), sessionId, at }),
-    )
+    return decision.events.map((decided, index) => {
+      const event = decided as SessionEvent
+      event.seq = seq + 1 + index
+      event.id = newId()
+      event.sessionId = sessionId
+      event.at = at
+      return event
+    })
   }
 
   #committed(

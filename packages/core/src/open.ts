@@ -1,11 +1,10 @@
 import { AskbackError, type Interaction, type NewEvent, type SessionState } from '@askback/protocol'
 import { together, type Part } from './close-pending.js'
 import type { Context, Decision, OpenCommand, PreparedRequest } from './command.js'
+import { delivered, requested, settlement } from './interaction-events.js'
 import { judge } from './permissions.js'
 import { chooseCall } from './rendezvous.js'
-import { optional } from './optional.js'
 import { expired, lapse, storedRule } from './settle.js'
-import { delivered, settlement } from './settled-events.js'
 
 export function open(state: SessionState, command: OpenCommand, context: Context): Decision {
   const { prepared, agentThread } = command
@@ -22,12 +21,11 @@ export function open(state: SessionState, command: OpenCommand, context: Context
   checkDeclaredRule(state, item, context)
   const isAllowed = allowed(state, prepared, context)
   if (!isAllowed && !replaced) checkRoom(state, context)
-  const gone = replaced ? giveWay(state, replaced, item.interactionId, context) : { events: [] }
-  const approved = isAllowed ? approvedByPolicy(item, command, context) : []
-  return {
-    ...together(gone, { events: [...request(item), ...approved] }),
-    interactionId: item.interactionId,
-  }
+  const asked = requested(item)
+  const events = isAllowed ? [...asked, ...approvedByPolicy(item, command, context)] : asked
+  const { interactionId } = item
+  if (!replaced) return { events, interactionId }
+  return { ...together(giveWay(state, replaced, interactionId, context), { events }), interactionId }
 }
 
 interface Anchored {
@@ -120,8 +118,8 @@ function attach(state: SessionState, existing: Interaction, context: Context): D
 
 function giveWay(state: SessionState, item: Interaction, supersededBy: string, context: Context): Part {
   if (expired(item, context.now)) return lapse(state, item, context)
-  const [response, , ...claim] = settlement(item, { settlement: 'superseded' }, context)
-  return { events: [{ ...response, supersededBy } as NewEvent, ...claim] }
+  const [response, , ...claim] = settlement(item, { settlement: 'superseded', supersededBy }, context)
+  return { events: [response!, ...claim] }
 }
 
 /** A default answer must be able to do at the deadline what it says. */
@@ -144,7 +142,7 @@ function interactionFrom(
   context: Context,
 ): Interaction {
   const { kind, toolName, request: body, digest, timeoutMs, onTimeout } = command.prepared
-  return {
+  const item: Interaction = {
     interactionId: context.newId(),
     sessionId: state.sessionId,
     toolCallId,
@@ -157,45 +155,13 @@ function interactionFrom(
     requestedAt: context.now,
     onTimeout,
     anchor: how,
-    ...optional({
-      expiresAt: timeoutMs === null ? undefined : context.now + timeoutMs,
-      agentId: command.agentId,
-      openedBy: command.openedBy,
-      turnId,
-      responseId,
-    }),
   }
-}
-
-/** L1. */
-function request(item: Interaction): NewEvent[] {
-  const { interactionId, toolCallId, toolName, kind, presentation, digest, requestedAt, onTimeout } = item
-  const { anchor: how, expiresAt, agentId, openedBy, turnId, responseId } = item
-  return [
-    {
-      type: 'interaction_pending',
-      interactionId,
-      toolCallId,
-      toolName,
-      pending: true,
-      presentation,
-      reason: 'requested',
-      ...optional({ expiresAt, turnId, responseId }),
-    },
-    {
-      type: 'interaction_request',
-      interactionId,
-      toolCallId,
-      toolName,
-      kind,
-      presentation,
-      request: item.request,
-      digest,
-      requestedAt,
-      onTimeout,
-      ...optional({ anchor: how, expiresAt, agentId, openedBy, turnId, responseId }),
-    },
-  ]
+  if (timeoutMs !== null) item.expiresAt = context.now + timeoutMs
+  if (command.agentId !== undefined) item.agentId = command.agentId
+  if (command.openedBy !== undefined) item.openedBy = command.openedBy
+  if (turnId !== undefined) item.turnId = turnId
+  if (responseId !== undefined) item.responseId = responseId
+  return item
 }
 
 function approvedByPolicy(item: Interaction, { claimAs }: OpenCommand, context: Context): NewEvent[] {

@@ -70,15 +70,14 @@ export class SessionLog {
 
   /** Folds the events at once and appends them; `committed` runs when they are durable, in the order of the log. */
   append(
-    appended: Pick<Append, 'events' | 'texts' | 'kv' | 'fence'>,
+    { events, texts, kv, fence }: Pick<Append, 'events' | 'texts' | 'kv' | 'fence'>,
     committed: () => void,
   ): Promise<AppendResult> {
     const { sessionId, seq: expectedSeq } = this.state
-    const { events } = appended
     foldInto(this.state, events)
     this.#lastId = events.at(-1)!.id
     this.#underway++
-    this.#last = this.#send({ sessionId, expectedSeq, ...appended }).then(
+    this.#last = this.#send({ sessionId, expectedSeq, events, texts, kv, fence }).then(
       (result) => {
         this.#underway--
         if (result.ok) committed()

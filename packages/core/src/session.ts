@@ -132,16 +132,25 @@ export class SessionHandle {
   }
 
   #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
-    const { signal, ...rest } = options
+    const { toolName, toolCallId, attach, timeoutMs, onTimeout, turnId, responseId, agentId, edit } = options
     return this.#existing(() => {
-      signal?.throwIfAborted()
+      options.signal?.throwIfAborted()
       return this.#desk.open({
         sessionId: this.id,
         kind,
         request: request as Json,
         claimAs: CLAIMANT,
-        ...(this.#fence && { fence: this.#fence }),
-        ...rest,
+        fence: this.#fence,
+        toolName,
+        toolCallId,
+        attach,
+        timeoutMs,
+        onTimeout,
+        turnId,
+        responseId,
+        agentId,
+        edit,
+        idempotencyKey: options.idempotencyKey,
       })
     })
   }

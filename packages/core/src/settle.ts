@@ -17,10 +17,9 @@ import type { Command, Context, Decision, RespondCommand } from './command.js'
 import { parseWith, type InteractionKind, type Outcome, type Reprompt } from './kinds.js'
 import { planEffect } from './plan-review.js'
 import { checkReply } from './question.js'
-import { optional } from './optional.js'
 import { reprompt } from './reprompt.js'
 import { newRule, ruleWrite } from './rules.js'
-import { delivered, settlement } from './settled-events.js'
+import { delivered, settlement } from './interaction-events.js'
 import type { KvWrite } from './store.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
@@ -39,7 +38,7 @@ export function respond(state: SessionState, command: RespondCommand, context: C
   }
   const outcome = outcomeOf(kindOf(item, context), item.request, answer)
   if ('errors' in outcome) return reprompt(item, outcome, answer, context)
-  return settleWith(state, item, outcome, { ...(by && { by }), via }, context)
+  return settleWith(state, item, outcome, { by, via }, context)
 }
 
 /** A question answered in part, on a surface that asks one at a time. */
@@ -59,7 +58,7 @@ export function cancel(state: SessionState, command: CommandOf<'cancel'>, contex
   if (expired(item, context.now)) return tooLate(state, item, context)
   return {
     interactionId,
-    events: settlement(item, { settlement: 'cancelled', ...optional({ by, via, message }) }, context),
+    events: settlement(item, { settlement: 'cancelled', by, via, message }, context),
   }
 }
 
@@ -122,21 +121,20 @@ function settleWith(
   state: SessionState,
   item: Interaction,
   outcome: Outcome,
-  who: { by?: Actor; via: Via },
+  who: { by?: Actor | undefined; via: Via },
   context: Context,
 ): Decision {
   const { interactionId } = item
   const updatedDigest = editedDigest(item, outcome.answer)
   const { settlement: ends, answer, message } = outcome
   const { by, via } = who
-  const how = { settlement: ends, answer, via, ...optional({ message, by, updatedDigest }) }
-  const events = settlement(item, how, context)
+  const events = settlement(item, { settlement: ends, answer, message, by, via, updatedDigest }, context)
   const kv = storedRule(state, item, outcome.answer, who, context)
   if (item.kind === 'plan_review' && outcome.settlement === 'approved') {
     const effect = planEffect((outcome.answer as PlanReviewAnswer).decision)
     if (effect) events.push({ type: 'session_status', status: state.status, permissionMode: effect.mode })
   }
-  return { interactionId, events, ...(kv && { kv }) }
+  return { interactionId, events, kv }
 }
 
 /** L12: an input that the person changed gets a digest of its own. */
@@ -158,7 +156,7 @@ export function storedRule(
   state: SessionState,
   item: Interaction,
   answer: Json,
-  who: { by?: Actor },
+  who: { by?: Actor | undefined },
   context: Context,
 ): KvWrite[] | undefined {
   if (item.kind !== 'approval') return undefined

@@ -15,13 +15,13 @@ export interface Append {
   /** `expectedSeq + 1`, `+ 2`, … ; at least one. */
   events: SessionEvent[]
   /** The same as JSON, one text each, for a store that keeps text. */
-  texts?: () => string[]
+  texts?: (() => string[]) | undefined
   /** The id of the first event of the log that it was decided on. If the session was made anew since, that is a conflict. */
   logId?: string
   /** Written in the same transaction. */
-  kv?: KvWrite[]
+  kv?: KvWrite[] | undefined
   /** Refuses the append if the key is no longer of this version: whoever wrote it anew has taken over. */
-  fence?: Fence
+  fence?: Fence | undefined
 }
 
 export interface Fence {

@@ -1,6 +1,7 @@
 import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Committed, Engine } from './engine.js'
+import type { SessionLog } from './session-log.js'
 import type { Fence } from './store.js'
 import { Waiter } from './waiters.js'
 
@@ -34,8 +35,16 @@ export function waitFor(
       engine.waiters.add(waiter)
       if (wait.signal) waiter.heed(wait.signal, () => engine.waiters.remove(waiter))
     }
-    settledOr(enlist, engine, target, wait).then((item) => item && resolve(item), reject)
+    const log = engine.log(target.sessionId)
+    // Most wait for what was asked just now, and need no look at the store.
+    if (isPendingIn(log, target.interactionId) && !wait.signal?.aborted) enlist(target.interactionId)
+    else settledOr(enlist, engine, target, wait).then((item) => item && resolve(item), reject)
   })
+}
+
+function isPendingIn(log: SessionLog | Promise<SessionLog>, interactionId: string): boolean {
+  if (log instanceof Promise || log.stale) return false
+  return log.state.interactions.get(interactionId)?.status === 'pending'
 }
 
 /** The settlement; or nothing, once the interaction was pending and `enlist` was called in that same moment. */
@@ -51,9 +60,9 @@ async function settledOr(
     signal?.throwIfAborted()
     const known = engine.log(sessionId)
     const log = known instanceof Promise ? await known : known
-    const here = log.state.interactions.get(interactionId)
     if (log.stale) continue
-    if (here?.status === 'pending') {
+    const here = log.state.interactions.get(interactionId)
+    if (isPendingIn(log, interactionId)) {
       enlist(interactionId)
       return null
     }

@@ -9,7 +9,7 @@ export const MAX_JSON_DEPTH = 100
  * be changed by whoever passed it in. Properties that are `undefined` count as left out.
  */
 export function copyJson(value: unknown, path = 'value', maxDepth = MAX_JSON_DEPTH): Json {
-  return copy(value, path, maxDepth)
+  return copy(value, { path, keys: [], maxDepth }, 0)
 }
 
 /** RFC 8785: object keys in the order of their UTF-16 code units, no white space, numbers as ECMAScript writes them. */
@@ -24,39 +24,61 @@ export function canonicalJson(value: Json): string {
   return `${text}}`
 }
 
-function copy(value: unknown, path: string, depth: number): Json {
+/** Where a copy is: `keys` up to its depth lead there. They make a path only for what is refused. */
+interface Place {
+  path: string
+  keys: (string | number)[]
+  maxDepth: number
+}
+
+function copy(value: unknown, place: Place, depth: number): Json {
   switch (typeof value) {
     case 'string':
-      if (!value.isWellFormed()) refuse(path, 'holds a lone surrogate')
+      if (!value.isWellFormed()) refuse(place, depth, 'holds a lone surrogate')
       return value
     case 'number':
-      if (!Number.isFinite(value)) refuse(path, 'is not a finite number')
+      if (!Number.isFinite(value)) refuse(place, depth, 'is not a finite number')
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-        refuse(path, 'is an integer beyond ±(2^53 − 1); send it as a string')
+        refuse(place, depth, 'is an integer beyond ±(2^53 − 1); send it as a string')
       }
       return value === 0 ? 0 : value
     case 'boolean':
       return value
     case 'object':
       break
-    default:
-      return refuse(path, `is ${value === undefined ? 'undefined' : `a ${typeof value}`}, which is not JSON`)
+    default: {
+      const what = value === undefined ? 'undefined' : `a ${typeof value}`
+      return refuse(place, depth, `is ${what}, which is not JSON`)
+    }
   }
   if (value === null) return null
-  if (depth <= 0) refuse(path, 'is nested too deeply')
-  if (Array.isArray(value)) {
-    // Spread, as `map` alone would not visit holes, which are not JSON.
-    return [...(value as unknown[])].map((item, index) => copy(item, `${path}[${index}]`, depth - 1))
+  if (depth >= place.maxDepth) refuse(place, depth, 'is nested too deeply')
+  return Array.isArray(value) ? copyArray(value, place, depth) : copyObject(value, place, depth)
+}
+
+function copyArray(value: unknown[], place: Place, depth: number): Json[] {
+  const result: Json[] = []
+  // By index, as holes, which are not JSON, would be left out otherwise.
+  for (let index = 0; index < value.length; index++) {
+    place.keys[depth] = index
+    result.push(copy(value[index], place, depth + 1))
   }
+  return result
+}
+
+function copyObject(value: object, place: Place, depth: number): Json {
   const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) refuse(path, 'is not a plain object')
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    refuse(place, depth, 'is not a plain object')
+  }
   const result: { [key: string]: Json } = {}
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key]
     if (item === undefined) continue
-    if (isPrototypeKey(key, item)) refuse(`${path}.${key}`, 'is a prototype key')
-    if (!key.isWellFormed()) refuse(path, 'has a key with a lone surrogate')
-    result[key] = copy(item, `${path}.${key}`, depth - 1)
+    place.keys[depth] = key
+    if (isPrototypeKey(key, item)) refuse(place, depth + 1, 'is a prototype key')
+    if (!key.isWellFormed()) refuse(place, depth, 'has a key with a lone surrogate')
+    result[key] = copy(item, place, depth + 1)
   }
   return result
 }
@@ -68,8 +90,9 @@ function isPrototypeKey(key: string, value: unknown): boolean {
   )
 }
 
-function refuse(path: string, why: string): never {
-  throw new AskbackError('invalid_request', `${shorten(path)} ${why}.`)
+function refuse({ path, keys }: Place, depth: number, why: string): never {
+  const steps = keys.slice(0, depth).map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
+  throw new AskbackError('invalid_request', `${shorten(path + steps.join(''))} ${why}.`)
 }
 
 function shorten(path: string): string {

@@ -1,0 +1,131 @@
+import type {
+  Actor,
+  EventOf,
+  Interaction,
+  Json,
+  NewEvent,
+  SessionEvent,
+  SettlementKind,
+  Via,
+} from '@askback/protocol'
+import type { Context } from './command.js'
+
+// Each event is made with room for its place in the log, which the append fills in. Spreads, and fields that come later,
+// would cost more than the decision.
+
+export interface Settled {
+  settlement: SettlementKind
+  answer?: Json | undefined
+  message?: string | undefined
+  by?: Actor | undefined
+  via?: Via | undefined
+  updatedDigest?: string | undefined
+  supersededBy?: string | undefined
+}
+
+/** L1. */
+export function requested(item: Interaction): NewEvent[] {
+  return [pendingEvent(item, true, 'requested'), requestEvent(item)]
+}
+
+/** L2: the response, the end of pending, and the claim of whoever waits in this process. */
+export function settlement(item: Interaction, how: Settled, context: Context): NewEvent[] {
+  const to = context.claimant(item.interactionId)
+  const events: NewEvent[] = [responseEvent(item, how), pendingEvent(item, false, how.settlement)]
+  if (to !== null) events.push(delivered(item, to))
+  return events
+}
+
+export function delivered(item: Interaction, to: string): EventOf<'interaction_delivered'> {
+  const event: EventOf<'interaction_delivered'> = {
+    seq: 0,
+    id: '',
+    sessionId: item.sessionId,
+    at: 0,
+    type: 'interaction_delivered',
+    interactionId: item.interactionId,
+    toolCallId: item.toolCallId,
+    to,
+  }
+  return placed(event, item)
+}
+
+export function pendingEvent(
+  item: Interaction,
+  pending: boolean,
+  reason: EventOf<'interaction_pending'>['reason'],
+): EventOf<'interaction_pending'> {
+  const event: EventOf<'interaction_pending'> = {
+    seq: 0,
+    id: '',
+    sessionId: item.sessionId,
+    at: 0,
+    type: 'interaction_pending',
+    interactionId: item.interactionId,
+    toolCallId: item.toolCallId,
+    toolName: item.toolName,
+    pending,
+    presentation: item.presentation,
+    reason,
+  }
+  if (pending && item.expiresAt !== undefined) event.expiresAt = item.expiresAt
+  return placed(event, item)
+}
+
+export function requestEvent(item: Interaction): EventOf<'interaction_request'> {
+  const event: EventOf<'interaction_request'> = {
+    seq: 0,
+    id: '',
+    sessionId: item.sessionId,
+    at: 0,
+    type: 'interaction_request',
+    interactionId: item.interactionId,
+    toolCallId: item.toolCallId,
+    toolName: item.toolName,
+    kind: item.kind,
+    presentation: item.presentation,
+    request: item.request,
+    digest: item.digest,
+    requestedAt: item.requestedAt,
+    onTimeout: item.onTimeout,
+  }
+  if (item.expiresAt !== undefined) event.expiresAt = item.expiresAt
+  if (item.anchor !== undefined) event.anchor = item.anchor
+  if (item.errors !== undefined) event.errors = item.errors
+  if (item.progress !== undefined) event.progress = item.progress
+  if (item.agentId !== undefined) event.agentId = item.agentId
+  if (item.openedBy !== undefined) event.openedBy = item.openedBy
+  return placed(event, item)
+}
+
+export function responseEvent(item: Interaction, how: Settled): EventOf<'interaction_response'> {
+  const event: EventOf<'interaction_response'> = {
+    seq: 0,
+    id: '',
+    sessionId: item.sessionId,
+    at: 0,
+    type: 'interaction_response',
+    interactionId: item.interactionId,
+    toolCallId: item.toolCallId,
+    toolName: item.toolName,
+    kind: item.kind,
+    digest: item.digest,
+    settlement: how.settlement,
+  }
+  if (how.answer !== undefined) event.answer = how.answer
+  if (how.message !== undefined) event.message = how.message
+  if (how.by !== undefined) event.by = how.by
+  if (how.via !== undefined) event.via = how.via
+  if (how.updatedDigest !== undefined) event.updatedDigest = how.updatedDigest
+  if (how.supersededBy !== undefined) event.supersededBy = how.supersededBy
+  return placed(event, item)
+}
+
+function placed<Event extends Pick<SessionEvent, 'turnId' | 'responseId'>>(
+  event: Event,
+  item: Interaction,
+): Event {
+  if (item.turnId !== undefined) event.turnId = item.turnId
+  if (item.responseId !== undefined) event.responseId = item.responseId
+  return event
+}
