@@ -4,212 +4,99 @@ import {
   type AdoptBody,
   type AdoptedItem,
   type Interaction,
-  type NewEvent,
 } from '@askback/protocol'
-import { scoreCall } from './rendezvous.js'
+import { adoptionKey } from './adopt-command.js'
+import { allSessions, heldFor } from './adopt-held.js'
+import type { Latecomers } from './adopt-late.js'
+import { PastLog, type History } from './adopt-log.js'
+import { pastCalls, place, type Placement } from './adopt-place.js'
+import type { Engine } from './engine.js'
 import { optional } from './optional.js'
 import type { Store } from './store.js'
-import { replay } from './session-log.js'
-
-const PAGE = 500
-/** A score that names tool and operation. */
-const SURE = 3
-/** How far from its call an interaction may be that only names it. */
-const NEAR_MS = 60_000
-
-type Call = Extract<AdoptedItem, { type: 'tool_call' }>
 
 /**
- * Takes a session over that was run elsewhere: its history becomes the log of a session here, with what its scripts have asked
- * beside the calls that ran them. A second time nothing is written.
+ * Takes a session over that was run elsewhere: its history becomes the log of a session here, with what its scripts have
+ * asked beside the calls that ran them. It is written part by part; whoever comes again, at the same time or after a crash,
+ * goes on with the part that is next. `created` for the one who wrote the last.
  */
 export async function adopt(
-  store: Store,
-  adoption: AdoptBody,
-  { by, newId, now }: { by: Actor; newId: () => string; now: number },
+  engine: Engine,
+  body: AdoptBody,
+  { by, most, latecomers }: { by: Actor; most: number; latecomers: Latecomers },
 ): Promise<{ sessionId: string; created: boolean }> {
-  const sessionId = `${adoption.agent}.${adoption.agentSessionId}`
-  if (!/^[\w.:@-]{1,200}$/.test(sessionId))
-    throw new AskbackError('invalid_request', 'The id of that session holds signs that no id here has.')
-  if (await store.session(sessionId)) return { sessionId, created: false }
-  const placed = place(adoption, await heldFor(store, adoption))
-  const events = logOf(adoption, placed, { by, newId, now }).map(({ at, event }, index) => ({
-    ...event,
-    seq: index + 1,
-    id: newId(),
-    sessionId,
-    at,
-  }))
-  const { ok } = await store.append({ sessionId, expectedSeq: 0, events })
-  return { sessionId, created: ok }
-}
-
-/** What is settled here and may belong to it: in the named session, or in those of outside agents in the same folder. */
-async function heldFor(store: Store, { from, cwd }: AdoptBody): Promise<Held[]> {
-  const ids = from === undefined ? await outsideSessions(store, cwd) : [from]
-  const held: Held[] = []
-  for (const id of ids) {
-    if (!(await store.session(id))) throw new AskbackError('not_found', `There is no session ${id}.`)
-    const { interactions } = await replay(store, id)
-    for (const interaction of interactions.values()) {
-      if (interaction.status === 'settled' && interaction.settlement !== 'superseded')
-        held.push({ interaction, isNamed: from !== undefined })
-    }
+  const { store, clock } = engine.options
+  const sessionId = idOf(body)
+  const runsAs = await runsHere(engine, body, sessionId)
+  if (runsAs !== null) return { sessionId: runsAs, created: false }
+  let first = await nextItem(store, sessionId)
+  if (first === 0 && (await store.countSessions()) >= most)
+    throw new AskbackError(
+      'rate_limited',
+      `There are ${most} sessions, which is the limit. Delete some first.`,
+    )
+  if (first === null) return { sessionId, created: false }
+  const { agent, agentSessionId, cwd, title } = body
+  const items = timed(body.items, clock.now())
+  const log = new PastLog({ sessionId, items, by, asked: await askedAt(store, body, items) })
+  const startedAt = items[0]?.at ?? clock.now()
+  while (first !== null) {
+    const part = log.part(first)
+    const about = { agent, agentSessionId, startedAt, first, part, ...optional({ cwd, title }) }
+    const { events } = await engine.run(sessionId, { type: 'adopt', ...about })
+    if (events.length > 0) latecomers.follow(sessionId, part.late)
+    if (events.length > 0 && part.next === null) return { sessionId, created: true }
+    first = events.length > 0 ? part.next : await nextItem(store, sessionId)
   }
-  return held
+  return { sessionId, created: false }
 }
 
-async function outsideSessions(store: Store, cwd: string | undefined): Promise<string[]> {
-  const ids: string[] = []
-  let after: string | undefined
-  do {
-    const page = await store.sessions({ limit: PAGE, ...optional({ after }) })
-    for (const session of page.items)
-      if (session.agent === null && cwd !== undefined && session.cwd === cwd) ids.push(session.id)
-    after = page.next ?? undefined
-  } while (after !== undefined)
-  return ids
+function idOf({ agent, agentSessionId }: AdoptBody): string {
+  const sessionId = `${agent}.${agentSessionId}`
+  if (/^[\w.:@-]{1,200}$/.test(sessionId)) return sessionId
+  throw new AskbackError('invalid_request', 'The id of that session holds signs that no id here has.')
 }
 
-export interface Held {
-  interaction: Interaction
-  /** It is known to belong here; else its call must say so. */
-  isNamed: boolean
+/** The first item that is not there yet; `null` if all are. */
+async function nextItem(store: Store, sessionId: string): Promise<number | null> {
+  const entry = await store.kv.get(adoptionKey(sessionId))
+  if (entry) return (entry.value as { items: number }).items
+  return (await store.session(sessionId)) ? null : 0
 }
 
-/** The calls that interactions belong to: by id, then by tool name and command, then by the nearest time. */
-function place({ items }: Pick<AdoptBody, 'items'>, held: Held[]): Map<string, Interaction[]> {
-  const calls = items.filter((item): item is Call => item.type === 'tool_call')
-  const placed = new Map<string, Interaction[]>()
-  for (const { interaction, isNamed } of held) {
-    const call = callOf(interaction, calls, isNamed)
-    if (call) placed.set(call.toolCallId, [...(placed.get(call.toolCallId) ?? []), interaction])
+/** A session of this gateway's own agent is here already, under another id: two would write to one agent. */
+async function runsHere(
+  engine: Engine,
+  { agent, agentSessionId, cwd }: AdoptBody,
+  sessionId: string,
+): Promise<string | null> {
+  for await (const session of allSessions(engine.options.store)) {
+    if (session.agent !== agent || session.cwd !== (cwd ?? null) || session.id === sessionId) continue
+    const known = await engine.read(session.id, (state) => state.agentSessionId).catch(() => null)
+    if (known === agentSessionId) return session.id
   }
-  return placed
+  return null
 }
 
-function callOf(interaction: Interaction, calls: Call[], isNamed: boolean): Call | undefined {
-  const { toolCallId, toolName, requestedAt } = interaction
-  const exact = calls.find((call) => call.toolCallId === toolCallId)
-  if (exact) return exact
-  const nearest = (some: Call[]) =>
-    some.toSorted((a, b) => Math.abs(a.at - requestedAt) - Math.abs(b.at - requestedAt))[0]
-  const named = nearest(calls.filter((call) => scoreCall(toolName, call) >= SURE))
-  if (named && (isNamed || Math.abs(named.at - requestedAt) <= NEAR_MS)) return named
-  return isNamed ? nearest(calls) : undefined
-}
-
-interface Dated {
-  at: number
-  event: NewEvent
-}
-
-function logOf(
-  { agent, agentSessionId, cwd, title, items }: AdoptBody,
-  placed: Map<string, Interaction[]>,
-  { by, newId, now }: { by: Actor; newId: () => string; now: number },
-): Dated[] {
-  const start = items[0]?.at ?? now
-  const log: Dated[] = [
-    {
-      at: start,
-      event: {
-        type: 'session_started',
-        agent,
-        permissionMode: 'default',
-        source: 'adopted',
-        ...optional({ cwd, title }),
-      },
-    },
-    { at: start, event: { type: 'agent_session', agentSessionId } },
-  ]
-  let turnId: string | null = null
-  const known = new Set<string>()
-  const add = (at: number, event: NewEvent) =>
-    log.push({ at, event: { ...event, ...optional({ turnId: turnId ?? undefined }) } })
-  const endTurn = (at: number) => {
-    if (turnId !== null) log.push({ at, event: { type: 'turn_ended', turnId, reason: 'done' } })
-    turnId = null
+async function askedAt(store: Store, body: AdoptBody, items: AdoptedItem[]): Promise<History['asked']> {
+  const calls = pastCalls(items)
+  const held = await heldFor(store, body, calls)
+  const placed = place(calls, held)
+  const asked = new Map<string, { interaction: Interaction; placement: Placement }[]>()
+  for (const { interaction } of held) {
+    const placement = placed.get(interaction.interactionId)
+    if (!placement) continue
+    const atCall = asked.get(placement.toolCallId)
+    if (atCall) atCall.push({ interaction, placement })
+    else asked.set(placement.toolCallId, [{ interaction, placement }])
   }
-  for (const item of items) {
-    const { at } = item
-    if (item.type === 'user_message') endTurn(at)
-    if (turnId === null) {
-      turnId = newId()
-      if (item.type === 'user_message') add(at, { type: 'user_message', text: item.text, by })
-      log.push({ at, event: { type: 'turn_started', turnId } })
-      if (item.type === 'user_message') continue
-    }
-    if (item.type === 'text' || item.type === 'thinking')
-      add(at, { type: item.type, blockId: newId(), text: item.text })
-    if (item.type === 'tool_call' && !known.has(item.toolCallId)) {
-      const { toolCallId, toolName, input } = item
-      known.add(toolCallId)
-      add(at, { type: 'tool_call', toolCallId, toolName, input, source: 'agent' })
-      for (const interaction of placed.get(toolCallId) ?? [])
-        for (const dated of settledAt(interaction, toolCallId, newId())) add(dated.at, dated.event)
-    }
-    if (item.type === 'tool_result' && known.has(item.toolCallId)) {
-      const { toolCallId, output, isError } = item
-      add(at, { type: 'tool_result', toolCallId, output, isError })
-    }
-  }
-  endTurn(items.at(-1)?.at ?? start)
-  return log
+  return asked
 }
 
-/** A settled interaction as it would stand in this log (L1, L2), under an id of its own. */
-function settledAt(item: Interaction, toolCallId: string, interactionId: string): Dated[] {
-  const { toolName, kind, presentation, request, digest, requestedAt, expiresAt, onTimeout, agentId } = item
-  const { settlement, answer, message, by, via, settledAt: at = requestedAt, updatedDigest } = item
-  const anchored = { interactionId, toolCallId, toolName }
-  return [
-    {
-      at: requestedAt,
-      event: {
-        type: 'interaction_pending',
-        ...anchored,
-        pending: true,
-        presentation,
-        reason: 'requested',
-        ...optional({ expiresAt }),
-      },
-    },
-    {
-      at: requestedAt,
-      event: {
-        type: 'interaction_request',
-        ...anchored,
-        kind,
-        presentation,
-        request,
-        digest,
-        requestedAt,
-        onTimeout,
-        ...optional({ expiresAt, agentId }),
-      },
-    },
-    {
-      at,
-      event: {
-        type: 'interaction_response',
-        ...anchored,
-        kind,
-        digest,
-        settlement: settlement ?? 'cancelled',
-        ...optional({ answer, message, by, via, updatedDigest }),
-      },
-    },
-    {
-      at,
-      event: {
-        type: 'interaction_pending',
-        ...anchored,
-        pending: false,
-        presentation,
-        reason: settlement ?? 'cancelled',
-      },
-    },
-    { at, event: { type: 'interaction_delivered', interactionId, toolCallId, to: 'adopted' } },
-  ]
+/** An item without a time of its own has that of the one before; none is of the future. */
+function timed(items: AdoptedItem[], now: number): AdoptedItem[] {
+  let last = items.find(({ at }) => at > 0)?.at ?? now
+  return items.map((item) => {
+    last = Math.min(item.at > 0 ? item.at : last, now)
+    return { ...item, at: last }
+  })
 }

@@ -9,6 +9,7 @@ import type {
   Reported,
   Via,
 } from '@askback/protocol'
+import type { AdoptCommand, PlaceCommand } from './adopt-command.js'
 import type { InteractionKind } from './kinds.js'
 import type { EditTarget } from './permissions.js'
 import type { KvWrite } from './store.js'
@@ -85,6 +86,8 @@ export type Command =
   | { type: 'clear'; by?: Actor; via?: Via }
   | { type: 'set_mode'; mode: PermissionMode }
   | { type: 'end'; by?: Actor; via?: Via }
+  | AdoptCommand
+  | PlaceCommand
 
 export interface Context {
   now: number
@@ -100,10 +103,14 @@ export interface Context {
   edit?: EditTarget | undefined
   /** Tool calls that a report is about and that have left the window. */
   knownCalls?: ReadonlyMap<string, { ended: boolean }> | undefined
+  /** How many items of its history an adopted session has; `null` if all. */
+  imported?: number | null | undefined
 }
 
 export interface Decision {
   events: NewEvent[]
+  /** Of each event, where they are not of now. */
+  times?: readonly number[]
   kv?: KvWrite[] | undefined
   /** The interaction that the command was about, or made. */
   interactionId?: string

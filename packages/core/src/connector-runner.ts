@@ -1,4 +1,4 @@
-import type { SessionEvent } from '@askback/protocol'
+import { isCopy, type SessionEvent } from '@askback/protocol'
 import { systemClock, type Clock } from './clock.js'
 import { ConnectorCards } from './connector-cards.js'
 import { ConnectorCursor } from './connector-cursor.js'
@@ -181,6 +181,7 @@ function follows({ sessions }: Place, sessionId: string): boolean {
 }
 
 function interactionIn(event: SessionEvent): string[] {
+  if (isCopy(event)) return []
   switch (event.type) {
     case 'interaction_request':
     case 'interaction_progress':

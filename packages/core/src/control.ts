@@ -113,6 +113,11 @@ function routeAmong(
 
 function toAgent(state: SessionState, command: MessageCommand, context: Context): Decision {
   const { text, by } = command
+  if (typeof context.imported === 'number')
+    throw new AskbackError(
+      'invalid_request',
+      'Only a part of the history of this session is here. Run askback adopt with its file again, which adds the rest.',
+    )
   const inTurn = state.activeTurnId !== null || state.agent === null
   const turnId = inTurn ? (state.activeTurnId ?? undefined) : context.newId()
   const said: NewEvent = { type: 'user_message', text, by, ...optional({ turnId }) }

@@ -1,4 +1,5 @@
 import { statusOf, type EventOf, type NewEvent, type SessionState } from '@askback/protocol'
+import { adopt, placeCopy } from './adopt-command.js'
 import { clear, end, interrupt, message, setMode, start } from './control.js'
 import type { Command, Context, Decision } from './command.js'
 import { open } from './open.js'
@@ -43,6 +44,10 @@ function decideWithoutStatus(state: SessionState, command: Command, context: Con
       return setMode(state, command, context)
     case 'end':
       return end(state, command, context)
+    case 'adopt':
+      return adopt(state, command, context)
+    case 'place':
+      return placeCopy(state, command, context)
   }
 }
 

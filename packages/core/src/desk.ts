@@ -1,4 +1,5 @@
 import {
+  adoptBody,
   AskbackError,
   cancelInput,
   copyJson,
@@ -15,6 +16,7 @@ import {
   stateToJson,
   viewInteraction,
   type Actor,
+  type AdoptBody,
   type CreateSessionBody,
   type Interaction,
   type MessageBody,
@@ -24,6 +26,8 @@ import {
   type ToolCall,
   type ToolCallBody,
 } from '@askback/protocol'
+import { adopt } from './adopt.js'
+import { Latecomers } from './adopt-late.js'
 import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { approvalKind } from './approval.js'
 import { systemClock, type Clock } from './clock.js'
@@ -69,6 +73,7 @@ export class Desk {
   readonly ready: Promise<void>
   readonly #engine: Engine
   readonly #housekeeping: Housekeeping
+  readonly #latecomers: Latecomers
   readonly #kinds: ReadonlyMap<string, InteractionKind>
   readonly #options: DeskOptions
   readonly #clock: Clock
@@ -99,10 +104,11 @@ export class Desk {
       retentionMs: options.retentionMs ?? null,
       repairMs: options.repairMs ?? 5000,
     })
+    this.#latecomers = new Latecomers(this.#engine)
     this.#stopListening = store.onAppend((ring) => {
       if (!this.#engine.knows(ring)) this.#engine.hear(ring).catch(onError)
     })
-    this.ready = this.#housekeeping.start()
+    this.ready = this.#housekeeping.start().then(() => this.#latecomers.start())
     this.ready.catch(onError)
   }
 
@@ -119,6 +125,16 @@ export class Desk {
       ...optional({ id, source, idempotencyKey }),
       most: this.#options.limits?.sessions ?? MAX_SESSIONS,
     })
+  }
+
+  /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
+  async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
+    const { sessionId, created } = await adopt(this.#engine, parse(adoptBody, body, 'the history'), {
+      by,
+      most: this.#options.limits?.sessions ?? MAX_SESSIONS,
+      latecomers: this.#latecomers,
+    })
+    return { session: await this.#engine.read(sessionId, sessionOf), created }
   }
 
   async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {

@@ -109,7 +109,8 @@ export class Engine {
         const extra = looked instanceof Promise ? await looked : looked
         if (log.stale || windowOf(log.state) !== window) continue
         // What has left the window comes from the store, which does not hold what came since.
-        const beyondWindow = extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0
+        const beyondWindow =
+          extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0 || extra.imported !== undefined
         if (beyondWindow && log.state.seq !== seq) continue
         const claims: Waiter[] = []
         const now = this.options.clock.now()
@@ -249,18 +250,30 @@ export class Engine {
   #decide(
     state: SessionState,
     command: Command,
-    { found, rule, edit, knownCalls }: Looked,
+    { found, rule, edit, knownCalls, imported }: Looked,
     now: number,
     claims: Waiter[],
   ): Decision {
-    if (command.type !== 'start' && !isThere(state)) throw missing(state)
+    const makesIt = command.type === 'start' || command.type === 'adopt'
+    if (!makesIt && !isThere(state)) throw missing(state)
     const claimant = (interactionId: string) => {
       const waiter = this.waiters.claim(interactionId)
       if (waiter) claims.push(waiter)
       return waiter?.to ?? null
     }
     const { newId, kind, maxPending } = this.options
-    return decide(state, command, { now, newId, kind, maxPending, claimant, found, rule, edit, knownCalls })
+    return decide(state, command, {
+      now,
+      newId,
+      kind,
+      maxPending,
+      claimant,
+      found,
+      rule,
+      edit,
+      knownCalls,
+      imported,
+    })
   }
 
   async #unchanged(
@@ -323,13 +336,14 @@ export class Engine {
   #stamp(state: SessionState, decision: Decision, at: number): SessionEvent[] {
     const { newId } = this.options
     const { sessionId, seq } = state
+    const { events, times } = decision
     // In place: they were made for this append, and to copy them all costs as much as to decide.
-    return decision.events.map((decided, index) => {
+    return events.map((decided, index) => {
       const event = decided as SessionEvent
       event.seq = seq + 1 + index
       event.id = newId()
       event.sessionId = sessionId
-      event.at = at
+      event.at = times?.[index] ?? at
       return event
     })
   }

@@ -1,4 +1,3 @@
-export { adopt } from './adopt.js'
 export { AGENT_LOST, MAX_OUTPUT_BYTES } from './report.js'
 export { auditRow } from './audit.js'
 export type { ToolCallAnswer } from './answer-tool-call.js'

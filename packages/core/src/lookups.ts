@@ -1,4 +1,5 @@
 import type { Interaction, SessionState } from '@askback/protocol'
+import { adoptionKey } from './adopt-command.js'
 import type { Command, Context, OpenCommand } from './command.js'
 import { editPathOf, type EditTarget } from './permissions.js'
 import { ruleKeys } from './rules.js'
@@ -6,7 +7,7 @@ import type { SessionLog } from './session-log.js'
 import type { Store } from './store.js'
 
 /** What a decision needs to know and the session's state does not hold. */
-export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls'>
+export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'imported'>
 
 /** Whether a path, links followed, lies inside a folder. Only a host with a file system can tell. */
 export type IsInside = (folder: string, path: string) => Promise<boolean>
@@ -28,15 +29,20 @@ export function lookUp(
     case 'progress':
     case 'cancel':
     case 'deliver':
+    case 'place':
       return beyondWindow(log, command.interactionId, ports.store)
     case 'message':
-      if (command.interactionId === undefined) return NOTHING
-      return beyondWindow(log, command.interactionId, ports.store)
+      if (command.interactionId !== undefined) return beyondWindow(log, command.interactionId, ports.store)
+      return state.source === 'adopted' && state.agentSessionId === null
+        ? imported(log, ports.store)
+        : NOTHING
     case 'open': {
       const attaches = command.attach && state.trimmed && command.anchoring.by === 'id'
       const approves = command.prepared.kind.kind === 'approval'
       return attaches || approves ? forOpen(log, command, ports, { attaches, approves }) : NOTHING
     }
+    case 'adopt':
+      return imported(log, ports.store)
     case 'report':
       return state.trimmed ? knownCalls(log, command.events, ports.store) : NOTHING
     default:
@@ -52,6 +58,12 @@ function beyondWindow(log: SessionLog, interactionId: string, store: Store): Loo
 async function foundIn(log: SessionLog, interactionId: string, store: Store): Promise<Looked> {
   await log.settled()
   return { found: (await store.interaction(interactionId)) ?? undefined }
+}
+
+async function imported(log: SessionLog, store: Store): Promise<Looked> {
+  await log.settled()
+  const entry = await store.kv.get(adoptionKey(log.state.sessionId))
+  return { imported: entry ? (entry.value as { items: number }).items : null }
 }
 
 async function forOpen(

@@ -101,7 +101,7 @@ export class MemoryLog {
         this.#change(event.interactionId, (asked) => (asked.progress = event))
         break
       case 'interaction_response':
-        this.audit.push(auditRow(event))
+        if (event.copyOf === undefined) this.audit.push(auditRow(event))
         this.#change(event.interactionId, (asked) => {
           asked.response = event
           session.pending.leave()

@@ -71,7 +71,7 @@ function cancelOf(
   )
 }
 
-function capped(event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
+export function capped(event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
   const text = typeof event.output === 'string' ? event.output : JSON.stringify(event.output)
   const bytes = new TextEncoder().encode(text)
   if (bytes.length <= MAX_OUTPUT_BYTES) return event

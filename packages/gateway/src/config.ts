@@ -78,6 +78,8 @@ export const gatewayConfig = z.strictObject({
   limits: z
     .strictObject({
       bodyBytes: count.default(4 * 1024 * 1024),
+      /** The history of a session that is adopted. */
+      historyBytes: count.default(128 * 1024 * 1024),
       requestBytes: count.default(1024 * 1024),
       jsonDepth: count.default(100),
       pendingPerSession: count.default(5000),

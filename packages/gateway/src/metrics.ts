@@ -1,5 +1,5 @@
 import type { Host, Store } from '@askback/core'
-import type { EventOf } from '@askback/protocol'
+import { isCopy, type EventOf } from '@askback/protocol'
 import { Counter, Gauge, Histogram, Registry, type GaugeConfiguration } from 'prom-client'
 import { Durations } from './durations.js'
 
@@ -82,6 +82,7 @@ export class Metrics {
     })
     return host.desk.on(({ events }) => {
       for (const event of events) {
+        if (isCopy(event)) continue
         if (event.type === 'interaction_request')
           this.#requestedAt.set(event.interactionId, event.requestedAt)
         else if (event.type === 'interaction_response') this.#settled(host, event)

@@ -46,7 +46,7 @@ export function openApi(routes: Route[], version: string): Json {
 }
 
 function operation(route: Route): Json {
-  const { name, summary, who, method, body } = route
+  const { name, summary, who, method, body, lines } = route
   const parameters = [
     ...parametersOf(route.params, 'path'),
     ...parametersOf(route.query, 'query'),
@@ -57,7 +57,12 @@ function operation(route: Route): Json {
     summary,
     ...(who === 'anyone' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: jsonContent(schemaOf(body)) } }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { ...jsonContent(schemaOf(body)), ...(lines && { 'application/x-ndjson': LINES }) },
+      },
+    }),
     responses: { ...answersOf(route.answers), ...errorsOf(route) },
   }
 }
@@ -103,6 +108,13 @@ function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): J
     required: where === 'path' || required.includes(name),
     schema: each,
   }))
+}
+
+const LINES = {
+  schema: {
+    type: 'string',
+    description: 'The same without `items` on the first line, then each item on its own.',
+  },
 }
 
 const IDEMPOTENCY_KEY = {

@@ -19,6 +19,7 @@ export function registerRoutes(app: FastifyInstance, routes: Route[], context: G
     app.route({
       method: route.method,
       url: route.path,
+      config: { lines: route.lines ?? false },
       onRequest: guard(route, context),
       handler(request, reply) {
         run(route, handle, request, reply).then(undefined, (error: unknown) => fail(request, reply, error))

@@ -23,6 +23,8 @@ export interface RouteSpec<W extends Who, Params, Query, Body> {
   params?: z.ZodType<Params>
   query?: z.ZodType<Query>
   body?: z.ZodType<Body>
+  /** The body's `items` may also come on lines of their own, and be many more. */
+  lines?: true
   /** Said of a body that does not fit, instead of what the schema says. */
   refusal?: string
   /** By status; those of errors come by themselves. */
@@ -67,5 +69,8 @@ export function route<W extends Who, Params, Query, Body>(spec: RouteSpec<W, Par
 declare module 'fastify' {
   interface FastifyRequest {
     credential: Credential | null
+  }
+  interface FastifyContextConfig {
+    lines?: boolean
   }
 }

@@ -20,7 +20,9 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
   return envelope.extend({ type: z.literal(type), ...shape })
 }
 
-const anchored = { interactionId: id, toolCallId: id, toolName: z.string() }
+/** In an adopted session: the interaction that this one shows. It was settled there, and counts there alone. */
+const copyOf = id.optional()
+const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copyOf }
 
 /** What can stand in a session's log. */
 export const sessionEvent = z.discriminatedUnion('type', [
@@ -98,7 +100,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     updatedDigest: z.string().optional(),
     supersededBy: id.optional(),
   }),
-  event('interaction_delivered', { interactionId: id, toolCallId: id, to: z.string() }),
+  event('interaction_delivered', { interactionId: id, toolCallId: id, to: z.string(), copyOf }),
   event('session_status', { status: sessionStatus, permissionMode }),
   event('agent_session', { agentSessionId: id }),
   event('context_cleared', { by: actor.optional() }),
@@ -129,6 +131,11 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 /** An event before the log gives it its place. */
 export type NewEvent = DistributiveOmit<SessionEvent, 'seq' | 'id' | 'sessionId' | 'at'>
 export type NewEventOf<Type extends EventType> = Extract<NewEvent, { type: Type }>
+
+/** Whether it only shows what was asked and settled in another session. */
+export function isCopy(event: SessionEvent): boolean {
+  return 'copyOf' in event && event.copyOf !== undefined
+}
 
 const known = new Set<string>(sessionEvent.options.map((option) => option.shape.type.value))
 

@@ -58,6 +58,8 @@ export const interaction = z.object({
   updatedDigest: z.string().optional(),
   supersededBy: z.string().optional(),
   delivered: z.boolean().optional(),
+  /** In an adopted session: the interaction that this one shows. */
+  copyOf: z.string().optional(),
   turnId: z.string().optional(),
   responseId: z.string().optional(),
 })

@@ -22,6 +22,7 @@ const full: Interaction = {
   updatedDigest: 'd2',
   supersededBy: 'i2',
   delivered: true,
+  copyOf: 'original',
   turnId: 'u1',
   responseId: 'r1',
 }

@@ -63,5 +63,6 @@ function copyOf(from: Omit<Interaction, 'status'>, status: Interaction['status']
   if (from.updatedDigest !== undefined) item.updatedDigest = from.updatedDigest
   if (from.supersededBy !== undefined) item.supersededBy = from.supersededBy
   if (from.delivered !== undefined) item.delivered = from.delivered
+  if (from.copyOf !== undefined) item.copyOf = from.copyOf
   return item
 }

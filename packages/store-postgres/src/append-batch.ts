@@ -30,7 +30,7 @@ export function appendParameters(appends: Append[]): Value[] {
       asked.add(job, keyText(id), tool, expires, request, progress, response, delivered)
     }
     for (const event of append.events) {
-      if (event.type !== 'interaction_response') continue
+      if (event.type !== 'interaction_response' || event.copyOf !== undefined) continue
       const { message, ...row } = auditRow(event)
       audit.add(job, JSON.stringify(row), message === undefined ? null : JSON.stringify(message))
     }

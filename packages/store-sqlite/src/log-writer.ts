@@ -107,12 +107,13 @@ function eventIndex(db: Connection): Index {
         progress(place, event.interactionId)
         break
       case 'interaction_response': {
-        const { message, ...row } = auditRow(event)
         settle(
           place,
           has(appended, 'interaction_delivered', event.interactionId) ? 1 : 0,
           event.interactionId,
         )
+        if (event.copyOf !== undefined) break
+        const { message, ...row } = auditRow(event)
         audit(place, JSON.stringify(row), message === undefined ? null : JSON.stringify(message))
         break
       }

@@ -6,7 +6,8 @@ import { historyIn } from '@askback/agents/adopt'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
-import { adopt, memoryStore, newId } from '@askback/core'
+import { createDesk, memoryStore, type Store } from '@askback/core'
+import type { AdoptBody } from '@askback/protocol'
 import { agentSession, folderOf } from './agent-session.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
@@ -38,7 +39,12 @@ beforeAll(async () => {
 afterEach(() => expect([...codexModel.problems, ...claudeModel.problems]).toEqual([]))
 afterAll(() => Promise.all([codexModel.close(), claudeModel.close()]))
 
-const by = { id: 'ada' }
+async function adopted(store: Store, history: AdoptBody): Promise<string> {
+  const desk = createDesk({ store })
+  const { session } = await desk.adopt(history, { id: 'ada' })
+  desk.close()
+  return session.id
+}
 
 /** Everything under the folder that is a transcript. */
 async function transcript(folder: string): Promise<string> {
@@ -63,7 +69,7 @@ it('takes a rollout of Codex over, and goes on with its thread', async () => {
   })
   expect(history.items.map(({ type }) => type)).toEqual(['user_message', 'tool_call', 'tool_result', 'text'])
   const store = memoryStore()
-  const { sessionId } = await adopt(store, history, { by, newId, now: 0 })
+  const sessionId = await adopted(store, history)
   const adapter = codexAgent({ env: codexEnv(outside.home), executable: codex })
   const session = await agentSession({ adapter, cwd: outside.cwd, before: { store, sessionId } })
   await session.say('what did I say')
@@ -87,7 +93,7 @@ it('takes a transcript of Claude Code over, and goes on with its session', async
   expect(history.items.map(({ type }) => type)).toEqual(['user_message', 'tool_call', 'tool_result', 'text'])
   expect(history.items[1]).toMatchObject({ toolCallId: 'toolu_ls', toolName: 'Bash' })
   const store = memoryStore()
-  const { sessionId } = await adopt(store, history, { by, newId, now: 0 })
+  const sessionId = await adopted(store, history)
   const session = await agentSession({ adapter, cwd, before: { store, sessionId } })
   await session.say('what did I say')
   await session.until('turn_ended', 2)

@@ -1,5 +1,5 @@
 import { systemClock, type Change, type Clock, type ConnectorDesk } from '@askback/core'
-import { AskbackError, type Interaction, type SessionEvent } from '@askback/protocol'
+import { AskbackError, isCopy, type Interaction, type SessionEvent } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { signWebhook } from './signature.js'
 
@@ -194,6 +194,7 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
 }
 
 function typeOf(event: SessionEvent): string | null {
+  if (isCopy(event)) return null
   switch (event.type) {
     case 'interaction_request':
       return 'interaction.requested'

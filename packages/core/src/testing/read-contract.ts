@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { allPages, freshStore, type CreateStore } from './fresh-store.js'
-import { answer, ask, SessionScript, text } from './session-script.js'
+import { answer, ask, deliver, SessionScript, text } from './session-script.js'
 
 export function readContract(createStore: CreateStore): void {
   const store = freshStore(createStore)
@@ -134,6 +134,18 @@ export function readContract(createStore: CreateStore): void {
   })
 
   describe('audit', () => {
+    it('has no line of what only shows the settlement of another session', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().append(script.next(...ask('i'), ...answer('i')))
+      await store().append(
+        script.next(...ask('c', { copyOf: 'i' }), ...answer('c', { copyOf: 'i' }), deliver('c')),
+      )
+      expect(await store().interaction('c')).toMatchObject({ settlement: 'answered', copyOf: 'i' })
+      const { items } = await store().audit({ limit: 10 })
+      expect(items.map(({ interactionId }) => interactionId)).toEqual(['i'])
+    })
+
     it('has every settlement in commit order, page by page', async () => {
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
       await store().append(a.start())

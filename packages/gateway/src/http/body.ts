@@ -7,14 +7,27 @@ export type ParsedBody = { ok: true; value: Json | undefined } | { ok: false; er
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Takes JSON only, in one strict way for all routes. */
-export function parseBodies(app: FastifyInstance, limits: { bodyBytes: number; jsonDepth: number }): void {
+/** Takes JSON only, in one strict way for all routes; those whose items are many take them on lines of their own, too. */
+export function parseBodies(
+  app: FastifyInstance,
+  limits: { bodyBytes: number; historyBytes: number; jsonDepth: number },
+): void {
   app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/x-ndjson', (request, payload, done) => {
+    if (request.routeOptions.config.lines) {
+      collectLines(payload, { limit: limits.historyBytes, maxDepth: limits.jsonDepth }).then(
+        (body) => done(null, body),
+        done,
+      )
+    } else {
+      payload.resume()
+      done(null, refused('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.'))
+    }
+  })
   app.addContentTypeParser('application/json', (request, payload, done) => {
     collect(payload, limits.bodyBytes, (bytes, problem) => {
       if (problem === 'too_large') {
-        const mb = limits.bodyBytes / 1024 / 1024
-        done(null, refused('too_large', `The body is larger than ${+mb.toFixed(3)} MB.`))
+        done(null, tooLarge(limits.bodyBytes))
       } else if (problem) done(problem)
       else done(null, parseBody(bytes, limits.jsonDepth))
     })
@@ -44,8 +57,15 @@ function parseBody(bytes: Buffer, maxDepth: number): ParsedBody {
   }
 }
 
-function refused(code: 'too_large' | 'invalid_request', message: string): ParsedBody {
+function refused(
+  code: 'too_large' | 'invalid_request' | 'unsupported_media_type',
+  message: string,
+): ParsedBody {
   return { ok: false, error: new AskbackError(code, message) }
+}
+
+function tooLarge(limit: number): ParsedBody {
+  return refused('too_large', `The body is larger than ${+(limit / 1024 / 1024).toFixed(3)} MB.`)
 }
 
 /** What comes after the limit is read and dropped: a sender that is cut off mid-body would not see the answer. */
@@ -71,4 +91,40 @@ function collect(
   payload.on('error', (error) => {
     if (length <= limit) done(Buffer.alloc(0), error)
   })
+}
+
+/**
+ * An object on the first line, and its `items` on those that follow. Parsed as it comes: all at once would hold up
+ * everyone else.
+ */
+async function collectLines(
+  payload: Readable,
+  { limit, maxDepth }: { limit: number; maxDepth: number },
+): Promise<ParsedBody> {
+  const values: Json[] = []
+  let problem: ParsedBody | undefined
+  let length = 0
+  let open: Buffer[] = []
+  const end = () => {
+    const line = parseBody(Buffer.concat(open), maxDepth)
+    open = []
+    if (!line.ok) problem = line
+    else if (line.value !== undefined) values.push(line.value)
+  }
+  for await (const chunk of payload as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > limit) problem ??= tooLarge(limit)
+    for (let from = 0; !problem && from < chunk.length;) {
+      const at = chunk.indexOf(0x0a, from)
+      open.push(chunk.subarray(from, at < 0 ? chunk.length : at))
+      if (at >= 0) end()
+      from = at < 0 ? chunk.length : at + 1
+    }
+  }
+  if (!problem) end()
+  if (problem) return problem
+  const [head, ...items] = values
+  if (typeof head !== 'object' || head === null || Array.isArray(head))
+    return refused('invalid_request', 'The first line must be an object.')
+  return { ok: true, value: { ...head, items } }
 }

@@ -1,5 +1,5 @@
 import type { Listener, Store } from '@askback/core'
-import type { SessionEvent } from '@askback/protocol'
+import { isCopy, type SessionEvent } from '@askback/protocol'
 import { writeOrCut, type Reader } from './reader.js'
 import { withoutId } from './sse-encoding.js'
 
@@ -85,5 +85,5 @@ export class AllEvents {
 }
 
 function concernsAll(event: SessionEvent): boolean {
-  return event.type === 'session_status' || event.type.startsWith('interaction_')
+  return event.type === 'session_status' || (event.type.startsWith('interaction_') && !isCopy(event))
 }
