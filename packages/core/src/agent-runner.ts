@@ -243,9 +243,31 @@ export class AgentRunner {
     const { leases } = this.#options
     if (leases && !(await leases.acquire(sessionId)).mine) return
     if (this.#running.has(sessionId) || this.#cut.has(sessionId)) return
+    if (await this.#reconnect(sessionId)) return
     this.#cut.add(sessionId)
     await this.#report(sessionId, { type: 'error', code: AGENT_LOST, message, fatal: false })
     if (!hasMessage) await this.#waitOrEnd(sessionId)
+  }
+
+  /** Whether its agent has outlived the gateway that ran it: then the turn goes on as if nothing had happened. */
+  async #reconnect(sessionId: string): Promise<boolean> {
+    const { desk, leases, onError } = this.#options
+    const { session, state } = await desk.snapshot(sessionId)
+    const adapter = this.#options.adapters.find(({ id }) => id === session.agent)
+    if (!adapter?.reconnect || state.activeTurnId === null) return false
+    const fence = leases?.fence(sessionId)
+    const resume = { turnId: state.activeTurnId, state }
+    const agent = await adapter
+      .reconnect({ ...(await this.#contextOf(sessionId, fence)), resume })
+      .catch((error: unknown) => {
+        onError(error)
+        return null
+      })
+    if (!agent) return false
+    // A message has started another one meanwhile.
+    if (this.#stopped || this.#running.has(sessionId)) await agent.stop()
+    else this.#keep(sessionId, Promise.resolve(agent), fence)
+    return true
   }
 
   /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
@@ -305,6 +327,11 @@ export class AgentRunner {
     if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
     const fence = this.#options.leases?.fence(sessionId)
     const starting = this.#start(sessionId, resume, fence)
+    this.#keep(sessionId, starting, fence)
+    return starting
+  }
+
+  #keep(sessionId: string, starting: Promise<AgentProcess>, fence: Fence | undefined): void {
     this.#running.set(sessionId, starting)
     const forget = () => {
       if (this.#running.get(sessionId) === starting) this.#running.delete(sessionId)
@@ -323,7 +350,6 @@ export class AgentRunner {
         forget()
         if (!this.#stopped && !(error instanceof AskbackError)) this.#options.onError(error)
       })
-    return starting
   }
 
   async #start(
@@ -331,22 +357,26 @@ export class AgentRunner {
     resume: AgentContext['resume'],
     fence: Fence | undefined,
   ): Promise<AgentProcess> {
-    const { desk, adapters, live, env } = this.#options
-    const { session, state } = await desk.snapshot(sessionId)
-    const adapter = adapters.find(({ id }) => id === session.agent)
+    const { session } = await this.#options.desk.snapshot(sessionId)
+    const adapter = this.#options.adapters.find(({ id }) => id === session.agent)
     if (!adapter) throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
-    return adapter.start({
+    return adapter.start({ ...(await this.#contextOf(sessionId, fence)), resume })
+  }
+
+  async #contextOf(sessionId: string, fence: Fence | undefined): Promise<Omit<AgentContext, 'resume'>> {
+    const { desk, live, env } = this.#options
+    const { session, state } = await desk.snapshot(sessionId)
+    return {
       sessionId,
       cwd: session.cwd,
       model: state.model,
       permissionMode: session.permissionMode,
       agentSessionId: state.agentSessionId,
-      resume,
       env: (await env?.(sessionId)) ?? {},
       session: desk.session(sessionId, {}, fence),
       report: (...events) => this.#reportOf(sessionId, fence, events),
       live: (delta) => live.emit(sessionId, delta),
-    })
+    }
   }
 
   async #setWaiting(sessionId: string, isWaiting: boolean): Promise<void> {

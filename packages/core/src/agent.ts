@@ -10,6 +10,11 @@ export interface AgentAdapter {
   check(): Promise<Availability>
   /** Once, before sessions are taken up: ends what agents of an earlier process have left running. */
   recover?(): Promise<void>
+  /**
+   * The agent that a gateway before this one has left running, in the turn that `resume` names; `null` if there is none. It
+   * goes on by itself: nothing is told to it again.
+   */
+  reconnect?(context: AgentContext & { resume: object }): Promise<AgentProcess | null>
   /** Throws what a person should read if the agent cannot be started. */
   start(context: AgentContext): Promise<AgentProcess>
 }
