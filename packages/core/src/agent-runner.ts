@@ -258,7 +258,8 @@ export class AgentRunner {
     const fence = leases?.fence(sessionId)
     const resume = { turnId: state.activeTurnId, state }
     const agent = await adapter
-      .reconnect({ ...(await this.#contextOf(sessionId, fence)), resume })
+      // Its shells have theirs.
+      .reconnect({ ...(await this.#contextOf(sessionId, fence)), env: {}, resume })
       .catch((error: unknown) => {
         onError(error)
         return null
@@ -360,11 +361,15 @@ export class AgentRunner {
     const { session } = await this.#options.desk.snapshot(sessionId)
     const adapter = this.#options.adapters.find(({ id }) => id === session.agent)
     if (!adapter) throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
-    return adapter.start({ ...(await this.#contextOf(sessionId, fence)), resume })
+    const env = (await this.#options.env?.(sessionId)) ?? {}
+    return adapter.start({ ...(await this.#contextOf(sessionId, fence)), env, resume })
   }
 
-  async #contextOf(sessionId: string, fence: Fence | undefined): Promise<Omit<AgentContext, 'resume'>> {
-    const { desk, live, env } = this.#options
+  async #contextOf(
+    sessionId: string,
+    fence: Fence | undefined,
+  ): Promise<Omit<AgentContext, 'resume' | 'env'>> {
+    const { desk, live } = this.#options
     const { session, state } = await desk.snapshot(sessionId)
     return {
       sessionId,
@@ -372,7 +377,6 @@ export class AgentRunner {
       model: state.model,
       permissionMode: session.permissionMode,
       agentSessionId: state.agentSessionId,
-      env: (await env?.(sessionId)) ?? {},
       session: desk.session(sessionId, {}, fence),
       report: (...events) => this.#reportOf(sessionId, fence, events),
       live: (delta) => live.emit(sessionId, delta),
