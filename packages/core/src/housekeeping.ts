@@ -2,11 +2,14 @@ import { AskbackError } from '@askback/protocol'
 import { erasureKey } from './control.js'
 import type { Engine } from './engine.js'
 import { sessionRulesPrefix } from './rules.js'
+import type { News } from './store.js'
 import { recheck } from './waiting.js'
 
 const SWEEP_MS = 3_600_000
 const RETRY_MS = 1000
 const PAGE = 500
+/** Ids only. */
+const NEWS_PAGE = 10_000
 
 export interface HousekeepingOptions {
   /** Sessions that were last written to longer ago than this are deleted. */
@@ -61,25 +64,37 @@ export class Housekeeping {
 
   /** A lost doorbell costs latency, never data. */
   async repair(): Promise<void> {
-    const { store } = this.#engine.options
-    for (;;) {
-      const changes = await store.changes({ after: this.#cursor, limit: PAGE })
-      for (const { cursor, sessionId, events } of changes) {
+    for (let news = await this.#news(); news.length > 0; news = await this.#news()) {
+      for (const { cursor, sessionId, seq } of news) {
         this.#cursor = cursor
-        const last = events.at(-1)
-        if (!last) await this.#erased(sessionId)
-        else {
-          this.#engine.setDeadlines(events)
-          await this.#engine.hear({ sessionId, seq: last.seq })
-        }
+        if (seq === null) await this.#erased(sessionId)
+        else await this.#engine.hear({ sessionId, seq })
       }
-      if (changes.length < PAGE) break
     }
+    await this.#keepDeadlines()
     for (const sessionId of this.#engine.unheard) {
       await recheck(this.#engine, sessionId)
       this.#engine.unheard.delete(sessionId)
     }
     await this.#finishErasures()
+  }
+
+  async #news(): Promise<News[]> {
+    const { store } = this.#engine.options
+    const query = { after: this.#cursor, limit: NEWS_PAGE }
+    if (store.news) return store.news(query)
+    const changes = await store.changes(query)
+    return changes.map(({ cursor, sessionId, events }) => {
+      return { cursor, sessionId, seq: events.at(-1)?.seq ?? null }
+    })
+  }
+
+  /** Whoever opened it may be gone at its deadline. Where others write too, only those to come before the next looks. */
+  async #keepDeadlines(): Promise<void> {
+    const { store, clock } = this.#engine.options
+    const before = store.shared ? { before: clock.now() + 2 * this.#options.repairMs } : undefined
+    for (const { sessionId, interactionId, expiresAt } of await store.deadlines(before))
+      this.#engine.setDeadline(sessionId, interactionId, expiresAt)
   }
 
   async #erased(sessionId: string): Promise<void> {
@@ -96,11 +111,8 @@ export class Housekeeping {
 
   async #takeUp(): Promise<void> {
     const { store } = this.#engine.options
-    // Before the deadlines are read: what others open from here on comes with the repair.
     if (store.shared) this.#cursor = await store.head()
-    for (const { sessionId, interactionId, expiresAt } of await store.deadlines()) {
-      this.#engine.setDeadline(sessionId, interactionId, expiresAt)
-    }
+    await this.#keepDeadlines()
     await this.#finishErasures()
     if (store.shared) this.#every('repair', this.#options.repairMs, () => this.repair())
     if (this.#options.retentionMs !== null) {

@@ -62,6 +62,13 @@ export interface Change {
   events: SessionEvent[]
 }
 
+/** How far the log of a session reaches; `null` if it was erased. */
+export interface News {
+  cursor: string
+  sessionId: string
+  seq: number | null
+}
+
 export interface KvEntry {
   key: string
   value: Json
@@ -105,8 +112,10 @@ export interface Store {
   /** Oldest first, over all sessions or one. */
   pending(query: { sessionId?: string; after?: string; limit: number }): Promise<Page<Interaction>>
   countPending(): Promise<number>
-  /** Every pending interaction that has one. */
-  deadlines(): Promise<{ sessionId: string; interactionId: string; expiresAt: number }[]>
+  /** Every pending interaction that has one; with `before` at least those that end before it. */
+  deadlines(query?: {
+    before: number
+  }): Promise<{ sessionId: string; interactionId: string; expiresAt: number }[]>
   /** Whether the log holds this tool call, and its result. */
   toolCall(sessionId: string, toolCallId: string): Promise<{ ended: boolean } | null>
 
@@ -117,6 +126,8 @@ export interface Store {
    * is a change, too, without events: other processes may hold what is gone.
    */
   changes(query: { after?: string; limit: number }): Promise<Change[]>
+  /** What `changes` holds, by ids only, for a look that costs little; some of a session's may be told as one. */
+  news?(query: { after: string; limit: number }): Promise<News[]>
   /** The cursor of the newest change: `changes` after it holds only what is appended from now on. */
   head(): Promise<string>
 

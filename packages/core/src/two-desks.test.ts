@@ -99,6 +99,19 @@ describe('two desks on one store', () => {
     expect(errors).toEqual([])
   })
 
+  it('a deadline is kept by one who never used the session, when the desk that opened it is gone', async () => {
+    const { here, there, store, clock, errors, open } = await twoDesks({ deaf: true })
+    const { interactionId } = await open(here, 'question', database, { timeoutMs: 60_000 })
+    here.close()
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      clock.advance(5000)
+      await tick()
+    }
+    await expect.poll(() => store.interaction(interactionId)).toMatchObject({ settlement: 'timed_out' })
+    expect(errors).toEqual([])
+    there.close()
+  })
+
   it('a session that is deleted there ends the wait here', async () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'question', database)

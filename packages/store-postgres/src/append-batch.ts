@@ -114,7 +114,8 @@ function askedOf(events: SessionEvent[]): Map<string, Asked> {
       case 'interaction_request':
         Object.assign(of(event.interactionId), {
           tool: keyText(event.toolCallId),
-          expires: event.expiresAt ?? null,
+          // One that is kept past its time has no deadline that anybody must see to.
+          expires: event.onTimeout === 'keep' ? null : (event.expiresAt ?? null),
           request: index,
         })
         break

@@ -209,6 +209,29 @@ BEGIN
   RETURN QUERY SELECT a.number, a.body, a.message FROM audit a WHERE a.number > after ORDER BY a.number LIMIT lim;
 END $body$;`
 
+/** As `changes`, without what was written: the last position and seq of each session. */
+export const news = (schema: string, lock: string) => `
+CREATE OR REPLACE FUNCTION ${schema}.news(after bigint, lim bigint)
+RETURNS TABLE (place bigint, session_id text, reaches bigint) LANGUAGE plpgsql ${settings(schema)} AS $body$
+DECLARE
+  last bigint;
+  rows bigint;
+BEGIN
+  FOR attempt IN 1..2 LOOP
+    SELECT max(p.pos), count(*) INTO last, rows FROM (
+      (SELECT l.pos FROM log l JOIN sessions s ON s.key = l.session WHERE l.pos > after ORDER BY l.pos LIMIT lim)
+      UNION ALL (SELECT e.pos FROM erasures e WHERE e.pos > after ORDER BY e.pos LIMIT lim)
+      ORDER BY 1 LIMIT lim) p;
+    EXIT WHEN rows = 0 OR last - after = rows;
+    PERFORM pg_advisory_xact_lock(${lock});
+  END LOOP;
+  RETURN QUERY
+    SELECT max(l.pos), s.id, max(l.last_seq) FROM log l JOIN sessions s ON s.key = l.session
+      WHERE l.pos > after AND l.pos <= last GROUP BY s.key
+    UNION ALL SELECT e.pos, e.id, NULL FROM erasures e WHERE e.pos > after AND e.pos <= last
+    ORDER BY 1;
+END $body$;`
+
 /** Hides a session at once; its log goes bit by bit. */
 const erase = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.erase(sid text, of_log text, keys_from text, keys_to text)

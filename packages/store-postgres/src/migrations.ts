@@ -1,11 +1,12 @@
 import { AskbackError } from '@askback/protocol'
 import type { Database } from './database.js'
-import { functions } from './functions.js'
-import { tableNames, tables } from './tables.js'
+import { functions, news } from './functions.js'
+import { deadlines, tableNames, tables } from './tables.js'
 
 /** Each brings the schema one version on; only the last may be changed, and only until it is released. */
 const steps = [
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${tables} ${functions(schema, lock)}`,
+  (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${deadlines} ${news(schema, lock)}`,
 ]
 
 type Query = (sql: string, params?: string[]) => Promise<unknown[][]>

@@ -26,6 +26,20 @@ busContract('PostgreSQL', () => {
   })
 })
 
+it('what is published in one moment is one message', async () => {
+  const schema = `bus ${buses++}`
+  const bus = await postgresBus({ url: server.url(), schema })
+  const heard: string[] = []
+  admin.on('notification', ({ payload = '' }) => heard.push(payload))
+  await admin.query(`LISTEN "askback ${schema}"`)
+  for (const sessionId of ['a', 'b', 'c']) bus.publish({ type: 'append', sessionId, seq: 1 })
+  await expect.poll(() => heard).toHaveLength(1)
+  expect(JSON.parse(heard[0]!)).toMatchObject({ messages: [{ sessionId: 'a' }, { sessionId: 'b' }, {}] })
+  await admin.query('UNLISTEN *')
+  admin.removeAllListeners('notification')
+  await bus.close()
+})
+
 describe('two desks on one PostgreSQL', () => {
   let ends: (() => Promise<void> | void)[] = []
   afterEach(async () => {

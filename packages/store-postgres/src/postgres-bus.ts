@@ -28,6 +28,7 @@ export async function postgresBus(options: PostgresBusOptions): Promise<Bus> {
   const db = connect({ url, connections: 1, patienceMs: 0 })
   const outgoing = new Outgoing()
   let sending = false
+  let due = false
   let timer: NodeJS.Timeout | undefined
   let heardOurselves: () => void = () => undefined
   let closed = false
@@ -97,8 +98,15 @@ export async function postgresBus(options: PostgresBusOptions): Promise<Bus> {
     publish(message) {
       if (closed) return
       outgoing.add(message)
-      if (message.type !== 'live') void flush()
-      else timer ??= setTimeout(() => void flush(), LIVE_MS)
+      if (message.type === 'live') timer ??= setTimeout(() => void flush(), LIVE_MS)
+      else if (!due) {
+        // What is published in the same moment, as for the appends of one commit, goes together.
+        due = true
+        process.nextTick(() => {
+          due = false
+          void flush()
+        })
+      }
     },
     on: (listener) => bell.on(listener),
     close,

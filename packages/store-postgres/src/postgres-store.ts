@@ -136,11 +136,12 @@ function storeOn(db: Database, schema: string): Store {
           : interactions.page('i.pending AND i.number > $1 AND s.id = $2', [place, keyText(sessionId)], limit)
       }),
     countPending: () => count(`SELECT count(*) FROM ${schema}.interactions WHERE pending`),
-    deadlines: () =>
+    deadlines: ({ before = Infinity } = { before: Infinity }) =>
       read(async () => {
         const rows = await db.read<[string, string, number]>(
           `SELECT s.id, i.id, i.expires_at FROM ${schema}.interactions i JOIN ${schema}.sessions s ON s.key = i.session
-           WHERE i.pending AND i.expires_at IS NOT NULL`,
+           WHERE i.pending AND i.expires_at < $1`,
+          [before],
         )
         return rows.map(([sessionId, interactionId, expiresAt]) => ({
           sessionId: fromKeyText(sessionId),
@@ -182,6 +183,14 @@ function storeOn(db: Database, schema: string): Store {
           sessionId: fromKeyText(sessionId),
           events: body === null ? [] : stored<SessionEvent[]>(body),
         }))
+      }),
+    news: ({ after, limit }) =>
+      read(async () => {
+        const sql = `SELECT * FROM ${schema}.news($1, $2)`
+        const rows = await db.read<[number, string, number | null]>(sql, [placeOfCursor(after), limit])
+        return rows.map(([place, sessionId, seq]) => {
+          return { cursor: String(place), sessionId: fromKeyText(sessionId), seq }
+        })
       }),
     head: async () => String(await count(`SELECT ${schema}.head()`)),
 

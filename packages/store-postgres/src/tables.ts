@@ -65,5 +65,12 @@ CREATE TABLE erasures (
   purged boolean NOT NULL DEFAULT false
 );`
 
+/** For a look at what ends soon, however much is pending. Bodies may hold what is JSON and no `jsonb`. */
+export const deadlines = `
+CREATE INDEX interactions_due ON interactions (expires_at) WHERE pending AND expires_at IS NOT NULL;
+UPDATE interactions i SET expires_at = NULL FROM log l
+  WHERE i.pending AND i.expires_at IS NOT NULL AND l.pos = i.request
+  AND l.body::json -> i.request_at ->> 'onTimeout' = 'keep';`
+
 /** What must be there for a schema to be whole. */
 export const tableNames = [...tables.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name!)
