@@ -11,6 +11,8 @@ import type { Transport } from './transport.js'
 export interface ClientOptions extends Timing {
   /** Tells listeners of what came together; a moment later by default. */
   schedule?: (flush: () => void) => void
+  /** The same for text that is being written: once a frame is enough for that. */
+  scheduleLive?: (flush: () => void) => void
   /** Keeps answers that could not be sent over a reload. */
   storage?: OutboxStorage
   newKey?: () => string
@@ -33,12 +35,12 @@ export interface Client {
 
 /** What a surface holds: one store a session, made when it is looked at and dropped when it is not. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
-  const { clock = systemClock, schedule = later, storage, newKey } = options
+  const { clock = systemClock, schedule = later, scheduleLive, storage, newKey } = options
   const pauses = new Pauses(options)
   const outbox = new Outbox({ transport, pauses, storage, newKey })
   const changes = new ChangesHub({ transport, pauses, connected: () => outbox.nudge() })
   const serverClock = new ServerClock(clock)
-  const shared = { transport, outbox, pauses, changes, clock, serverClock, schedule }
+  const shared = { transport, outbox, pauses, changes, clock, serverClock, schedule, scheduleLive }
   const stores = new Map<string, SessionStore>()
   const inbox = new InboxStore(shared)
   const sessions = new SessionListStore(shared)

@@ -4,6 +4,8 @@ export interface StoreOptions {
   clock: Clock
   /** Tells the listeners, not for each change but for all that came together. */
   schedule: (flush: () => void) => void
+  /** The same for what changes many times a second, such as a text that is being written; like the rest by default. */
+  scheduleLive?: ((flush: () => void) => void) | undefined
   /** Called when nobody has listened for a while, and it has stopped. */
   idle?: () => void
 }
@@ -16,7 +18,7 @@ export abstract class ExternalStore<View> {
   readonly #options: StoreOptions
   readonly #listeners = new Set<() => void>()
   #view: View | null = null
-  #isScheduled = false
+  #scheduled: 'soon' | 'live' | null = null
   #isRunning = false
   #disarm: () => void = () => undefined
 
@@ -45,12 +47,16 @@ export abstract class ExternalStore<View> {
   protected abstract start(): void
   protected abstract stop(): void
 
-  protected changed(): void {
+  protected changed(when: 'soon' | 'live' = 'soon'): void {
     this.#view = null
-    if (this.#isScheduled || this.#listeners.size === 0) return
-    this.#isScheduled = true
-    this.#options.schedule(() => {
-      this.#isScheduled = false
+    if (this.#listeners.size === 0 || this.#scheduled === 'soon' || this.#scheduled === when) return
+    this.#scheduled = when
+    const { schedule, scheduleLive = schedule } = this.#options
+    const tell = when === 'live' ? scheduleLive : schedule
+    tell(() => {
+      // What was urgent has told of the rest already.
+      if (this.#scheduled === null) return
+      this.#scheduled = null
       for (const listener of this.#listeners) listener()
     })
   }

@@ -13,7 +13,7 @@ export interface SessionFeedOptions {
   pauses: Pauses
   clock: Clock
   serverClock: ServerClock
-  changed: () => void
+  changed: (when?: 'live') => void
   /** The gateway answers again. */
   connected: () => void
 }
@@ -122,7 +122,7 @@ export class SessionFeed {
         this.offer([item.event])
         break
       case 'live':
-        if (this.fold.offerLive(item.event)) changed()
+        if (this.fold.offerLive(item.event)) changed('live')
         break
       case 'connection':
         this.#setConnection(item.status)

@@ -47,6 +47,32 @@ describe('what it shows', () => {
     expect(session.told.slice(before)).toEqual([51])
   })
 
+  it('tells of a text that is being written when it is time for that, or with what is more urgent', async () => {
+    const frames: (() => void)[] = []
+    const session = openSession({ scheduleLive: (flush) => frames.push(flush) })
+    await live(session)
+    session.transport.play('s1', turn('t1'))
+    await vi.waitFor(() => expect(session.view().typing).toBe(true))
+    const grow = (offset: number) =>
+      session.transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text: 'x' })
+    const isWritten = (text: string) =>
+      vi.waitFor(() => expect(draw(session.view().layout!)).toContain(`"${text}" streaming`))
+    const before = session.told.length
+    grow(0)
+    grow(1)
+    await isWritten('xx')
+    expect([session.told.length - before, frames.length]).toEqual([0, 1])
+    frames.pop()!()
+    expect(session.told.length - before).toBe(1)
+
+    grow(2)
+    await isWritten('xxx')
+    session.transport.play('s1', wrote('b2'))
+    await vi.waitFor(() => expect(session.told.length - before).toBe(2))
+    frames.pop()!()
+    expect(session.told.length - before).toBe(2)
+  })
+
   it('[lesson 21] types neither offline nor before it knows', async () => {
     const session = openSession({ prepare: ({ play }) => play('s1', turn('t1')) })
     expect(session.view().typing).toBe(false)

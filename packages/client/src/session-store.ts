@@ -55,7 +55,7 @@ export class SessionStore extends ExternalStore<SessionView> {
       pauses,
       clock,
       serverClock,
-      changed: () => this.changed(),
+      changed: (when) => this.changed(when),
       connected: () => outbox.nudge(),
     })
   }

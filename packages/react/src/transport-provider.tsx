@@ -2,6 +2,7 @@ import { createClient, type Client, type ClientOptions, type Transport } from '@
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
 import { forgetOldDrafts } from './interaction/use-draft.js'
 import { kept } from './kept.js'
+import { onNextFrame } from './next-frame.js'
 
 export interface TransportProviderProps {
   transport: Transport
@@ -15,7 +16,10 @@ const ClientContext = createContext<Client | null>(null)
 /** Gives everything below it one client, so that all see the same sessions, and answers on their way survive a reload. */
 export function TransportProvider({ transport, options, children }: TransportProviderProps) {
   // Only the transport says which client this is: options are mostly written in place, and new each time.
-  const client = useMemo(() => createClient(transport, { storage: outboxStorage, ...options }), [transport])
+  const client = useMemo(
+    () => createClient(transport, { storage: outboxStorage, scheduleLive: onNextFrame, ...options }),
+    [transport],
+  )
 
   useEffect(() => forgetOldDrafts(Date.now()), [])
 

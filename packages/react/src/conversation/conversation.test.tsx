@@ -9,6 +9,8 @@ import { pass, show, stillTime } from '../show.test.helper.js'
 stillTime()
 
 const begun: NewEvent = { type: 'turn_started', turnId: 't1' }
+/** Text that is being written is drawn once a frame. */
+const FRAME_MS = 20
 const r1 = { turnId: 't1', responseId: 'r1' }
 
 function typing(): HTMLElement | null {
@@ -37,9 +39,9 @@ describe('text', () => {
     const { transport, user } = await show({ events: [begun] })
     transport.playLive('s1', { type: 'thinking_delta', blockId: 'b0', offset: 0, text: 'Hmm' })
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Hello **you' })
-    await pass(0)
+    await pass(FRAME_MS)
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 11, text: '** there' })
-    await pass(0)
+    await pass(FRAME_MS)
     expect(screen.getByText('you').tagName).toBe('STRONG')
     expect(screen.queryByText('Hmm')).toBeNull()
     await user.click(screen.getByRole('button', { name: 'Thinking…' }))
@@ -50,7 +52,7 @@ describe('text', () => {
     const { transport } = await show({ events: [begun] })
     const grow = async (offset: number, text: string) => {
       transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text })
-      await pass(0)
+      await pass(FRAME_MS)
     }
     await grow(0, 'First piece.\n\nSecond')
     const first = screen.getByText('First piece.')
