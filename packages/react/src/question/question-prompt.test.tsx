@@ -72,6 +72,39 @@ describe('one question', () => {
     screen.getByText('SQLite')
   })
 
+  it('takes a note beside the answer, and shows it in the summary', async () => {
+    const { user, answers } = await show({ events: askedQuestion('i1') })
+    await user.click(screen.getByRole('button', { name: 'Add a note' }))
+    await user.type(screen.getByRole('textbox', { name: 'Note' }), 'for now ')
+    expect(submit().disabled).toBe(true)
+    await user.click(screen.getByRole('radio', { name: /SQLite/ }))
+    await user.click(submit())
+    await pass(0)
+    expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'], note: 'for now' }] }])
+    screen.getByText('for now')
+  })
+
+  it('keeps a note over a reload, and sends none that is empty', async () => {
+    const { user, answers, reload } = await show({ events: askedQuestion('i1') })
+    await user.click(screen.getByRole('button', { name: 'Add a note' }))
+    await user.type(screen.getByRole('textbox', { name: 'Note' }), 'x')
+    await reload()
+    await user.clear(screen.getByRole('textbox', { name: 'Note' }))
+    await user.click(screen.getByRole('radio', { name: /SQLite/ }))
+    await user.click(submit())
+    expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
+  })
+
+  it('is amber while it waits and emerald when it is answered', async () => {
+    const { user, container } = await show({ events: askedQuestion('i1') })
+    const tone = () => container.querySelector('.ab-card')?.getAttribute('data-tone')
+    expect(tone()).toBe('pending')
+    await user.click(screen.getByRole('radio', { name: /SQLite/ }))
+    await user.click(submit())
+    await pass(0)
+    expect(tone()).toBe('good')
+  })
+
   it('shows the preview of the option that is looked at', async () => {
     const options = [
       { label: 'A', preview: 'picture of A' },

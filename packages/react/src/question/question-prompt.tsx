@@ -7,6 +7,7 @@ import type { InteractionProps } from '../interaction/renderers.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useArmed } from '../interaction/use-armed.js'
+import { QuestionNote } from './question-note.js'
 import { QuestionOptions } from './question-options.js'
 import { QuestionSummary } from './question-summary.js'
 import { useQuestion, type QuestionControl } from './use-question.js'
@@ -64,6 +65,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
         </p>
       </div>
       <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} />
+      {question.options.length > 0 && <QuestionNote key={`note-${step}`} control={control} step={step} />}
       <div className="ab-card-footer">
         {!isLast && (
           <button

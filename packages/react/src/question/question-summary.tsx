@@ -29,6 +29,12 @@ export function QuestionSummary({
                   <Choices
                     choices={[...reply.selected, ...(reply.other === undefined ? [] : [reply.other])]}
                   />
+                  {reply.note !== undefined && (
+                    <span className="ab-summary-note">
+                      <span className="ab-quiet">Note: </span>
+                      <ShownText text={reply.note} />
+                    </span>
+                  )}
                 </>
               ) : (
                 <span className="ab-quiet">

@@ -16,6 +16,8 @@ export interface ReplyDraft {
   isOther: boolean
   /** Kept when another option is chosen, and counts only while `isOther`. */
   otherText: string
+  /** Goes with the answer, whatever that is. */
+  note: string
 }
 
 export interface QuestionControl extends InteractionControl {
@@ -31,6 +33,8 @@ export interface QuestionControl extends InteractionControl {
   pickOther: (step: number) => void
   /** Typing a text of one's own chooses it. */
   typeOther: (step: number, text: string) => void
+  /** Something to say beside the answer. */
+  writeNote: (step: number, text: string) => void
   /** Sends the answers if every question has one. */
   submit: () => void
 }
@@ -81,6 +85,7 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
       const isOne = !questions[at]!.multiSelect
       change(at, { otherText, isOther: true, ...(isOne && { selected: [] }) })
     },
+    writeNote: (at, note) => change(at, { note }),
     submit() {
       if (!control.canAnswer || !isComplete) return
       void control.respond({ answers: replies.map(replyOf) as unknown as Json })
@@ -94,16 +99,17 @@ export function repliesIn(answers: Json | undefined): QuestionReply[] {
   return parsed.success ? parsed.data.answers : []
 }
 
-function replyOf({ selected, isOther, otherText }: ReplyDraft): QuestionReply | null {
+function replyOf({ selected, isOther, otherText, note }: ReplyDraft): QuestionReply | null {
   const other = otherText.trim()
+  const said = note.trim()
   if (isOther && other === '') return null
   if (!isOther && selected.length === 0) return null
-  return isOther ? { selected, other } : { selected }
+  return { selected, ...(isOther && { other }), ...(said !== '' && { note: said }) }
 }
 
 function draftOf(reply: QuestionReply | undefined, { options }: Question): ReplyDraft {
-  const { selected = [], other } = reply ?? {}
-  return { selected, isOther: other !== undefined || options.length === 0, otherText: other ?? '' }
+  const { selected = [], other, note = '' } = reply ?? {}
+  return { selected, isOther: other !== undefined || options.length === 0, otherText: other ?? '', note }
 }
 
 function firstOpen(questions: readonly Question[], isAnswered: (step: number) => boolean): number {
@@ -117,6 +123,7 @@ function isDraft(value: unknown): value is ReplyDraft[] {
 
 function isReplyDraft(value: unknown): value is ReplyDraft {
   if (typeof value !== 'object' || value === null) return false
-  const { selected, isOther, otherText } = value as Partial<ReplyDraft>
-  return Array.isArray(selected) && typeof isOther === 'boolean' && typeof otherText === 'string'
+  const { selected, isOther, otherText, note } = value as Partial<ReplyDraft>
+  const areTexts = typeof otherText === 'string' && typeof note === 'string'
+  return Array.isArray(selected) && typeof isOther === 'boolean' && areTexts
 }
