@@ -1,9 +1,11 @@
 import type { Json } from '@askback/protocol'
-import { useEffect, useMemo, useState } from 'react'
+import { Columns2 } from 'lucide-react'
+import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { DiffView } from '../content/diff-view.js'
-import { fileEdits } from '../content/file-edits.js'
+import { fileEdits, type FileEdit } from '../content/file-edits.js'
 import { JsonTree } from '../content/json-tree.js'
 import { LongText, sizeOf } from '../content/long-text.js'
+import { useDiffLayout } from '../content/use-diff-layout.js'
 import { commandIn } from './command.js'
 
 export interface ApprovalInputProps {
@@ -19,16 +21,33 @@ const LARGEST_TREE = 20_000
 export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
-  if (edits) {
-    const text = edits.map((edit) => ('patch' in edit ? edit.patch : edit.after)).join('\n')
-    return (
-      <Framed title="Changes" size={sizeOf(text)}>
-        <DiffView edits={edits} onComplete={onComplete} />
-      </Framed>
-    )
-  }
+  if (edits) return <EditInput edits={edits} onComplete={onComplete} />
   if (command !== null) return <CommandInput command={command} input={input} onComplete={onComplete} />
   return <JsonInput input={input} title="Input" onComplete={onComplete} />
+}
+
+function EditInput({ edits, onComplete }: { edits: FileEdit[] } & Pick<ApprovalInputProps, 'onComplete'>) {
+  const { isSplit, toggle } = useDiffLayout()
+  const text = edits.map((edit) => ('patch' in edit ? edit.patch : edit.after)).join('\n')
+  // A new file has nothing to stand beside.
+  const hasTwoSides = edits.some((edit) => 'patch' in edit || edit.before !== '')
+  return (
+    <Framed
+      title="Changes"
+      size={sizeOf(text)}
+      tool={
+        toggle &&
+        hasTwoSides && (
+          <button type="button" className="ab-code-tool" aria-pressed={isSplit} onClick={toggle}>
+            <Columns2 aria-hidden />
+            Side by side
+          </button>
+        )
+      }
+    >
+      <DiffView edits={edits} isSplit={isSplit && hasTwoSides} onComplete={onComplete} />
+    </Framed>
+  )
 }
 
 interface CommandInputProps extends Pick<ApprovalInputProps, 'input' | 'onComplete'> {
@@ -83,16 +102,19 @@ function JsonInput({
 function Framed({
   title,
   size,
+  tool,
   children,
 }: {
-  title: React.ReactNode
+  title: string
   size: string
-  children: React.ReactNode
+  tool?: ReactNode
+  children: ReactNode
 }) {
   return (
     <div className="ab-code-block">
       <div className="ab-code-bar">
         <span className="ab-code-title">{title}</span>
+        {tool}
         <span>{size}</span>
       </div>
       {children}

@@ -23,6 +23,12 @@ function card(): HTMLElement {
 
 const ls = { command: 'ls -la' }
 
+const narrow = {
+  matches: false,
+  addEventListener: () => undefined,
+  removeEventListener: () => undefined,
+} as unknown as MediaQueryList
+
 function withFolder(transport: ScriptedTransport): void {
   void transport.create({ cwd: '/shop', agent: 'claude' })
 }
@@ -137,6 +143,45 @@ describe('what is shown', () => {
     const rows = [...document.querySelectorAll('.ab-diff-row')].map((row) => row.getAttribute('data-type'))
     expect(rows).toEqual(['same', 'removed', 'added'])
     expect(button('Approve once').disabled).toBe(false)
+  })
+
+  it('is the change side by side, where somebody wants it so and there is room', async () => {
+    const input = { file_path: '/a.ts', old_string: 'one\ntwo\nx\n', new_string: 'one\nthree\n' }
+    const { user, reload } = await show({ events: approval(input, { toolName: 'Edit' }) })
+    await vi.dynamicImportSettled()
+    await pass(0)
+    await user.click(button('Side by side'))
+    const cells = () =>
+      [...document.querySelectorAll('.ab-diff-row')].map((row) =>
+        [...row.querySelectorAll('td')].map(({ lastChild }) => lastChild?.textContent ?? ''),
+      )
+    const sides = [
+      ['1', 'one', '1', 'one'],
+      ['2', 'two', '2', 'three'],
+      ['3', 'x', '', ''],
+    ]
+    expect(cells()).toEqual(sides)
+    expect(button('Approve once').disabled).toBe(false)
+    await reload()
+    await vi.dynamicImportSettled()
+    await pass(0)
+    expect(cells()).toEqual(sides)
+
+    vi.spyOn(window, 'matchMedia').mockReturnValue(narrow)
+    await reload()
+    await vi.dynamicImportSettled()
+    await pass(0)
+    expect(screen.queryByRole('button', { name: 'Side by side' })).toBeNull()
+    expect(cells()[0]).toHaveLength(4)
+    expect(cells()).toHaveLength(4)
+  })
+
+  it('is a new file in one column, as it has nothing to stand beside', async () => {
+    await show({ events: approval({ file_path: '/a.ts', content: 'one\n' }, { toolName: 'Write' }) })
+    await vi.dynamicImportSettled()
+    await pass(0)
+    expect(document.querySelectorAll('.ab-diff-row')).toHaveLength(1)
+    expect(screen.queryByRole('button', { name: 'Side by side' })).toBeNull()
   })
 
   it('is the changes of each file, for a patch', async () => {

@@ -55,3 +55,33 @@ function linesOf(text: string): string[] {
   if (lines.at(-1) === '') lines.pop()
   return lines
 }
+
+export interface DiffPair {
+  left: DiffRow | null
+  right: DiffRow | null
+}
+
+/** Side by side: what was taken away next to what came in its place. */
+export function pairRows(rows: readonly DiffRow[]): DiffPair[] {
+  const pairs: DiffPair[] = []
+  let removed: DiffRow[] = []
+  let added: DiffRow[] = []
+  const close = () => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++) {
+      pairs.push({ left: removed[at] ?? null, right: added[at] ?? null })
+    }
+    removed = []
+    added = []
+  }
+  for (const row of rows) {
+    if (row.type === 'removed' && added.length > 0) close()
+    if (row.type === 'removed') removed.push(row)
+    else if (row.type === 'added') added.push(row)
+    else {
+      close()
+      pairs.push({ left: row, right: row })
+    }
+  }
+  close()
+  return pairs
+}

@@ -1,18 +1,20 @@
 import { useEffect, useState } from 'react'
 import { count } from './amounts.js'
-import { diffRows, patchRows, type DiffRow } from './diff-rows.js'
+import { diffRows, pairRows, patchRows, type DiffPair, type DiffRow } from './diff-rows.js'
 import type { FileEdit } from './file-edits.js'
 import { ShownText } from './shown-text.js'
 
 export interface DiffViewProps {
   edits: FileEdit[]
+  /** What was and what will be side by side. */
+  isSplit?: boolean
   onComplete?: ((isComplete: boolean) => void) | undefined
 }
 
 const FIRST_ROWS = 400
 
 /** What an edit takes away and brings, line by line. */
-export function DiffView({ edits, onComplete }: DiffViewProps) {
+export function DiffView({ edits, isSplit = false, onComplete }: DiffViewProps) {
   const [diffs, setDiffs] = useState<DiffRow[][] | null>(null)
   const [isWhole, setWhole] = useState(false)
 
@@ -35,16 +37,16 @@ export function DiffView({ edits, onComplete }: DiffViewProps) {
     <div className="ab-long-text">
       <div className="ab-code-scroll" tabIndex={0} role="group" aria-label="Changes">
         {shown.map((rows, index) => (
-          <table key={index} className="ab-diff">
+          <table key={index} className="ab-diff" data-split={isSplit || undefined}>
             {edits[index]?.note !== undefined && (
               <caption className="ab-diff-note">
                 <ShownText text={edits[index].note} />
               </caption>
             )}
             <tbody>
-              {rows.map((row, at) => (
-                <Row key={at} row={row} />
-              ))}
+              {isSplit
+                ? pairRows(rows).map((pair, at) => <SplitRow key={at} pair={pair} />)
+                : rows.map((row, at) => <Row key={at} row={row} />)}
             </tbody>
           </table>
         ))}
@@ -86,10 +88,35 @@ function Row({ row }: { row: DiffRow }) {
       <td className="ab-diff-sign" aria-hidden>
         {signs[row.type]}
       </td>
-      <td className="ab-diff-text">
-        <span className="ab-only-spoken">{spoken[row.type]}</span>
-        <ShownText text={row.text} as="code" />
-      </td>
+      <Text row={row} />
     </tr>
+  )
+}
+
+function SplitRow({ pair: { left, right } }: { pair: DiffPair }) {
+  return (
+    <tr className="ab-diff-row">
+      <td className="ab-diff-number" data-type={left?.type} aria-hidden>
+        {left?.before}
+      </td>
+      <Text row={left} />
+      <td className="ab-diff-number" data-type={right?.type} aria-hidden>
+        {right?.after}
+      </td>
+      <Text row={right} />
+    </tr>
+  )
+}
+
+function Text({ row }: { row: DiffRow | null }) {
+  return (
+    <td className="ab-diff-text" data-type={row?.type ?? 'none'}>
+      {row && (
+        <>
+          <span className="ab-only-spoken">{spoken[row.type]}</span>
+          <ShownText text={row.text} as="code" />
+        </>
+      )}
+    </td>
   )
 }
