@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -57,8 +57,11 @@ export async function startGateway(store, flags = []) {
     },
     /** Milliseconds of the processor so far. */
     cpu() {
-      const fields = readFileSync(`/proc/${ready.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-      return (Number(fields[11]) + Number(fields[12])) * 10
+      const threads = readdirSync(`/proc/${ready.pid}/task`)
+      const nanoseconds = threads.map((thread) =>
+        Number(readFileSync(`/proc/${ready.pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
+      )
+      return nanoseconds.reduce((sum, time) => sum + time, 0) / 1e6
     },
     /** @param {NodeJS.Signals} signal */
     async stop(signal = 'SIGTERM') {
