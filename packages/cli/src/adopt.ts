@@ -1,11 +1,17 @@
-import { historyIn } from '@askback/agents/adopt'
+import { HistoryReader } from '@askback/agents/adopt'
 import { AskbackError } from '@askback/protocol/errors'
-import type { Session } from '@askback/protocol'
-import { readFileSync } from 'node:fs'
+import type { AdoptBody, Session } from '@askback/protocol'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { findTranscript } from './adopt/find-transcript.js'
 import { asPerson } from './people/person.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
+
+const NAMES: Record<string, string> = { claude: 'Claude Code', codex: 'Codex' }
+/** A long history takes a gateway a while. */
+const HOLD_SECONDS = 60
 
 /** `askback adopt FILE`: goes on here with a session of Claude Code or Codex that was started elsewhere. */
 export async function adopt(args: string[]): Promise<number> {
@@ -14,22 +20,66 @@ export async function adopt(args: string[]): Promise<number> {
     allowPositionals: true,
     options: { ...WHERE, from: { type: 'string' }, json: { type: 'boolean', default: false } },
   })
-  const [file, ...more] = positionals
-  if (!file || more.length > 0) throw usageError('It is askback adopt FILE.')
+  const [named, ...more] = positionals
+  if (!named || more.length > 0) throw usageError('It is askback adopt FILE, or the id of a session.')
+  const file = findTranscript(named, process.env)
+  const { history, unread } = await read(file)
+  const { items, ...head } = history
   const { from } = values
-  const { session } = await asPerson(values).json<{ session: Session }>({
+  const gateway = asPerson(values)
+  const { session, created } = await gateway.json<{ session: Session; created: boolean }>({
     method: 'POST',
     path: '/api/sessions/adopt',
-    body: { ...historyIn(textOf(file)), ...(from && { from }) },
+    lines: [{ ...head, ...(from && { from }) }, ...items],
+    holds: HOLD_SECONDS,
   })
-  process.stdout.write(`${values.json ? JSON.stringify({ session }) : session.id}\n`)
+  if (unread > 0) say(`${unread === 1 ? 'One line' : `${unread} lines`} of ${file} could not be read.`)
+  say(created ? told(history) : 'It is here already; nothing was changed.')
+  say(`Go on with it at ${gateway.url}, or with: askback send ${session.id} "…"`)
+  process.stdout.write(`${values.json ? JSON.stringify({ session, created }) : session.id}\n`)
   return 0
 }
 
-function textOf(file: string): string {
+async function read(file: string): Promise<{ history: AdoptBody; unread: number }> {
+  const reader = new HistoryReader()
+  let isEmpty = true
   try {
-    return readFileSync(file, 'utf8')
+    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+      isEmpty = false
+      reader.add(line)
+    }
   } catch (error) {
-    throw new AskbackError('invalid_request', `${file} cannot be read.`, { cause: error })
+    throw unreadable(file, error)
   }
+  if (isEmpty) throw new AskbackError('invalid_request', `${file} is empty.`)
+  try {
+    return { history: reader.history(), unread: reader.unread }
+  } catch (error) {
+    if (!(error instanceof AskbackError)) throw error
+    throw new AskbackError(error.code, error.message.replace(/^That/, file))
+  }
+}
+
+function unreadable(file: string, error: unknown): AskbackError {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  const why =
+    code === 'ENOENT'
+      ? `There is no file ${file}.`
+      : code === 'EISDIR'
+        ? `${file} is a folder: name the file of a session in it, or the session’s id.`
+        : code === 'EACCES' || code === 'EPERM'
+          ? `You may not read ${file}.`
+          : `${file} cannot be read.`
+  return new AskbackError('invalid_request', why, { cause: error })
+}
+
+function told({ agent, items }: AdoptBody): string {
+  const count = (type: string) => items.filter((item) => item.type === type).length
+  const some = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+  const what = `${some(count('user_message'), 'message')} and ${some(count('tool_call'), 'tool call')}`
+  return `Took over a session of ${NAMES[agent] ?? agent} with ${what}.`
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`)
 }

@@ -43,7 +43,7 @@ export const help = `Askback: agents that ask back.
     --message TEXT  --scope once|session|always  --input JSON|@FILE  --answer JSON|@FILE
   askback sessions              all sessions
   askback send SESSION "TEXT"   say something in a session
-  askback adopt FILE            go on here with a transcript of Claude Code or a rollout of Codex
+  askback adopt FILE|ID         go on here with a session that Claude Code or Codex has run by itself
     --from SESSION              where its scripts have asked
   askback audit                 who settled what
     --format jsonl|csv

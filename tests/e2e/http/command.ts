@@ -30,6 +30,8 @@ export interface Started {
   cwd?: string
   /** Closed after that. */
   stdin?: string
+  /** As another user, where the tests may. */
+  uid?: number
 }
 
 /** One process of the command, until it ends. */
@@ -39,13 +41,14 @@ export class Command {
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
 
-  constructor(args: string[], env: Record<string, string> = {}, { cwd, stdin }: Started = {}) {
+  constructor(args: string[], env: Record<string, string> = {}, { cwd, stdin, uid }: Started = {}) {
     const { PATH, HOME } = process.env
     const inherited = { ...(PATH && { PATH }), ...(HOME && { HOME }), CI: '1' }
     this.#child = spawn(process.execPath, [file, ...args], {
       env: { ...inherited, ...env },
       stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       ...(cwd !== undefined && { cwd }),
+      ...(uid !== undefined && { uid }),
     })
     this.#child.stdin?.end(stdin)
     this.#child.stdout?.setEncoding('utf8').on('data', (data: string) => (this.stdout += data))

@@ -1,96 +1,105 @@
-import { copyJson, type AdoptBody, type AdoptedItem, type Json } from '@askback/protocol'
-import { words } from './words.js'
+import type { AdoptedItem, Json } from '@askback/protocol'
+import { clean, outputOf, textOf, words } from './clean.js'
+import type { Line, Told } from './told.js'
 
-type Line = Record<string, unknown>
-type Payload = Record<string, unknown>
-
-/** A rollout of Codex: `~/.codex/sessions/…/rollout-…-<thread>.jsonl`. `null` if it is none. */
-export function codexHistory(lines: Line[]): AdoptBody | null {
-  const meta = lines.find(({ type }) => type === 'session_meta')?.['payload'] as Payload | undefined
-  if (typeof meta?.['id'] !== 'string') return null
-  const cwd = meta['cwd']
-  const items = lines.flatMap(({ type, payload, timestamp }) => {
-    const at = Date.parse(words(timestamp)) || 0
-    if (typeof payload !== 'object' || payload === null) return []
-    if (type === 'response_item') return responseItem(payload as Payload, at)
-    return type === 'event_msg' ? eventItem(payload as Payload, at) : []
-  })
-  const called = new Set(
-    items.flatMap((item) =>
-      item.type === 'tool_call' && !isNested(item.toolCallId) ? [item.toolCallId] : [],
-    ),
-  )
-  return {
-    agent: 'codex',
-    agentSessionId: meta['id'],
-    ...(typeof cwd === 'string' && { cwd }),
-    // What runs inside code mode is told only once it has ended.
-    items: items.filter(
-      (item) => !('toolCallId' in item) || called.has(item.toolCallId) || isNested(item.toolCallId),
-    ),
+/** What a line of a rollout of Codex tells: `~/.codex/sessions/…/rollout-…-<thread>.jsonl`. */
+export function codexLine({ type, payload, timestamp }: Line): Told {
+  if (typeof payload !== 'object' || payload === null) return { items: [] }
+  const told = payload as Line
+  const at = Date.parse(words(timestamp)) || 0
+  switch (type) {
+    case 'session_meta': {
+      const { id, cwd } = told
+      return {
+        ...(typeof id === 'string' && id !== '' && { agentSessionId: id }),
+        ...(typeof cwd === 'string' && { cwd }),
+        items: [],
+      }
+    }
+    case 'response_item':
+      return { items: responseItem(told, at) }
+    case 'event_msg':
+      return { items: eventItem(told, at) }
+    default:
+      return { items: [] }
   }
 }
 
-function responseItem(payload: Payload, at: number): AdoptedItem[] {
-  const { type, role, content, call_id: id, name, arguments: given, input, output } = payload
+function responseItem(payload: Line, at: number): AdoptedItem[] {
+  const { type, role, call_id: id, name, action, output } = payload
   const toolCallId = words(id)
+  const text = words(textOf(payload[type === 'reasoning' ? 'summary' : 'content']).trim())
+  const call = (toolName: string, input: Json): AdoptedItem[] =>
+    toolCallId === '' ? [] : [{ type: 'tool_call', at, toolCallId, toolName, input }]
   switch (type) {
-    case 'message': {
-      const text = role === 'assistant' ? textOf(content) : ''
-      return text === '' ? [] : [{ type: 'text', at, text }]
-    }
-    case 'reasoning': {
-      const text = textOf(payload['summary'])
+    case 'message':
+      // What people say comes as an event; here it stands among what Codex adds for the model.
+      return role === 'assistant' && text !== '' ? [{ type: 'text', at, text }] : []
+    case 'reasoning':
       return text === '' ? [] : [{ type: 'thinking', at, text }]
-    }
     case 'function_call':
-      return [{ type: 'tool_call', at, toolCallId, toolName: words(name), input: argumentsIn(given) }]
+      return call(words(name), argumentsIn(payload['arguments']))
     case 'custom_tool_call':
-      return [{ type: 'tool_call', at, toolCallId, toolName: words(name), input: { input: words(input) } }]
+      return call(words(name), { input: words(payload['input']) })
+    case 'local_shell_call':
+      return call('local_shell', clean(action ?? {}))
     case 'function_call_output':
-    case 'custom_tool_call_output': {
-      const told = typeof output === 'string' ? output : textOf(output)
-      return [{ type: 'tool_result', at, toolCallId, output: told, isError: false }]
-    }
+    case 'custom_tool_call_output':
+      return toolCallId === '' ? [] : [{ type: 'tool_result', at, toolCallId, ...resultIn(output) }]
     default:
       return []
   }
 }
 
-function eventItem({ type, message, item }: Payload, at: number): AdoptedItem[] {
+function eventItem({ type, message, item }: Line, at: number): AdoptedItem[] {
   if (type === 'user_message' && typeof message === 'string')
-    return [{ type: 'user_message', at, text: message }]
+    return message.trim() === '' ? [] : [{ type: 'user_message', at, text: words(message) }]
   if (type !== 'item_completed' || typeof item !== 'object' || item === null) return []
-  const done = item as Payload
+  const done = item as Line
   const id = words(done['id'])
-  if (done['type'] === 'UserMessage') return [{ type: 'user_message', at, text: textOf(done['content']) }]
-  if (done['type'] !== 'CommandExecution' || !isNested(id)) return []
-  const command = Array.isArray(done['command']) ? done['command'].join(' ') : ''
-  const output = words(done['aggregated_output'])
+  if (done['type'] === 'UserMessage')
+    return [{ type: 'user_message', at, text: words(textOf(done['content']).trim()) }]
+  // What runs inside code mode is told only once it has ended.
+  if (done['type'] !== 'CommandExecution' || !id.startsWith('exec-')) return []
+  const command = Array.isArray(done['command']) ? words(done['command'].join(' ')) : ''
+  const isError = done['status'] !== 'completed'
   return [
     { type: 'tool_call', at, toolCallId: id, toolName: 'exec_command', input: { command } },
-    { type: 'tool_result', at, toolCallId: id, output, isError: done['status'] !== 'completed' },
+    {
+      type: 'tool_result',
+      at,
+      toolCallId: id,
+      isError,
+      ...outputOf(String(done['aggregated_output'] ?? '')),
+    },
   ]
 }
 
-function isNested(toolCallId: string): boolean {
-  return toolCallId.startsWith('exec-')
+/** A text; or, of older versions, JSON with the text and how the program ended. */
+function resultIn(output: unknown): { output: string; truncated?: number; isError: boolean } {
+  const text =
+    typeof output === 'object' && output !== null && 'content' in output
+      ? textOf(output.content)
+      : textOf(output)
+  const older = /^\{"output":/u.test(text) ? asJson(text) : null
+  if (typeof older === 'object' && older !== null) {
+    const { output: inner, metadata } = older as { output?: unknown; metadata?: { exit_code?: unknown } }
+    const exit = metadata?.exit_code
+    return { ...outputOf(String(inner)), isError: typeof exit === 'number' && exit !== 0 }
+  }
+  const [, exit = '0'] = /^Process exited with code (\d+)$/mu.exec(text.slice(0, 500)) ?? []
+  return { ...outputOf(text), isError: exit !== '0' }
 }
 
 function argumentsIn(given: unknown): Json {
-  try {
-    return copyJson(JSON.parse(words(given)), 'arguments')
-  } catch {
-    return { arguments: words(given) }
-  }
+  const parsed = asJson(words(given))
+  return parsed === undefined ? { arguments: words(given) } : clean(parsed)
 }
 
-function textOf(content: unknown): string {
-  if (!Array.isArray(content)) return ''
-  return content
-    .map((part: unknown) =>
-      typeof part === 'object' && part !== null && 'text' in part ? String(part.text) : '',
-    )
-    .join('\n')
-    .trim()
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -5,6 +5,8 @@ export interface Request {
   url: URL
   headers: Record<string, string>
   body?: unknown
+  /** Instead of a body: many values, each on a line of its own. */
+  lines?: unknown[] | undefined
   /** Without a byte for so long the connection is taken for dead. */
   stallMs: number
   signal?: AbortSignal | undefined
@@ -17,10 +19,11 @@ export interface Response {
 }
 
 /** One request and its answer. Not `fetch`: that takes longer to load than all the rest of a short command. */
-export async function exchange({ method, url, headers, body, stallMs, signal }: Request): Promise<Response> {
+export async function exchange(sending: Request): Promise<Response> {
+  const { method, url, headers, stallMs, signal } = sending
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-  const sent = payload && { 'content-type': 'application/json', 'content-length': payload.length }
+  const { type, payload } = payloadOf(sending)
+  const sent = payload && { 'content-type': type, 'content-length': payload.length }
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method,
@@ -37,4 +40,14 @@ export async function exchange({ method, url, headers, body, stallMs, signal }: 
     })
     outgoing.end(payload)
   })
+}
+
+function payloadOf({ body, lines }: Request): { type: string; payload?: Buffer } {
+  if (lines)
+    return {
+      type: 'application/x-ndjson',
+      payload: Buffer.concat(lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`))),
+    }
+  const type = 'application/json'
+  return body === undefined ? { type } : { type, payload: Buffer.from(JSON.stringify(body)) }
 }

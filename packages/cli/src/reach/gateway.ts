@@ -23,6 +23,7 @@ export interface Call {
   method: Request['method']
   path: string
   body?: unknown
+  lines?: unknown[]
   headers?: Record<string, string>
   /** Seconds that the gateway may hold the answer back. */
   holds?: number
@@ -80,7 +81,7 @@ export class Gateway {
     }
   }
 
-  async #once({ method, path, body, headers, holds = 0, signal }: Call, key: string): Promise<string> {
+  async #once({ method, path, body, lines, headers, holds = 0, signal }: Call, key: string): Promise<string> {
     const connection = this.#connection()
     const response = await exchange({
       method,
@@ -92,8 +93,13 @@ export class Gateway {
         ...headers,
       },
       ...(body !== undefined && { body }),
+      lines,
       stallMs: holds * 1000 + this.#stallMs,
       signal,
+    }).catch((error: unknown) => {
+      // Cut off in the middle: somebody was there, and may come back.
+      if (!NOBODY.has(codeOf(error))) this.#reached = connection
+      throw error
     })
     if (response.status >= 400) throw errorOf(response)
     this.#reached = connection
