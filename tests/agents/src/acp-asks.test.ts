@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { acpAgent } from '@askback/agents/acp'
 import type { ApprovalRequest, PermissionMode } from '@askback/protocol'
-import { agentSession, folderOf, me, type Before } from './agent-session.js'
+import { agentSession, me, type Before } from './agent-session.js'
+import { folderOf } from './folders.js'
 import { isAlive, programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 30_000 })

@@ -1,10 +1,13 @@
-import { mkdtemp, realpath } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createDesk, createHost, memoryStore, type AgentAdapter, type Host, type Store } from '@askback/core'
 import type { EventOf, Interaction, PermissionMode, SessionEvent } from '@askback/protocol'
+import { afterAll } from 'vitest'
 
 export const me = { by: { id: 'me' }, via: 'direct' } as const
+
+const open = new Set<Host>()
+
+// What a test that failed has left.
+afterAll(() => Promise.all([...open].map((host) => host.close())))
 
 export interface Before {
   store: Store
@@ -28,6 +31,7 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
   const onError = (error: unknown) => errors.push(error)
   const env = () => Promise.resolve(shells)
   const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], env, onError })
+  open.add(host)
   await host.ready
   const sessionId =
     before?.sessionId ?? (await host.createSession({ cwd, ...(mode && { permissionMode: mode }) })).session.id
@@ -50,9 +54,13 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
 
   return {
     host,
-    close: () => host.close(),
+    close: async () => {
+      await host.close()
+      open.delete(host)
+    },
     store,
     sessionId,
+    errors,
     events,
     say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
     /** That many requests that wait for a person. */
@@ -70,9 +78,6 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
       }),
     of: async <Type extends SessionEvent['type']>(type: Type): Promise<EventOf<Type>[]> =>
       (await events()).filter((event): event is EventOf<Type> => event.type === type),
+    mode: async () => (await host.desk.snapshot(sessionId)).session.permissionMode,
   }
-}
-
-export async function folderOf(name: string): Promise<string> {
-  return realpath(await mkdtemp(join(tmpdir(), `askback-${name}-`)))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
 import { claudeSession } from './claude-session.js'
 import type { Block } from './scenario.js'
 

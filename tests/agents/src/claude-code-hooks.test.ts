@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import type { Interaction, Session, SessionEvent } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { Command, file, newFolder } from '../../e2e/http/command.js'
-import { at, RunningGateway } from '../../e2e/http/gateways.js'
+import type { RunningGateway } from '../../e2e/http/gateways.js'
 import { claudePrint, claudeTerminal } from './claude-code-cli.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
+import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -17,7 +18,7 @@ let home: string
 let cwd: string
 beforeAll(async () => {
   endpoint = await startClaudeEndpoint()
-  gateway = await start(newFolder())
+  gateway = await startGateway(newFolder())
 })
 beforeEach(async () => {
   home = await folderOf('home')
@@ -28,11 +29,6 @@ afterAll(async () => {
   await gateway.stop('SIGKILL')
   await endpoint.close()
 })
-
-async function start(data: string): Promise<RunningGateway> {
-  const command = new Command(['serve', '--port', '0', '--data', data, '--json'])
-  return new RunningGateway(command, data, await command.ready())
-}
 
 const settings = () => join(home, '.claude/settings.json')
 
@@ -45,19 +41,8 @@ async function askback(...args: string[]): Promise<Command> {
 
 const install = (data = gateway.data) => askback('install', 'claude-code', '--yes', '--data', data)
 
-async function pending(): Promise<Interaction> {
-  const find = async () => {
-    const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')
-    return body.interactions[0]
-  }
-  await expect.poll(find).toBeDefined()
-  return (await find())!
-}
-
-async function answer(item: Interaction, given: object): Promise<void> {
-  const { status } = await gateway.call('POST', `${at(item)}/response`, { body: { answer: given } })
-  expect(status).toBe(200)
-}
+const pending = () => pendingAt(gateway)
+const answer = (item: Interaction, given: object) => answerAt(gateway, item, given)
 
 async function log(sessionId: string): Promise<SessionEvent[]> {
   const response = await fetch(`${gateway.ready.url}/api/sessions/${sessionId}/events`, {

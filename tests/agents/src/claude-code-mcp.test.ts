@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { createCredentials, createGateway } from '@askback/gateway'
 import type { Interaction } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Command, file, newFolder } from '../../e2e/http/command.js'
-import { at, RunningGateway } from '../../e2e/http/gateways.js'
+import { file, newFolder } from '../../e2e/http/command.js'
+import type { RunningGateway } from '../../e2e/http/gateways.js'
 import { claudePrint } from './claude-code-cli.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession } from './claude-session.js'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
+import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -19,9 +20,7 @@ let home: string
 let cwd: string
 beforeAll(async () => {
   endpoint = await startClaudeEndpoint()
-  const data = newFolder()
-  const command = new Command(['serve', '--port', '0', '--data', data, '--json'])
-  gateway = new RunningGateway(command, data, await command.ready())
+  gateway = await startGateway(newFolder())
 })
 beforeEach(async () => {
   home = await folderOf('home')
@@ -33,19 +32,8 @@ afterAll(async () => {
   await endpoint.close()
 })
 
-async function pending(): Promise<Interaction> {
-  const find = async () => {
-    const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')
-    return body.interactions[0]
-  }
-  await expect.poll(find).toBeDefined()
-  return (await find())!
-}
-
-async function answer(item: Interaction, given: object): Promise<void> {
-  const { status } = await gateway.call('POST', `${at(item)}/response`, { body: { answer: given } })
-  expect(status).toBe(200)
-}
+const pending = () => pendingAt(gateway)
+const answer = (item: Interaction, given: object) => answerAt(gateway, item, given)
 
 function server(how: 'stdio' | 'http'): object {
   const { url, agentToken } = gateway.ready

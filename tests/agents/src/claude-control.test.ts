@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
+import { atLeast, hello, run, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
 import { isAlive, programOf, programsOf } from './processes.js'
 
@@ -10,32 +11,13 @@ vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
-  endpoint = await startClaudeEndpoint(
-    { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
-    { when: 'make it', steps: [{ say: [run('touch made')] }, { say: [{ text: 'Made.' }] }] },
-    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
-  )
+  endpoint = await startClaudeEndpoint(...small, {
+    when: 'make it',
+    steps: [{ say: [run('touch made')] }, { say: [{ text: 'Made.' }] }],
+  })
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
-
-function run(command: string) {
-  return { tool: 'Bash', input: { command, description: 'Runs' } }
-}
-
-/** The program, what watches over it, its shell and what that runs. */
-async function atLeast(count: number, home: string): Promise<number[]> {
-  for (;;) {
-    const pids = await programsOf(home)
-    if (pids.length >= count) return pids
-    await sleep(50)
-  }
-}
-
-const hello = async (session: Awaited<ReturnType<typeof claudeSession>>, turns: number) => {
-  await session.say('say hello')
-  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
-}
 
 describe.concurrent('a session', () => {
   it('keeps one process between turns, and shows each piece of a block as it comes', async () => {

@@ -5,6 +5,7 @@ import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { atLeast, hello, run, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
 import { isAlive, programOf, programsOf } from './processes.js'
 
@@ -14,30 +15,11 @@ let endpoint: ClaudeEndpoint
 beforeAll(async () => {
   endpoint = await startClaudeEndpoint(
     { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
-    { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
-    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
+    ...small,
   )
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
-
-function run(command: string) {
-  return { tool: 'Bash', input: { command, description: 'Runs' } }
-}
-
-/** The program, what watches over it, its shell and what that runs. */
-async function atLeast(count: number, home: string): Promise<number[]> {
-  for (;;) {
-    const pids = await programsOf(home)
-    if (pids.length >= count) return pids
-    await sleep(50)
-  }
-}
-
-const hello = async (session: Awaited<ReturnType<typeof claudeSession>>, turns: number) => {
-  await session.say('say hello')
-  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
-}
 
 describe.concurrent('a failure', () => {
   it.each<[number, string, RegExp]>([

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { createClaudeHooks } from '@askback/agents/claude'
 import { createDesk, memoryStore } from '@askback/core'
 import { startClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
 import { claudeEnv, me } from './claude-session.js'
 
 vi.setConfig({ testTimeout: 30_000 })

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
 
 vi.setConfig({ testTimeout: 30_000 })

@@ -6,7 +6,7 @@ import { createClient, HttpTransport, layout, type Client } from '@askback/clien
 import { draw } from '@askback/client/testing'
 import { stateFromJson, type Interaction, type QuestionRequest, type Session } from '@askback/protocol'
 import { Command, file, newFolder, type Ready } from '../../e2e/http/command.js'
-import { folderOf } from './agent-session.js'
+import { folderOf } from './folders.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import { codex, codexEnv, codexHome } from './codex-session.js'
 

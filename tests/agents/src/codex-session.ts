@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codexAgent, type CodexAgentOptions } from '@askback/agents/codex'
 import type { PermissionMode } from '@askback/protocol'
-import { agentSession, folderOf, type Before } from './agent-session.js'
+import { agentSession, type Before } from './agent-session.js'
+import { folderOf } from './folders.js'
 
 /** The real program, as the lock of this folder names it. */
 export const codex = join(import.meta.dirname, '../node_modules/.bin/codex')
@@ -20,17 +21,11 @@ export interface CodexSessionOptions {
 
 /** A gateway's inside with the real Codex in it, talking to a scripted model. */
 export async function codexSession(options: CodexSessionOptions) {
-  const { url, mode, before, agent, shells, config } = options
-  const home = before?.home ?? (await codexHome(url, config))
-  const cwd = before?.cwd ?? options.cwd ?? (await folderOf('work'))
-  const session = await agentSession({
-    adapter: codexAgent({ env: codexEnv(home), executable: codex, ...agent }),
-    cwd,
-    ...(mode && { mode }),
-    ...(before && { before }),
-    ...(shells && { shells }),
-  })
-  return { ...session, home, cwd }
+  const { url, agent, config, ...rest } = options
+  const home = rest.before?.home ?? (await codexHome(url, config))
+  const cwd = rest.before?.cwd ?? rest.cwd ?? (await folderOf('work'))
+  const adapter = codexAgent({ env: codexEnv(home), executable: codex, ...agent })
+  return { ...(await agentSession({ ...rest, adapter, cwd })), home, cwd }
 }
 
 /** A home for Codex whose model is the scripted one. It tries nothing twice, so that an error comes at once. */

@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { randomUUID } from 'node:crypto'
-import type { Block, Reply } from './scenario.js'
-
-const PIECE = 12
+import { pieces, type Block, type Reply } from './scenario.js'
 
 /** Writes a reply the way the Messages API streams it. */
 export function streamReply(response: ServerResponse, { say, ends = 'well' }: Reply, model: string): void {
@@ -53,10 +51,4 @@ function deltasOf(block: Block): object[] {
     type: 'input_json_delta',
     partial_json,
   }))
-}
-
-function pieces(text: string): string[] {
-  const all: string[] = []
-  for (let at = 0; at < text.length; at += PIECE) all.push(text.slice(at, at + PIECE))
-  return all
 }

@@ -2,7 +2,7 @@ import { chmod, chown, copyFile, link, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { spawnSync } from 'node:child_process'
-import { folderOf } from './claude-folders.js'
+import { folderOf } from './folders.js'
 
 /** Runs the agent's program as a user who is not root, whoever runs the tests. */
 export interface OtherUser {

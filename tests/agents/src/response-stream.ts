@@ -1,9 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { randomUUID } from 'node:crypto'
-import type { Block, Reply } from './scenario.js'
+import { pieces, type Block, type Reply } from './scenario.js'
 import type { Message } from './told.js'
-
-const PIECE = 12
 
 /** An item of a request to the Responses API, as far as tests look at it. */
 export interface InputItem {
@@ -85,10 +83,4 @@ function itemOf(block: Block): { id: string; [key: string]: unknown } {
   const call = { id, call_id, name: tool ?? name, ...(namespace !== undefined && { namespace }) }
   if (typeof input === 'string') return { type: 'custom_tool_call', status: 'completed', input, ...call }
   return { type: 'function_call', arguments: JSON.stringify(input), ...call }
-}
-
-function pieces(text: string): string[] {
-  const all: string[] = []
-  for (let at = 0; at < text.length; at += PIECE) all.push(text.slice(at, at + PIECE))
-  return all
 }

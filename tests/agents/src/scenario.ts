@@ -92,3 +92,12 @@ export function problemsWith({ told: wanted = [], notTold = [] }: Reply, told: T
     ...notTold.filter(has).map((what) => `the model was told ${String(what)}`),
   ]
 }
+
+/** A text as a model streams it. */
+export function pieces(text: string): string[] {
+  const all: string[] = []
+  for (let at = 0; at < text.length; at += PIECE) all.push(text.slice(at, at + PIECE))
+  return all
+}
+
+const PIECE = 12
