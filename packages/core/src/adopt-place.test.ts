@@ -1,4 +1,13 @@
-import fc from 'fast-check'
+import {
+  assert,
+  boolean,
+  constantFrom,
+  integer,
+  property,
+  record,
+  stringMatching,
+  uniqueArray,
+} from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AdoptedItem, Interaction } from '@askback/protocol'
 import { NEAR_MS, pastCalls, place, type PastCall } from './adopt-place.js'
@@ -101,21 +110,21 @@ describe('an interaction stands', () => {
 })
 
 it('no other call would have been nearer, whatever the history', () => {
-  const arbitraryCall = fc.record({
-    toolCallId: fc.stringMatching(/^[a-f]$/),
-    at: fc.integer({ min: 0, max: 300_000 }),
-    takes: fc.integer({ min: 0, max: 100_000 }),
-    command: fc.constantFrom('true', pay, 'shop list', 'shop_pay', 'cat pay.txt'),
+  const arbitraryCall = record({
+    toolCallId: stringMatching(/^[a-f]$/),
+    at: integer({ min: 0, max: 300_000 }),
+    takes: integer({ min: 0, max: 100_000 }),
+    command: constantFrom('true', pay, 'shop list', 'shop_pay', 'cat pay.txt'),
   })
-  const arbitraryAsked = fc.record({
-    id: fc.stringMatching(/^[a-j]$/),
-    requestedAt: fc.integer({ min: 0, max: 400_000 }),
-    toolName: fc.constantFrom('shop_pay', 'shop.list', 'other'),
-    isNamed: fc.boolean(),
+  const arbitraryAsked = record({
+    id: stringMatching(/^[a-j]$/),
+    requestedAt: integer({ min: 0, max: 400_000 }),
+    toolName: constantFrom('shop_pay', 'shop.list', 'other'),
+    isNamed: boolean(),
   })
-  fc.assert(
-    fc.property(
-      fc.uniqueArray(arbitraryCall, { selector: ({ toolCallId }) => toolCallId }),
+  assert(
+    property(
+      uniqueArray(arbitraryCall, { selector: ({ toolCallId }) => toolCallId }),
       arbitraryAsked,
       (some, { id, requestedAt, toolName, isNamed }) => {
         const calls = some.map(({ toolCallId, at, takes, command }) =>

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
-import { at, run, serve, type RunningGateway } from '../http/gateways.js'
+import { run, serve, type RunningGateway } from '../http/gateways.js'
 import { answered, databases, end, interactionOf, outcome, picks, sharedGateway, waitsFor } from './asking.js'
 import { logOf, longTranscript, transcript, type Agent } from './transcripts.js'
 
@@ -118,7 +118,7 @@ it('takes 30 MB over, once, though two bring it at the same time and the gateway
   const ended = await Promise.all(both.map(end))
   expect(ended.map(({ code }) => code)).toEqual([0, 0])
   const told = ended.map(({ stdout }) => (JSON.parse(stdout) as Adopted).created)
-  expect(told.toSorted()).toEqual([false, true])
+  expect(told.filter(Boolean)).toHaveLength(1)
   const events = await logOf(next, sessionId)
   const ids = (type: 'tool_call' | 'tool_result') =>
     events.flatMap((event) => (event.type === type ? [event.toolCallId] : []))

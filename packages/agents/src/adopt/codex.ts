@@ -70,7 +70,7 @@ function eventItem({ type, message, item }: Line, at: number): AdoptedItem[] {
       at,
       toolCallId: id,
       isError,
-      ...outputOf(String(done['aggregated_output'] ?? '')),
+      ...outputOf(textOf(done['aggregated_output'])),
     },
   ]
 }
@@ -81,7 +81,7 @@ function resultIn(output: unknown): { output: string; truncated?: number; isErro
     typeof output === 'object' && output !== null && 'content' in output
       ? textOf(output.content)
       : textOf(output)
-  const older = /^\{"output":/u.test(text) ? asJson(text) : null
+  const older = text.startsWith('{"output":') ? asJson(text) : null
   if (typeof older === 'object' && older !== null) {
     const { output: inner, metadata } = older as { output?: unknown; metadata?: { exit_code?: unknown } }
     const exit = metadata?.exit_code

@@ -1,10 +1,11 @@
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
 
 /** Not thrown where it is found: the framework would close the connection over it. */
 export type ParsedBody = { ok: true; value: Json | undefined } | { ok: false; error: AskbackError }
 
+const NEW_LINE = 0x0a
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Takes JSON only, in one strict way for all routes; those whose items are many take them on lines of their own, too. */
@@ -13,16 +14,10 @@ export function parseBodies(
   limits: { bodyBytes: number; historyBytes: number; jsonDepth: number },
 ): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/x-ndjson', (request, payload, done) => {
-    if (request.routeOptions.config.lines) {
-      collectLines(payload, { limit: limits.historyBytes, maxDepth: limits.jsonDepth }).then(
-        (body) => done(null, body),
-        done,
-      )
-    } else {
-      payload.resume()
-      done(null, refused('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.'))
-    }
+  app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: Readable) => {
+    if (request.routeOptions.config.lines) return collectLines(payload, limits)
+    payload.resume()
+    return refused('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.')
   })
   app.addContentTypeParser('application/json', (request, payload, done) => {
     collect(payload, limits.bodyBytes, (bytes, problem) => {
@@ -99,29 +94,32 @@ function collect(
  */
 async function collectLines(
   payload: Readable,
-  { limit, maxDepth }: { limit: number; maxDepth: number },
+  { historyBytes, jsonDepth }: { historyBytes: number; jsonDepth: number },
 ): Promise<ParsedBody> {
   const values: Json[] = []
-  let problem: ParsedBody | undefined
-  let length = 0
   let open: Buffer[] = []
-  const end = () => {
-    const line = parseBody(Buffer.concat(open), maxDepth)
+  let length = 0
+  let problem: ParsedBody | null = null
+  /** The line that ends here. */
+  const take = (part: Buffer): ParsedBody | null => {
+    const line = parseBody(Buffer.concat([...open, part]), jsonDepth)
     open = []
-    if (!line.ok) problem = line
-    else if (line.value !== undefined) values.push(line.value)
+    if (line.ok && line.value !== undefined) values.push(line.value)
+    return line.ok ? null : line
   }
   for await (const chunk of payload as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > limit) problem ??= tooLarge(limit)
-    for (let from = 0; !problem && from < chunk.length;) {
-      const at = chunk.indexOf(0x0a, from)
-      open.push(chunk.subarray(from, at < 0 ? chunk.length : at))
-      if (at >= 0) end()
-      from = at < 0 ? chunk.length : at + 1
+    if (length > historyBytes) problem ??= tooLarge(historyBytes)
+    // What comes after a problem is read and dropped: a sender that is cut off mid-body would not see the answer.
+    if (problem) continue
+    let from = 0
+    for (let end = chunk.indexOf(NEW_LINE); end >= 0; end = chunk.indexOf(NEW_LINE, from)) {
+      problem ??= take(chunk.subarray(from, end))
+      from = end + 1
     }
+    open.push(chunk.subarray(from))
   }
-  if (!problem) end()
+  problem ??= take(Buffer.alloc(0))
   if (problem) return problem
   const [head, ...items] = values
   if (typeof head !== 'object' || head === null || Array.isArray(head))
