@@ -1,0 +1,237 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import * as sdk from '@anthropic-ai/claude-agent-sdk'
+import { rolldown } from 'rolldown'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { claudeAgent } from '@askback/agents/claude'
+import { codexAgent } from '@askback/agents/codex'
+import type { AgentAdapter } from '@askback/core'
+import type { EventOf, Interaction, SessionEvent } from '@askback/protocol'
+import { startPostgres, type PostgresServer } from '@askback/store-postgres/testing'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { claudeEnv } from './claude-session.js'
+import { clusterMember } from './cluster-member.js'
+import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
+import { codex, codexEnv, codexHome } from './codex-session.js'
+import { folderOf } from './folders.js'
+import { programsOf } from './processes.js'
+
+vi.setConfig({ testTimeout: 60_000 })
+const PATIENCE_MS = 30_000
+
+const ends: (() => Promise<void>)[] = []
+let postgres: PostgresServer
+let child: { file: string; remove: () => Promise<void> }
+let claude: ClaudeEndpoint
+let openai: CodexEndpoint
+beforeAll(async () => {
+  postgres = await startPostgres()
+  child = await bundled()
+  claude = await startClaudeEndpoint()
+  openai = await startCodexEndpoint()
+})
+afterEach(() => expect([...claude.problems, ...openai.problems]).toEqual([]))
+afterAll(async () => {
+  await Promise.all(ends.map((over) => over()))
+  await child.remove()
+  await claude.close()
+  await openai.close()
+  await postgres.remove()
+})
+
+const approve = { decision: 'approve' }
+const bash = (command: string) => ({ tool: 'Bash', input: { command, description: 'Runs' } })
+const exec = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
+
+interface Setting {
+  /** Of the program, for the one that runs and for the one that takes over. */
+  env: Record<string, string>
+  agent: string
+  adapter: AgentAdapter
+  home: string
+}
+
+async function claudeSetting(): Promise<Setting> {
+  const home = await folderOf('home')
+  const env = claudeEnv(claude.url, home)
+  return { env, agent: 'claude', adapter: claudeAgent({ env, sdk: () => Promise.resolve(sdk) }), home }
+}
+
+async function codexSetting(): Promise<Setting> {
+  const home = await codexHome(openai.url)
+  const env = codexEnv(home)
+  return { env, agent: codex, adapter: codexAgent({ env, executable: codex }), home }
+}
+
+/** A gateway in a process of its own runs the agent, up to an event; another one is here. */
+async function twoGateways(text: string, setting: Setting, until: SessionEvent['type']) {
+  const cwd = await folderOf('work')
+  const name = `t${Math.random().toString(36).slice(2)}`
+  const url = postgres.url({ database: name })
+  await sql(`CREATE DATABASE ${name}`)
+  const errors: unknown[] = []
+  const here = await clusterMember(url, setting.adapter, (error) => errors.push(error))
+  ends.push(() => here.close())
+  const there = spawn(process.execPath, [child.file, url, setting.agent, cwd, text], {
+    env: setting.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  ends.push(() => end(there))
+  const lines = createInterface({ input: there.stdout })
+  let sessionId = ''
+  for await (const line of lines) {
+    sessionId ||= line
+    if (line === until) break
+  }
+
+  const events = () => here.store.read({ sessionId, limit: 1000 })
+  const of = async <Type extends SessionEvent['type']>(type: Type) =>
+    (await events()).filter((event): event is EventOf<Type> => event.type === type)
+  return {
+    cwd,
+    there,
+    errors,
+    of,
+    events,
+    pending: async () => (await here.host.desk.pending({ sessionId })).interactions,
+    answer: (item: Interaction, answer: unknown) =>
+      here.host.desk.respond({
+        sessionId,
+        interactionId: item.interactionId,
+        answer,
+        by: { id: 'me' },
+        via: 'direct',
+      }),
+    ended: () =>
+      vi.waitFor(async () => expect(await of('turn_ended')).toMatchObject([{ reason: 'done' }]), PATIENCE_MS),
+    ran: () => readFile(join(cwd, 'ran'), 'utf8').catch(() => ''),
+  }
+}
+
+describe.concurrent('another gateway takes over Claude', () => {
+  it('[L10] from one that was killed while a call waits: the answer there lets it run, once', async () => {
+    const call = bash('echo once >> ran')
+    claude.add(
+      { when: 'let it run over there', steps: [{ say: [call] }] },
+      {
+        when: 'echo once >> ran',
+        steps: [{ told: ['approved Bash', 'has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
+      },
+    )
+    const setting = await claudeSetting()
+    const both = await twoGateways('let it run over there', setting, 'interaction_request')
+    await end(both.there)
+    const [item] = await both.pending()
+    await both.answer(item!, approve)
+    await both.ended()
+    expect(await both.ran()).toBe('once\n')
+    expect((await both.of('error'))[0]!.message).toContain('Another one has taken over')
+    expect(await both.of('interaction_delivered')).toHaveLength(1)
+    expect(await both.of('agent_session')).toHaveLength(1)
+    expect(both.errors).toEqual([])
+  })
+
+  it('[L10] from one that froze: what its program did is in doubt, and what it says is not heard', async () => {
+    const call = bash('echo once >> ran && until [ -e go ]; do sleep 0.1; done; echo late >> ran')
+    claude.add(
+      { when: 'freeze in the middle', steps: [{ say: [call] }, { say: [{ text: 'It is through.' }] }] },
+      {
+        when: 'ran && until',
+        steps: [{ told: ['may have run already'], say: [{ text: 'I will look.' }] }],
+      },
+    )
+    const setting = await claudeSetting()
+    const both = await twoGateways('freeze in the middle', setting, 'interaction_request')
+    const [item] = await both.pending()
+    await both.answer(item!, approve)
+    await vi.waitFor(async () => expect(await both.ran()).toBe('once\n'), PATIENCE_MS)
+    both.there.kill('SIGSTOP')
+    await both.ended()
+    both.there.kill('SIGCONT')
+    await writeFile(join(both.cwd, 'go'), '')
+    // The frozen one ends its program when it finds out.
+    await vi.waitFor(
+      async () => expect(await programsOf(setting.home, 'claude')).toHaveLength(1),
+      PATIENCE_MS,
+    )
+    expect((await both.of('text')).map(({ text }) => text)).toEqual(['I will look.'])
+    expect(await both.ran()).not.toContain('once\nonce')
+    expect(await both.of('interaction_delivered')).toHaveLength(1)
+  })
+
+  it('says that the conversation is gone where its transcript is not shared', async () => {
+    const call = bash('echo once >>ran')
+    claude.add(
+      { when: 'not shared', steps: [{ say: [call] }] },
+      {
+        when: 'echo once >>ran',
+        steps: [{ told: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
+      },
+    )
+    const [one, other] = [await claudeSetting(), await claudeSetting()]
+    const both = await twoGateways('not shared', { ...one, adapter: other.adapter }, 'interaction_request')
+    await end(both.there)
+    const [item] = await both.pending()
+    await both.answer(item!, approve)
+    await both.ended()
+    expect((await both.of('error')).map(({ message }) => message).join('\n')).toMatch(/earlier conversation/)
+    expect(await both.ran()).toBe('once\n')
+  })
+})
+
+describe.concurrent('another gateway takes over Codex', () => {
+  it('[L10] from one that was killed while a call waits: the answer there lets it run, once', async () => {
+    const call = exec('echo once >> ran')
+    openai.add(
+      { when: 'let it run over there', steps: [{ say: [call] }] },
+      {
+        when: 'You were stopped',
+        steps: [{ told: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
+      },
+    )
+    const both = await twoGateways('let it run over there', await codexSetting(), 'interaction_request')
+    await end(both.there)
+    const [item] = await both.pending()
+    await both.answer(item!, approve)
+    await both.ended()
+    expect(await both.ran()).toBe('once\n')
+    expect((await both.of('error'))[0]!.message).toContain('Another one has taken over')
+    expect(await both.of('interaction_delivered')).toHaveLength(1)
+  })
+})
+
+async function end(gateway: ChildProcess): Promise<void> {
+  if (gateway.exitCode !== null || gateway.signalCode !== null) return
+  const exited = once(gateway, 'exit')
+  gateway.kill('SIGKILL')
+  await exited
+}
+
+async function sql(text: string): Promise<void> {
+  const { Client } = await import('pg')
+  const client = new Client(postgres.url())
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+/** The child as one file, where it finds the real SDK. */
+async function bundled(): Promise<{ file: string; remove: () => Promise<void> }> {
+  const cache = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
+  await mkdir(cache, { recursive: true })
+  const folder = await mkdtemp(join(cache, 'askback-'))
+  const build = await rolldown({
+    input: fileURLToPath(new URL('takeover-child.ts', import.meta.url)),
+    platform: 'node',
+    external: ['libsql', '@anthropic-ai/claude-agent-sdk', 'pg'],
+    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
+  })
+  const file = join(folder, 'child.mjs')
+  await build.write({ file, format: 'esm', codeSplitting: false })
+  await build.close()
+  return { file, remove: () => rm(folder, { recursive: true }) }
+}
