@@ -1,77 +1,83 @@
-import { existsSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { agentAdapters } from './agents.js'
 import { readConfig } from './config.js'
 import { defaultDataFolder } from './data-folder.js'
-import { findGateway } from './running-gateway.js'
+import { broken, fine, messageOf, missing, type Check } from './doctor/check.js'
+import { databaseCheck, folderCheck } from './doctor/data.js'
+import { gatewayCheck } from './doctor/gateway.js'
+import { hooksCheck } from './doctor/hooks.js'
+import { WHERE } from './reach/connection.js'
+import { connectorSecrets } from './serve/connector-secrets.js'
+import { webAppFolder } from './serve/web-app.js'
 import { version } from './version.js'
 
-interface Check {
-  name: string
-  /** `null`: missing, and nothing needs it. */
-  ok: boolean | null
-  says: string
-}
+const FLAGS = { ...WHERE, claude: { type: 'string' }, json: { type: 'boolean' } } as const
 
-const FLAGS = {
-  data: { type: 'string' },
-  claude: { type: 'string' },
-  json: { type: 'boolean' },
-} as const
-
-/** `askback doctor`: what is here, what is missing, and what to do about it. Ends with 1 if Askback itself cannot run. */
+/** `askback doctor`: what is here, what is missing, and what to do about it. Ends with 1 if something is broken. */
 export async function doctor(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: FLAGS })
+  const { env } = process
   const folder = values.data ?? defaultDataFolder()
+  const gateway = await gatewayCheck(folder, values, { env, version: version() })
+  const database = databaseCheck(folder, gateway.pid)
   const checks = [
     nodeCheck(),
     folderCheck(folder),
-    await gatewayCheck(folder),
-    ...(await agentChecks(folder, values.claude)),
+    ...(database ? [database] : []),
+    gateway.check,
+    webAppCheck(),
+    ...shellCheck(env),
+    ...(await settingsChecks(folder, values.claude ?? env['ASKBACK_CLAUDE'])),
+    hooksCheck(env),
   ]
   process.stdout.write(values.json ? `${JSON.stringify({ version: version(), checks })}\n` : table(checks))
   return checks.some(({ ok }) => ok === false) ? 1 : 0
 }
 
 function nodeCheck(): Check {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const ok = major > 20 || (major === 20 && minor >= 19)
-  const says = ok ? process.versions.node : `${process.versions.node} is too old: install 20.19 or newer`
-  return { name: 'node', ok, says }
+  const { node } = process.versions
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const isNew = major > 20 || (major === 20 && minor >= 19)
+  return isNew ? fine('node', node) : broken('node', `${node} is too old: install 20.19 or newer`)
 }
 
-function folderCheck(folder: string): Check {
-  const name = 'data folder'
-  if (!existsSync(folder)) return { name, ok: true, says: `${folder} (made at the first start)` }
-  const isOpen = process.platform !== 'win32' && (statSync(folder).mode & 0o077) !== 0
-  if (isOpen) return { name, ok: false, says: `${folder} can be read by others: run chmod 700 on it` }
-  return { name, ok: true, says: folder }
+function webAppCheck(): Check {
+  return webAppFolder() === undefined
+    ? missing('web app', 'is not built: the gateway answers commands and programs, and shows no pages')
+    : fine('web app', 'ready')
 }
 
-async function gatewayCheck(folder: string): Promise<Check> {
-  const name = 'gateway'
-  const running = findGateway(folder)
-  if (!running) return { name, ok: null, says: 'does not run: start it with askback serve' }
-  const answer = await fetch(`${running.url}/readyz`).catch(() => null)
-  if (answer?.ok) return { name, ok: true, says: `${running.url} (process ${running.pid})` }
-  return { name, ok: null, says: `${running.url} does not answer: start it again with askback serve` }
-}
-
-async function agentChecks(folder: string, named: string | undefined): Promise<Check[]> {
-  let config
-  try {
-    config = readConfig(folder, { claude: named ?? process.env['ASKBACK_CLAUDE'] })
-  } catch (error) {
-    return [{ name: 'settings', ok: false, says: error instanceof Error ? error.message : String(error) }]
-  }
-  return Promise.all(
-    agentAdapters(config.agents).map(async (adapter) => {
-      const found = await adapter.check()
-      const uses = found.available && found.uses !== undefined ? `, with ${found.uses}` : ''
-      const says = found.available ? `ready${uses}` : found.reason
-      return { name: adapter.name, ok: found.available || null, says }
-    }),
+/** Why commands go elsewhere than one may think. */
+function shellCheck(env: NodeJS.ProcessEnv): Check[] {
+  const set = ['ASKBACK_URL', 'ASKBACK_SESSION', 'ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN'].filter(
+    (name) => env[name],
   )
+  if (set.length === 0) return []
+  const asks = env['ASKBACK_SESSION'] ? `: commands ask in the session ${env['ASKBACK_SESSION']}` : ''
+  return [fine('environment', `${set.join(', ')} set${asks}`)]
+}
+
+async function settingsChecks(folder: string, claude: string | undefined): Promise<Check[]> {
+  try {
+    const config = readConfig(folder, { claude })
+    const { telegramToken, webhooks } = connectorSecrets(config, process.env)
+    const agents = await Promise.all(
+      agentAdapters(config.agents).map(async (adapter) => {
+        const found = await adapter.check()
+        const uses = found.available && found.uses !== undefined ? `, with ${found.uses}` : ''
+        return found.available ? fine(adapter.name, `ready${uses}`) : missing(adapter.name, found.reason)
+      }),
+    )
+    return [
+      ...agents,
+      ...(telegramToken === null
+        ? []
+        : [fine('Telegram', 'has a token: askback telegram pair lets you answer there')]),
+      ...(webhooks.length === 0 ? [] : [fine('webhooks', String(webhooks.length))]),
+    ]
+  } catch (error) {
+    return [broken('settings', messageOf(error))]
+  }
 }
 
 function table(checks: Check[]): string {

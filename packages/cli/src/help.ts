@@ -68,8 +68,8 @@ export const help = `Askback: agents that ask back.
   askback telegram pair         a code with which you can answer in Telegram
     --json
 
-  askback doctor                what is here, and what is missing for which agent
-    --data DIR
+  askback doctor                what is here, what is missing, and what to do about it
+    --url URL  --data DIR
     --claude PATH
     --json
 

@@ -84,6 +84,13 @@ export function hasOurs(settings: Settings): boolean {
   )
 }
 
+export function ourCommands(settings: Settings): string[] {
+  const groups = Object.values(isRecord(settings['hooks']) ? settings['hooks'] : {}).flatMap((each) =>
+    Array.isArray(each) ? (each as unknown[]) : [],
+  )
+  return groups.flatMap(oursIn).map((hook) => (hook as { command: string }).command)
+}
+
 /** At once or not at all, and where a link leads. */
 export function writeSettings(path: string, settings: Settings): void {
   try {

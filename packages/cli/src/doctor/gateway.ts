@@ -1,0 +1,89 @@
+import { AskbackError } from '@askback/protocol/errors'
+import { findConnection, type Connection, type Where } from '../reach/connection.js'
+import { exchange, type Response } from '../reach/exchange.js'
+import { findGateway, type RunningGateway } from '../running-gateway.js'
+import { broken, fine, isRunning, messageOf, missing, type Check } from './check.js'
+
+const NAME = 'gateway'
+const PATIENCE_MS = 5000
+
+export interface Found {
+  check: Check
+  /** The process that answers, if it is on this machine. */
+  pid: number | null
+}
+
+/** Whether the gateway that commands would call is there, and takes their word. */
+export async function gatewayCheck(
+  folder: string,
+  where: Where,
+  { env, version }: { env: NodeJS.ProcessEnv; version: string },
+): Promise<Found> {
+  let connection: Connection
+  let running: RunningGateway | null
+  try {
+    running = findGateway(folder)
+    connection = connectionFor(where, env)
+  } catch (error) {
+    return { check: notFound(error), pid: null }
+  }
+  const { url } = connection
+  const pid = running?.url === url ? running.pid : null
+  const ready = await get(connection, '/readyz')
+  if (!ready) return { check: silent(url, pid), pid: null }
+  const who = pid === null ? '' : ` (process ${pid})`
+  if (ready.status === 503) return { check: missing(NAME, `${url}${who} is starting or stopping`), pid }
+  if (ready.status !== 200) return { check: broken(NAME, `${url} is no gateway of Askback`), pid: null }
+  return { check: (await refusal(connection, version)) ?? fine(NAME, `${url}${who}`), pid }
+}
+
+/** In a person's name, or as the agent whose shell this is. */
+function connectionFor(where: Where, env: NodeJS.ProcessEnv): Connection {
+  try {
+    return findConnection('person', where, env)
+  } catch (error) {
+    if (error instanceof AskbackError && error.code === 'forbidden')
+      return findConnection('agent', where, env)
+    throw error
+  }
+}
+
+function notFound(error: unknown): Check {
+  const isMissing = error instanceof AskbackError && error.code === 'unavailable'
+  return isMissing && error.message.startsWith('No gateway')
+    ? missing(NAME, 'does not run: start it with askback serve')
+    : broken(NAME, messageOf(error))
+}
+
+function silent(url: string, pid: number | null): Check {
+  if (pid === null) return broken(NAME, `${url} does not answer: is the address right?`)
+  return isRunning(pid)
+    ? broken(
+        NAME,
+        `${url} does not answer, though process ${pid} runs: end it, and start askback serve again`,
+      )
+    : missing(NAME, `${url} was ended without a word: start it again with askback serve`)
+}
+
+/** A route for people: who has a token for agents is told to stay out, which shows that the token is good. */
+async function refusal(connection: Connection, version: string): Promise<Check | null> {
+  const answer = await get(connection, '/api/openapi.json')
+  if (answer?.status === 401)
+    return broken(
+      NAME,
+      `${connection.url} refuses the token: is ASKBACK_TOKEN or ASKBACK_AGENT_TOKEN of another one?`,
+    )
+  const [, serves] = /"version":"([^"]+)"/.exec(answer?.text ?? '') ?? []
+  return serves !== undefined && serves !== version
+    ? missing(NAME, `${connection.url} is of version ${serves}, this command of ${version}: start it again`)
+    : null
+}
+
+async function get({ url, token }: Connection, path: string): Promise<Response | null> {
+  try {
+    const headers = { authorization: `Bearer ${token}` }
+    return await exchange({ method: 'GET', url: new URL(path, url), headers, stallMs: PATIENCE_MS })
+  } catch {
+    return null
+  }
+}
