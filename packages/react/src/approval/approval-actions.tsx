@@ -1,5 +1,6 @@
 import type { ApprovalScope } from '@askback/protocol'
 import { useId } from 'react'
+import { focusCardAround } from '../interaction/focus-interaction.js'
 import { useSessionFacts } from '../interaction/session-facts.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { ApprovalRule } from './approval-rule.js'
@@ -38,8 +39,10 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           aria-label="Reason for the denial"
           onChange={(event) => control.setReason(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') setExplaining(false)
-            else if (event.key !== 'Enter' || event.shiftKey || event.repeat) return
+            if (event.key === 'Escape') {
+              focusCardAround(event.currentTarget)
+              setExplaining(false)
+            } else if (event.key !== 'Enter' || event.shiftKey || event.repeat) return
             else if (isArmed && !event.nativeEvent.isComposing) control.deny()
             event.preventDefault()
             event.stopPropagation()

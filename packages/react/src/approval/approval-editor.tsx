@@ -1,6 +1,7 @@
 import { useId } from 'react'
 import { hidesSomething } from '@askback/protocol'
 import { LongText } from '../content/long-text.js'
+import { focusCardAround } from '../interaction/focus-interaction.js'
 import { commandIn } from './command.js'
 import type { ApprovalControl } from './use-approval.js'
 
@@ -26,6 +27,7 @@ export function ApprovalEditor({ control }: { control: ApprovalControl }) {
         onKeyDown={(event) => {
           if (event.key !== 'Escape') return
           event.stopPropagation()
+          focusCardAround(event.currentTarget)
           edit(null)
         }}
       />

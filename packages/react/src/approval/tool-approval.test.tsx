@@ -304,6 +304,19 @@ describe('against a slip', () => {
     expect(answers()).toEqual([{ decision: 'deny' }])
   })
 
+  it('Escape leaves the reason and the editor for the card', async () => {
+    const { user } = await show({ events: approval(ls) })
+    card().focus()
+    await user.keyboard('{Shift>}D{/Shift}')
+    expect(document.activeElement).toBe(screen.getByRole('textbox', { name: /Reason/ }))
+    await user.keyboard('{Escape}')
+    expect(document.activeElement).toBe(card())
+    await user.click(button('Edit…'))
+    await user.keyboard('{Escape}')
+    expect(screen.queryByRole('textbox')).toBeNull()
+    expect(document.activeElement).toBe(card())
+  })
+
   it('Enter held down on Approve does not press it', async () => {
     await show({ events: approval(ls) })
     const event = fireEvent.keyDown(button('Approve once'), { key: 'Enter', repeat: true })

@@ -14,13 +14,18 @@ let last = 0
 export async function highlight(code: string, language: string): Promise<HighlightedLine[] | null> {
   const name = languageOf(language)
   if (name === null) return null
-  if (worker === undefined) worker = newWorker()
+  prepareHighlighting()
   if (!worker) return tokensOf(code, name)
   const id = ++last
   return new Promise((resolve) => {
     waiting.set(id, resolve)
     worker?.postMessage({ id, code, language: name } satisfies ToHighlight, [])
   })
+}
+
+/** Starting a worker can hold up the page for a moment, which is better spent before an answer comes than at its end. */
+export function prepareHighlighting(): void {
+  if (worker === undefined) worker = newWorker()
 }
 
 function newWorker(): Worker | null {

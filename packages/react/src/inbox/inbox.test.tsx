@@ -2,7 +2,7 @@
 import { asked, askedQuestion, settled } from '@askback/client/testing'
 import { fireEvent, screen, within } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
-import { Inbox } from '../index.js'
+import { focusNextInteraction, Inbox } from '../index.js'
 import { NOW, pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
@@ -36,6 +36,19 @@ it('J and K go from card to card, and never to what decides', async () => {
   expect(document.activeElement).toBe(cards[1])
   fireEvent.keyDown(cards[1]!, { key: 'k' })
   expect(document.activeElement).toBe(cards[0])
+})
+
+it('the next is the next that waits, wherever the focus is', async () => {
+  const { play } = await inbox()
+  const [first, second] = document.querySelectorAll<HTMLElement>('.ab-card')
+  focusNextInteraction(-1)
+  expect(document.activeElement).toBe(second)
+  expect(focusNextInteraction(1)).toBe(false)
+  first!.focus()
+  await play(...settled('i1', { kind: 'question', settlement: 'cancelled' }))
+  expect(document.activeElement).toBe(first)
+  focusNextInteraction(1)
+  expect(document.activeElement).toBe(second)
 })
 
 it('leads to the session', async () => {

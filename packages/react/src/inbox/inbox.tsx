@@ -3,6 +3,7 @@ import { ArrowUpRight } from 'lucide-react'
 import { useCallback, useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { count } from '../content/amounts.js'
 import { ShownText } from '../content/shown-text.js'
+import { focusNextInteraction } from '../interaction/focus-interaction.js'
 import { InteractionView } from '../interaction/interaction-view.js'
 import { isCommandKey } from '../interaction/keys.js'
 import { SessionFactsContext } from '../interaction/session-facts.js'
@@ -33,10 +34,10 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
   if (view.items === null) return <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    const step = { j: 1, k: -1 }[event.key]
-    if (step === undefined || !isCommandKey(event)) return
+    const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : null
+    if (step === null || !list.current || !isCommandKey(event)) return
     event.preventDefault()
-    focusCard(list.current, step)
+    focusNextInteraction(step, list.current)
   }
 
   return (
@@ -103,12 +104,4 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
       </SessionFactsContext>
     </li>
   )
-}
-
-/** To the card itself: what it decides needs a key of its own. */
-function focusCard(list: HTMLElement | null, step: number): void {
-  const cards = [...(list?.querySelectorAll<HTMLElement>('.ab-card') ?? [])]
-  const at = cards.findIndex((card) => card.contains(document.activeElement))
-  const next = at < 0 ? (step > 0 ? 0 : cards.length - 1) : at + step
-  cards[next]?.focus()
 }

@@ -1,3 +1,4 @@
+import { focusCardAround } from '../interaction/focus-interaction.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import type { PlanReviewControl } from './use-plan-review.js'
 
@@ -42,6 +43,10 @@ export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl
 
 function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boolean }) {
   const { feedback, setFeedback, canAnswer, setAdjusting, decide } = control
+  const goBack = (from: Element) => {
+    focusCardAround(from)
+    setAdjusting(false)
+  }
   return (
     <>
       <textarea
@@ -54,7 +59,7 @@ function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boo
         aria-label="Feedback on the plan"
         onChange={(event) => setFeedback(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') setAdjusting(false)
+          if (event.key === 'Escape') goBack(event.currentTarget)
           else if (event.key !== 'Enter' || event.repeat || !(event.ctrlKey || event.metaKey)) return
           else if (isArmed) decide('adjust')
           event.preventDefault()
@@ -69,7 +74,12 @@ function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boo
         >
           Send feedback
         </SubmitButton>
-        <button type="button" className="ab-button" data-tone="quiet" onClick={() => setAdjusting(false)}>
+        <button
+          type="button"
+          className="ab-button"
+          data-tone="quiet"
+          onClick={(event) => goBack(event.currentTarget)}
+        >
           Back
         </button>
       </div>

@@ -74,3 +74,14 @@ it('collapses to the decision, with the feedback and the plan at hand', async ()
   press('Show the plan')
   screen.getByRole('heading', { name: 'Move' })
 })
+
+it('Escape leaves the feedback and the editor for the card', async () => {
+  const { user } = await show({ events })
+  for (const name of ['Adjust…', 'Edit the plan']) {
+    await user.click(screen.getByRole('button', { name }))
+    expect(document.activeElement?.tagName).toBe('TEXTAREA')
+    await user.keyboard('{Escape}')
+    expect(screen.queryByRole('textbox')).toBeNull()
+    expect(document.activeElement?.className).toBe('ab-card')
+  }
+})

@@ -3,6 +3,7 @@ import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
+import { focusCardAround } from '../interaction/focus-interaction.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
@@ -47,6 +48,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
           onKeyDown={(event) => {
             if (event.key !== 'Escape') return
             event.stopPropagation()
+            focusCardAround(event.currentTarget)
             edit(null)
           }}
         />

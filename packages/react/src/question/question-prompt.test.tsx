@@ -204,6 +204,20 @@ describe('by keys', () => {
   })
 })
 
+it('whoever goes to the next question by keys can go on with keys', async () => {
+  const { user } = await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+  const card = document.querySelector('.ab-card')
+  screen.getByRole('checkbox', { name: /Cart/ }).focus()
+  await user.keyboard(' {Enter}')
+  screen.getByText('Which layout?')
+  expect(document.activeElement).toBe(card)
+  await user.keyboard('1')
+  screen.getByRole('button', { name: 'Next' }).focus()
+  await user.keyboard('{Enter}')
+  screen.getByText('What name?')
+  expect(document.activeElement).toBe(card)
+})
+
 it('a question that is none is shown as it came', async () => {
   await show({ events: askedQuestion('i1', { request: { questions: [] } }) })
   screen.getByText(/can’t show/)

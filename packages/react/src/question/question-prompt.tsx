@@ -1,6 +1,7 @@
 import { MessageCircleQuestion } from 'lucide-react'
 import { useId, type KeyboardEvent } from 'react'
 import { ShownText } from '../content/shown-text.js'
+import { focusCardAround } from '../interaction/focus-interaction.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { digitOf, isCommandKey, isSubmitKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
@@ -23,16 +24,20 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
   const isLast = step === questions.length - 1
   const title = questions.length === 1 ? 'The agent asks' : `The agent asks ${questions.length} questions`
 
-  const goOn = () => {
+  const goOn = (from: Element) => {
     if (!isArmed) return
-    if (isComplete && (isLast || canSkip(control))) control.submit()
-    else if (control.isAnswered(step)) goTo(nextOpen(control))
+    if (isComplete && (isLast || canSkip(control))) return control.submit()
+    if (control.isAnswered(step)) move(nextOpen(control), from)
+  }
+  const move = (to: number, from: Element) => {
+    focusCardAround(from)
+    goTo(to)
   }
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (isSubmitKey(event)) {
       event.preventDefault()
-      return goOn()
+      return goOn(event.currentTarget)
     }
     if (!isCommandKey(event) || !canAnswer) return
     const digit = digitOf(event)
@@ -72,7 +77,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
             type="button"
             className="ab-button"
             disabled={!control.isAnswered(step) || !canAnswer}
-            onClick={() => goTo(step + 1)}
+            onClick={(event) => move(step + 1, event.currentTarget)}
           >
             Next
           </button>
