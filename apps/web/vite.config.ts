@@ -1,9 +1,9 @@
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defaultClientConditions, defineConfig } from 'vite'
+import { defaultClientConditions, defineConfig, type Plugin } from 'vite'
 
 export default defineConfig({
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), fetchAtOnce('start')],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
   // What has light-dark(), which must not be rewritten: the components' theme can be set on any element.
@@ -12,3 +12,30 @@ export default defineConfig({
     proxy: { '/api': { target: 'http://127.0.0.1:4100', ws: true }, '/login': 'http://127.0.0.1:4100' },
   },
 })
+
+/** A part that is run a moment later is fetched with the page, and not compiled yet as `modulepreload` would have it. */
+function fetchAtOnce(name: string): Plugin {
+  return {
+    name: 'fetch-at-once',
+    transformIndexHtml(_, { bundle = {} }) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+      const part = chunks.find((chunk) => chunk.name === name)
+      const wanted = [part?.fileName, ...(part?.imports ?? [])]
+      const needed = chunks.filter(({ fileName, isEntry }) => wanted.includes(fileName) && !isEntry)
+      const files = needed.flatMap(({ fileName, viteMetadata }) => [
+        ...(viteMetadata?.importedCss ?? []),
+        fileName,
+      ])
+      return files.map((file) => ({
+        tag: 'link',
+        attrs: {
+          rel: 'preload',
+          as: file.endsWith('.css') ? 'style' : 'script',
+          crossorigin: true,
+          href: `/${file}`,
+        },
+        injectTo: 'head',
+      }))
+    },
+  }
+}

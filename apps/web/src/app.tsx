@@ -1,4 +1,4 @@
-import { useInbox, useSessions } from '@askback/react'
+import { focusNextInteraction, useInbox, useSessions } from '@askback/react'
 import { MenuIcon } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { InboxPage } from './inbox-page.js'
@@ -28,6 +28,8 @@ export function App({ banner }: { banner?: string }) {
     '?': () => setHelpOpen(true),
     i: () => goTo({ page: 'inbox' }),
     n: () => goTo({ page: 'new' }),
+    j: () => focusNextInteraction(1),
+    k: () => focusNextInteraction(-1),
   })
 
   if (sessions.connection === 'unauthorized') return <SignedOut />

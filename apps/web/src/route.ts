@@ -32,8 +32,17 @@ function parse(hash: string): Route {
   const [, page, id] = hash.split('/')
   if (page === 'inbox') return { page: 'inbox' }
   if (page === 'new') return { page: 'new' }
-  if (page === 's' && id) return { page: 'session', sessionId: decodeURIComponent(id) }
+  if (page === 's' && id) return { page: 'session', sessionId: decoded(id) }
   return { page: 'home' }
+}
+
+/** An address that was cut off in the middle leads to a session that is not there, and that page says so. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return id
+  }
 }
 
 function subscribe(listener: () => void): () => void {

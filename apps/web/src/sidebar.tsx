@@ -4,6 +4,7 @@ import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
 import { useState } from 'react'
 import { Count } from './app.js'
 import { icons } from './icon.js'
+import { NotifyOffer } from './notify-offer.js'
 import { hrefOf, type Route } from './route.js'
 import { Settings } from './settings.js'
 
@@ -70,6 +71,7 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
             </li>
           )}
         </ul>
+        {total > 0 && <NotifyOffer />}
         <div className="flex gap-1 border-t border-line p-2">
           <Tool label="Settings" onClick={() => setSettingsOpen(true)}>
             <SettingsIcon className="size-4" aria-hidden />

@@ -1,10 +1,11 @@
 import { useEffect } from 'react'
 
 /** Keys that work wherever nobody is typing. */
-export function useKeys(keys: Record<string, () => void>): void {
+export function useKeys(keys: Record<string, () => unknown>): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return
+      if (event.defaultPrevented || event.repeat || isTyping(event.target)) return
+      if (event.ctrlKey || event.metaKey || event.altKey) return
       const action = keys[event.key]
       if (!action) return
       event.preventDefault()

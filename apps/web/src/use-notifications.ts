@@ -29,14 +29,21 @@ const titles: Record<string, string> = {
   form: 'An agent has a form for you',
 }
 
-function notify({ interactionId, sessionId, kind, toolName }: Interaction): void {
-  const shown = new Notification(titles[kind] ?? 'An agent waits for you', {
-    body: toolName,
-    tag: interactionId,
-  })
-  shown.addEventListener('click', () => {
+function notify(item: Interaction): void {
+  const { sessionId } = item
+  const shown = newNotification(item)
+  shown?.addEventListener('click', () => {
     window.focus()
     goTo({ page: 'session', sessionId })
     shown.close()
   })
+}
+
+/** Some phones have the class and let nobody use it. */
+function newNotification({ interactionId, kind, toolName }: Interaction): Notification | null {
+  try {
+    return new Notification(titles[kind] ?? 'An agent waits for you', { body: toolName, tag: interactionId })
+  } catch {
+    return null
+  }
 }

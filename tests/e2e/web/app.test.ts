@@ -167,7 +167,47 @@ describe('what an agent sends', () => {
     await page.getByText('The last words.').waitFor()
     expect(await page.locator('.ab-conversation *').count()).toBeLessThan(20_000)
   })
+
+  it('can be read back to its first words, and left there in peace', async () => {
+    const data = newFolder()
+    const store = sqliteStore({ path: join(data, 'askback.db') })
+    const desk = createDesk({ store })
+    const { session } = await desk.createSession({ agent: null })
+    for (let turn = 0; turn < 120; turn++) await desk.report({ sessionId: session.id, events: turnOf(turn) })
+    desk.close()
+    await store.close()
+    const gateway = await serve({ data })
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${session.id}`)
+    await page.getByText('Answer 119.').waitFor()
+    const up = () =>
+      page.locator('.ab-scroller').evaluate((element) => element.scrollBy(0, -element.scrollTop))
+    const first = page.getByText('Answer 0.', { exact: true })
+    await expect.poll(async () => (await up(), first.count()), { timeout: 20_000 }).toBe(1)
+    await up()
+    const seen = () => first.evaluate((element) => element.getBoundingClientRect().top)
+    await expect.poll(seen).toBeGreaterThan(0)
+    const before = await seen()
+    await ask(gateway, database, session.id)
+    await page.getByRole('button', { name: 'Something waits for you' }).waitFor()
+    expect(await seen()).toBe(before)
+    await page.getByRole('button', { name: 'Something waits for you' }).click()
+    await expect.poll(() => page.getByText('Which database?').last().isVisible()).toBe(true)
+  })
 })
+
+function turnOf(turn: number): Reported[] {
+  const turnId = `t${turn}`
+  const responseId = `r${turn}`
+  return [
+    { type: 'turn_started', turnId },
+    ...Array.from({ length: 10 }, (_, index) => readCall(turn * 10 + index))
+      .flat()
+      .map((event) => ({ ...event, turnId, responseId })),
+    { type: 'text', turnId, responseId, blockId: `b${turn}`, text: `Answer ${turn}.` },
+    { type: 'turn_ended', turnId, reason: 'done' },
+  ]
+}
 
 function readCall(index: number): Reported[] {
   const toolCallId = `c${index}`

@@ -31,8 +31,8 @@ export const release = {
   },
 }
 
-export async function ask(gateway: RunningGateway, body: unknown): Promise<Interaction> {
-  const sessionId = await gateway.session()
+export async function ask(gateway: RunningGateway, body: unknown, given?: string): Promise<Interaction> {
+  const sessionId = given ?? (await gateway.session())
   const { body: opened } = await gateway.call<{ interaction: Interaction }>(
     'POST',
     `/api/sessions/${sessionId}/interactions`,

@@ -71,6 +71,33 @@ describe('a window that nobody looks at', () => {
   })
 })
 
+it('asks once whether to tell of what waits, when something does', async () => {
+  const gateway = await serve()
+  const page = await openWindow(gateway)
+  await page.addInitScript(() => {
+    const asked = { times: 0 }
+    const requestPermission = async () => {
+      asked.times += 1
+      return 'denied'
+    }
+    Object.assign(window, { asked, Notification: { permission: 'default', requestPermission } })
+  })
+  const times = () => page.evaluate(() => (window as unknown as { asked: { times: number } }).asked.times)
+  const offer = page.getByRole('button', { name: 'Tell me', exact: true })
+  await page.reload()
+  await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+  expect([await offer.count(), await times()]).toEqual([0, 0])
+  await ask(gateway, database)
+  await offer.waitFor()
+  expect(await times()).toBe(0)
+  await offer.click()
+  await expect.poll(() => offer.count()).toBe(0)
+  expect(await times()).toBe(1)
+  await page.reload()
+  await page.locator('.ab-card').waitFor()
+  expect(await offer.count()).toBe(0)
+})
+
 function titles(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     (window as unknown as { shown: { title: string }[] }).shown.map(({ title }) => title),

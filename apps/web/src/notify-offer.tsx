@@ -1,0 +1,31 @@
+import { useState } from 'react'
+import { canAskToNotify } from './use-notifications.js'
+
+const KEY = 'askback.notify-offered'
+
+/** Asks once, when something waits for the first time; afterwards the settings are the place. */
+export function NotifyOffer() {
+  const [isDone, setDone] = useState(() => localStorage.getItem(KEY) !== null || !canAskToNotify())
+  if (isDone) return null
+  const close = () => {
+    localStorage.setItem(KEY, 'yes')
+    setDone(true)
+  }
+  return (
+    <div className="border-t border-line px-4 py-3 text-xs">
+      <p>Be told when something waits and this window is hidden?</p>
+      <div className="mt-2 flex gap-1">
+        <button
+          type="button"
+          className="rounded-md border border-line bg-raised px-2 py-1 font-medium hover:bg-line/60"
+          onClick={() => void Notification.requestPermission().finally(close)}
+        >
+          Tell me
+        </button>
+        <button type="button" className="rounded-md px-2 py-1 text-soft hover:text-ink" onClick={close}>
+          No, thanks
+        </button>
+      </div>
+    </div>
+  )
+}

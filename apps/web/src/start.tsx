@@ -1,0 +1,11 @@
+import { WebSocketTransport } from '@askback/client'
+import { prepareHighlighting } from '@askback/react'
+import { mount } from './mount.js'
+
+mount(new WebSocketTransport({ baseUrl: location.origin }))
+whenIdle(prepareHighlighting)
+
+function whenIdle(act: () => void): void {
+  if ('requestIdleCallback' in window) requestIdleCallback(act)
+  else setTimeout(act, 2000)
+}

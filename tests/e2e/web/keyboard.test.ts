@@ -1,0 +1,147 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { serve } from '../http/gateways.js'
+import { ask, command, database, standing } from './asking.js'
+import { goTo } from './browser.js'
+import { openWindow } from './window.js'
+
+const MOST_TABS = 60
+
+/** As somebody without a mouse gets there. What has the focus must be seen to have it. */
+async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  for (let tabs = 0; tabs < MOST_TABS; tabs++) {
+    if (await wanted.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(isFocusSeen)).toBe(true)
+  }
+  throw new Error('No number of tabs leads there.')
+}
+
+/** Runs in the page: a line around what has the focus, or around what it stands in. */
+function isFocusSeen(): boolean {
+  let element = document.activeElement
+  if (!element || element === document.body) return true
+  for (let steps = 0; element && steps < 3; steps++, element = element.parentElement) {
+    const { outlineStyle, outlineWidth } = getComputedStyle(element)
+    if (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1) return true
+  }
+  return false
+}
+
+async function nextCard(page: Page, kind: string): Promise<void> {
+  await page.locator(`.ab-card[data-kind=${kind}]:not([data-phase=settled])`).waitFor()
+  await page.keyboard.press('j')
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-kind'))
+  expect(await focused()).toBe(kind)
+}
+
+/** Controls take nothing until they have been on the screen for a moment. */
+async function whenArmed(page: Page, name: string): Promise<Locator> {
+  const button = page.getByRole('button', { name, exact: true })
+  await expect.poll(() => button.isEnabled()).toBe(true)
+  return button
+}
+
+it('the whole tour can be taken by keys alone', async () => {
+  const page = await openWindow(await serve())
+  const start = page.getByRole('button', { name: 'Take the tour' })
+  await start.waitFor()
+  await tabTo(page, start)
+  await page.keyboard.press('Enter')
+
+  await nextCard(page, 'question')
+  await page.keyboard.press('1')
+  await whenArmed(page, 'Submit')
+  await page.keyboard.press('Enter')
+  await page.getByText('PostgreSQL it is.').waitFor()
+
+  await nextCard(page, 'question')
+  await tabTo(page, page.getByRole('checkbox', { name: /Search, by name/ }))
+  await page.keyboard.press('Space')
+  await whenArmed(page, 'Next')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  await tabTo(page, page.getByRole('radio').first())
+  await page.keyboard.press('ArrowDown')
+  expect(await page.getByRole('radio').nth(1).isChecked()).toBe(true)
+  await whenArmed(page, 'Submit')
+  await page.keyboard.press('Enter')
+
+  await nextCard(page, 'approval')
+  await whenArmed(page, 'Approve once')
+  await page.keyboard.press('a')
+  await page.getByText('Done. Next, one file needs a change.').waitFor()
+  await nextCard(page, 'approval')
+  await whenArmed(page, 'Approve once')
+  await page.keyboard.press('a')
+  await nextCard(page, 'plan_review')
+  await tabTo(page, await whenArmed(page, 'Proceed'))
+  await page.keyboard.press('Enter')
+  await page.getByText('That was the tour.').waitFor()
+})
+
+it('keys lead through the inbox, to a denial with a reason, and to every page', async () => {
+  const gateway = await serve()
+  const [question, approval] = [await ask(gateway, database), await ask(gateway, command)]
+  const page = await openWindow(gateway)
+  await page.locator('.ab-card').first().waitFor()
+  await page.keyboard.press('n')
+  await page.getByRole('heading', { name: 'New session' }).waitFor()
+  await page.keyboard.press('i')
+  await nextCard(page, 'question')
+  await page.keyboard.press('2')
+  await page.keyboard.press('j')
+  await page.keyboard.press('k')
+  await whenArmed(page, 'Submit')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(async () => (await standing(gateway, question)).answer)
+    .toEqual({ answers: [{ selected: ['Postgres'] }] })
+
+  await nextCard(page, 'approval')
+  await whenArmed(page, 'Deny')
+  await page.keyboard.press('Shift+D')
+  await page.keyboard.type('Not today.')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(async () => (await standing(gateway, approval)).answer)
+    .toEqual({ decision: 'deny', message: 'Not today.' })
+})
+
+it('a question mark shows the keys, and Escape leaves them', async () => {
+  const page = await openWindow(await serve())
+  await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard' })
+  await help.waitFor()
+  for (const key of ['1 – 9', '↑ ↓', 'Space', 'Enter', 'A / D', 'J / K', 'Esc'])
+    await help.getByText(key, { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => help.count()).toBe(0)
+})
+
+it('keys in a text are text', async () => {
+  const gateway = await serve()
+  const { sessionId } = await ask(gateway, command)
+  const page = await openWindow(gateway)
+  await goTo(page, `#/s/${sessionId}`)
+  const field = page.getByLabel(/^Reply to/)
+  await field.click()
+  await page.keyboard.type('n?jad1')
+  expect(await field.inputValue()).toBe('n?jad1')
+  expect(page.url()).toContain(sessionId)
+})
+
+it('nothing moves for those who asked for that', async () => {
+  const page = await openWindow(await serve(), { reducedMotion: 'reduce' })
+  await page.getByRole('button', { name: 'Take the tour' }).click()
+  const moving = () =>
+    page.evaluate(() => document.getAnimations().map(({ id, playState }) => `${id} ${playState}`))
+  await page.getByLabel('The agent is working').waitFor()
+  expect(await moving()).toEqual([])
+  await page.getByRole('radio', { name: /PostgreSQL/ }).click()
+  expect(await moving()).toEqual([])
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.locator('.ab-card[data-phase=settled]').waitFor()
+  expect(await moving()).toEqual([])
+})

@@ -1,0 +1,149 @@
+import type { Session } from '@askback/protocol'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { newFolder } from '../http/command.js'
+import { serve, type RunningGateway } from '../http/gateways.js'
+import { ask, command, database, edit, standing } from './asking.js'
+import { goTo, newPage } from './browser.js'
+import { openWindow } from './window.js'
+
+async function sessionOf(gateway: RunningGateway, id: string): Promise<Session | undefined> {
+  const { body } = await gateway.call<{ sessions: Session[] }>('GET', '/api/sessions')
+  return body.sessions.find((session) => session.id === id)
+}
+
+function row(page: Page, title: RegExp) {
+  return page.getByRole('navigation').getByRole('link', { name: title })
+}
+
+describe('the list of sessions', () => {
+  it('says for each its agent, its title, how it stands and how much waits', async () => {
+    const gateway = await serve()
+    const page = await openWindow(gateway)
+    const icon = () => page.locator('link[rel=icon]').getAttribute('href')
+    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+    expect(await icon()).toBe('/icon.svg')
+    const item = await ask(gateway, database)
+    await row(page, /outside agent.*1/i).waitFor()
+    expect(
+      await row(page, /outside/i)
+        .getByRole('img', { name: 'waiting for you' })
+        .count(),
+    ).toBe(1)
+    expect(await row(page, /^Inbox/).textContent()).toBe('Inbox1')
+    await expect.poll(icon).toBe('/icon-waiting.svg')
+    await gateway.call('DELETE', `/api/sessions/${item.sessionId}/interactions/${item.interactionId}`)
+    await row(page, /outside/i)
+      .getByRole('img', { name: 'idle' })
+      .waitFor()
+    await expect.poll(icon).toBe('/icon.svg')
+
+    await goTo(page, '#/new')
+    await page.getByLabel('Message').fill('Hello there')
+    await page.getByRole('button', { name: 'Start' }).click()
+    await row(page, /Hello there/).waitFor()
+    expect(await row(page, /Hello there/).textContent()).toContain('demo')
+  })
+})
+
+describe('a session', () => {
+  it('begins with an agent, a folder and a mode, which can be changed', async () => {
+    const gateway = await serve()
+    const page = await openWindow(gateway)
+    const cwd = newFolder()
+    await goTo(page, '#/new')
+    await page.getByRole('radio', { name: /Demo/ }).click()
+    await page.getByRole('textbox', { name: /Folder/ }).fill(cwd)
+    await page.getByRole('combobox', { name: /Permissions/ }).selectOption('plan')
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('button', { name: 'Permission mode: Plan' }).click()
+    const id = page.url().split('/').at(-1)!
+    expect(await sessionOf(gateway, id)).toMatchObject({ agent: 'demo', cwd, permissionMode: 'plan' })
+    await page.getByRole('menuitemradio', { name: /Accept edits/ }).click()
+    await page.getByRole('button', { name: 'Permission mode: Accept edits' }).waitFor()
+    await expect.poll(async () => (await sessionOf(gateway, id))?.permissionMode).toBe('acceptEdits')
+  })
+
+  it('can be stopped, cleared and deleted', async () => {
+    const gateway = await serve()
+    const page = await openWindow(gateway)
+    await page.getByRole('button', { name: 'Take the tour' }).click()
+    await page.getByRole('radio', { name: /PostgreSQL/ }).waitFor()
+    const id = page.url().split('/').at(-1)!
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Interrupted', { exact: true }).first().waitFor()
+    await page.getByText(/^Cancelled/).waitFor()
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: /Clear/ }).click()
+    await page.getByText('The agent starts afresh from here').waitFor()
+    await page.evaluate(() => Object.assign(window, { confirm: () => true }))
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: /Delete/ }).click()
+    await page.getByRole('heading', { name: 'Agents that ask back' }).waitFor()
+    expect(await sessionOf(gateway, id)).toBeUndefined()
+  })
+
+  it('takes a text as the answer to what is asked, and says so, with a way out', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, database)
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await page.getByText('Replying to: Which database?').waitFor()
+    await page.getByRole('button', { name: /Write to the agent/ }).click()
+    await page.getByLabel('Message to the agent').waitFor()
+    await page.getByRole('button', { name: 'Reply to what is asked' }).click()
+    await page.getByLabel('Reply to: Which database?').fill('DuckDB')
+    await page.keyboard.press('Enter')
+    await expect
+      .poll(async () => (await standing(gateway, item)).answer)
+      .toEqual({ answers: [{ selected: [], other: 'DuckDB' }] })
+  })
+
+  it('whose address was cut off is not there, and says so', async () => {
+    const page = await openWindow(await serve())
+    await goTo(page, '#/s/%E2%8')
+    await page.getByText('This session can’t be shown').waitFor()
+  })
+})
+
+it('a change is shown side by side on a wide screen, and below each other on a phone', async () => {
+  const gateway = await serve()
+  const { sessionId } = await ask(gateway, edit)
+  const page = await openWindow(gateway)
+  await goTo(page, `#/s/${sessionId}`)
+  const cells = () => page.locator('.ab-diff-row').first().locator('td').count()
+  await page.getByRole('button', { name: 'Side by side' }).click()
+  expect(await page.locator('.ab-diff-row').count()).toBe(1)
+  expect(await cells()).toBe(4)
+  await page.reload()
+  await expect.poll(() => page.locator('.ab-diff[data-split]').count()).toBe(1)
+  await page.setViewportSize({ width: 375, height: 720 })
+  await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(2)
+  expect(await page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
+})
+
+describe('who is not signed in', () => {
+  it('is told how to, and sees nothing else', async () => {
+    const gateway = await serve()
+    await ask(gateway, command)
+    const page = await newPage()
+    await page.goto(gateway.ready.url)
+    await page.getByRole('heading', { name: 'You are not signed in' }).waitFor()
+    expect(await page.getByRole('navigation').count()).toBe(0)
+  })
+})
+
+it('a theme that was chosen is there before anything is painted, and stays', async () => {
+  const page = await openWindow(await serve(), { colorScheme: 'light' })
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  await page.getByRole('button', { name: 'Settings' }).click()
+  const light = await background()
+  await page.getByRole('radio', { name: 'dark' }).check({ force: true })
+  const dark = await background()
+  expect(dark).not.toBe(light)
+  await page.route('**/assets/*.js', () => undefined)
+  await page.goto(page.url(), { waitUntil: 'commit' })
+  await page.getByText('Loading…').waitFor()
+  const frame = page.locator('.frame')
+  expect(await frame.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(dark)
+})
