@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -52,11 +52,12 @@ export async function firstPaint(stage) {
 const types = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
 
 function plainPage() {
-  const assets = readdirSync(join(dist, 'assets')).filter((name) => name.startsWith('index-'))
-  const links = assets.map((name) =>
-    name.endsWith('.css')
-      ? `<link rel="stylesheet" href="/assets/${name}">`
-      : `<link rel="preload" as="fetch" crossorigin href="/assets/${name}">`,
+  const page = readFileSync(join(dist, 'index.html'), 'utf8')
+  const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+  const links = assets.map((path) =>
+    path.endsWith('.css')
+      ? `<link rel="stylesheet" href="${path}">`
+      : `<link rel="preload" as="fetch" crossorigin href="${path}">`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Plain</title><link rel="icon" href="/icon.svg">${links.join('')}</head><body><p>Plain</p></body></html>`
 }
