@@ -102,7 +102,7 @@ describe('a session', () => {
   it('whose address was cut off is not there, and says so', async () => {
     const page = await openWindow(await serve())
     await goTo(page, '#/s/%E2%8')
-    await page.getByText('This session can’t be shown').waitFor()
+    await expect.poll(() => page.getByText('This session can’t be shown').isVisible()).toBe(true)
   })
 })
 
