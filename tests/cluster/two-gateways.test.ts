@@ -1,7 +1,8 @@
 import type { Interaction, SessionEvent, SessionStateJson } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { at, run, sqlite, type question, type RunningGateway } from '../e2e/http/gateways.js'
+import { at, question, run, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
 import { newFolder } from '../e2e/http/command.js'
+import { sessionToken } from '../../packages/gateway/src/credentials/session-tokens.js'
 import { Bed, LEASE_MS } from './bed.js'
 
 let bed: Bed
@@ -96,7 +97,11 @@ describe('two gateways on one PostgreSQL', () => {
     const pending = await pendingOf(b, id, 3)
     bed.freeze(a)
     await expect.poll(async () => lostOf(await events(b, id))).toHaveLength(1)
+    const asScript = { as: await tokenOfScripts(id), body: question }
     bed.thaw(a)
+    // A shell that its agent has left running may be the first to come back.
+    const asked = await a.call('POST', `/api/sessions/${id}/interactions`, asScript)
+    expect(asked).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
     for (const item of pending) expect((await answer(a, item)).status).toBe(200)
     await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['done'])
     const log = await events(b, id)
@@ -127,6 +132,14 @@ describe('a store that cannot be used', () => {
     expect(command.stdout).toBe('')
   })
 })
+
+/** As the agent of the session has it in its environment. */
+async function tokenOfScripts(id: string): Promise<string> {
+  const [row] = await bed.sql<{ value: string }>(
+    "SELECT value FROM askback.kv WHERE key = 'credential/secret'",
+  )
+  return sessionToken(JSON.parse(row!.value) as string, id)
+}
 
 async function agentSession(gateway: RunningGateway): Promise<string> {
   const { body } = await gateway.call<{ session: { id: string } }>('POST', '/api/sessions', {

@@ -176,7 +176,7 @@ export class Desk {
     const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
     const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
     const ran = await (command.anchoring.by === 'rendezvous'
-      ? openAtRendezvous(this.#engine, sessionId, command, key)
+      ? openAtRendezvous(this.#engine, sessionId, command, key, input.fence)
       : this.#engine.run(sessionId, command, key, input.fence))
     const { interactionId } = ran.interaction!
     const opens = ran.events.some(
@@ -257,14 +257,14 @@ export class Desk {
   async poll(
     sessionId: string,
     interactionId: string,
-    options: { to: string | null; signal: AbortSignal },
+    options: { to: string | null; signal: AbortSignal; fence?: Fence | undefined },
   ): Promise<Interaction> {
     return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
   }
 
   /** For a caller that acts on what it reads: claims a settlement, and returns it as it was before the claim. */
-  async claim(item: Interaction, to: string): Promise<Interaction> {
-    return claimFor(this.#engine, item, to)
+  async claim(item: Interaction, to: string, fence?: Fence): Promise<Interaction> {
+    return claimFor(this.#engine, item, to, fence)
   }
 
   async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<{
@@ -304,13 +304,14 @@ export class Desk {
 
   /** One tool call of an outside agent; it gets an id if it has none. */
   async reportToolCall(
-    input: ToolCallBody & Origin & { sessionId: string; source?: ToolCall['source'] },
+    input: ToolCallBody &
+      Origin & { sessionId: string; source?: ToolCall['source']; fence?: Fence | undefined },
   ): Promise<{ toolCall: ToolCall; created: boolean }> {
-    const { sessionId, source } = input
+    const { sessionId, source, fence } = input
     const { idempotencyKey } = parse(origin, input, 'the origin')
     const call = parse(toolCallBody, { ...input, input: copyJson(input.input, 'input') }, 'the tool call')
     const key = sessionKey(sessionId, 'tool-call', idempotencyKey, call)
-    return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key)
+    return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key, fence)
   }
 
   async interrupt(sessionId: string, by: Origin = {}): Promise<Done> {

@@ -14,6 +14,7 @@ import type { Desk } from './desk.js'
 import type { Origin, SessionSnapshot } from './desk-options.js'
 import type { Leases } from './leases.js'
 import { LiveFeed, type LiveListener } from './live-feed.js'
+import type { Fence } from './store.js'
 
 export interface HostOptions {
   desk: Desk
@@ -33,6 +34,7 @@ export class Host {
   readonly ready: Promise<void>
   readonly #live: LiveFeed
   readonly #runner: AgentRunner
+  readonly #leases: Leases | undefined
   readonly #onError: (error: unknown) => void
   readonly #stopListening: (() => void) | undefined
 
@@ -43,6 +45,7 @@ export class Host {
       if (message.type === 'live') this.#live.receive(message.sessionId, message.event)
     })
     this.#onError = onError
+    this.#leases = leases
     this.#runner = new AgentRunner({
       desk,
       adapters: agents,
@@ -100,6 +103,11 @@ export class Host {
   async deleteSession(sessionId: string, origin: Origin): Promise<void> {
     await this.#runner.stop(sessionId)
     await this.desk.deleteSession(sessionId, origin)
+  }
+
+  /** For what scripts in the shells of a session's agent write, while this process runs it and after it was taken over. */
+  fenceOf(sessionId: string): Fence | undefined {
+    return this.#leases?.lastFence(sessionId)
   }
 
   liveBlocks(sessionId: string): LiveEvent[] {

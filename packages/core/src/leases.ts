@@ -42,6 +42,8 @@ export class Leases {
   readonly #newId: () => string
   readonly #leaseMs: number
   readonly #held = new Map<string, Fence>()
+  /** Of sessions that were taken from this process. */
+  readonly #lost = new Map<string, Fence>()
   readonly #others = new Map<string, { version: number; since: number }>()
   #id: string
   #version: number | null = null
@@ -106,6 +108,7 @@ export class Leases {
       const taken = owner === id ? entry : await kv.get(key)
       if (!taken || ownerOf(taken) !== id || this.#id !== id) continue
       this.#held.set(sessionId, { key, version: taken.version })
+      this.#lost.delete(sessionId)
     }
   }
 
@@ -128,6 +131,11 @@ export class Leases {
     return this.#held.get(sessionId)
   }
 
+  /** Also of a session that was taken from this process, where it keeps out what its agent has left behind. */
+  lastFence(sessionId: string): Fence | undefined {
+    return this.#held.get(sessionId) ?? this.#lost.get(sessionId)
+  }
+
   async release(sessionId: string): Promise<void> {
     const fence = this.#held.get(sessionId)
     if (!this.#held.delete(sessionId) || !fence) return
@@ -136,6 +144,8 @@ export class Leases {
 
   /** It was found out that another has it. */
   forget(sessionId: string): void {
+    const fence = this.#held.get(sessionId)
+    if (fence) this.#lost.set(sessionId, fence)
     this.#held.delete(sessionId)
   }
 
@@ -208,7 +218,7 @@ export class Leases {
   /** Others took this process for dead: what was its own is theirs now, and it goes on as another. */
   async #rejoin(): Promise<void> {
     const lost = [...this.#held.keys()]
-    this.#held.clear()
+    for (const sessionId of lost) this.forget(sessionId)
     this.#id = this.#newId()
     await this.#join()
     this.#events.lost(lost)

@@ -2,6 +2,7 @@ import type { OpenCommand } from './command.js'
 import type { Engine } from './engine.js'
 import type { IdempotencyKey, Ran } from './idempotency.js'
 import { RENDEZVOUS_WAIT_MS } from './rendezvous.js'
+import type { Fence } from './store.js'
 
 /** Opens an interaction that names no tool call: waits, within its limit, for the one that it belongs to. */
 export async function openAtRendezvous(
@@ -9,6 +10,7 @@ export async function openAtRendezvous(
   sessionId: string,
   command: OpenCommand,
   key?: IdempotencyKey,
+  fence?: Fence,
 ): Promise<Ran> {
   const { clock } = engine.options
   const deadline = clock.now() + RENDEZVOUS_WAIT_MS
@@ -16,7 +18,8 @@ export async function openAtRendezvous(
     const waited = clock.now() >= deadline
     const recorded = nextToolCall(engine, sessionId, deadline)
     try {
-      const ran = await engine.run(sessionId, { ...command, anchoring: { by: 'rendezvous', waited } }, key)
+      const anchored: OpenCommand = { ...command, anchoring: { by: 'rendezvous', waited } }
+      const ran = await engine.run(sessionId, anchored, key, fence)
       if (!ran.wait) return ran
       await recorded.promise
     } finally {

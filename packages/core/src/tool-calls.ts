@@ -2,6 +2,7 @@ import type { ToolCall, ToolCallBody } from '@askback/protocol'
 import type { Engine } from './engine.js'
 import type { IdempotencyKey } from './idempotency.js'
 import { optional } from './optional.js'
+import type { Fence } from './store.js'
 
 type Reporting = ToolCallBody & { sessionId: string; source?: NonNullable<ToolCall['source']> }
 
@@ -10,6 +11,7 @@ export async function reportToolCall(
   engine: Engine,
   input: Reporting,
   key: IdempotencyKey | undefined,
+  fence?: Fence,
 ): Promise<{ toolCall: ToolCall; created: boolean }> {
   const { sessionId, toolCallId = engine.options.newId(), ...call } = input
   const reported = optional({ toolCallId, ...call })
@@ -17,6 +19,7 @@ export async function reportToolCall(
     sessionId,
     { type: 'report', events: [{ type: 'tool_call', ...reported }] },
     key,
+    fence,
   )
   const event = ran.events.find((each) => each.type === 'tool_call')
   const id = event?.toolCallId ?? toolCallId

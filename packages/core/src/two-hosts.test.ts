@@ -68,10 +68,37 @@ function echo(name: string): AgentAdapter {
   }
 }
 
+const question = {
+  questions: [{ header: 'h', question: 'Go on?', options: [{ label: 'Yes' }], multiSelect: false }],
+}
+
 const say = (host: Host, sessionId: string, text: string) =>
   host.message({ sessionId, text, route: 'agent', ...me })
 
 describe('two hosts on one store', () => {
+  it('[L10] scripts of an agent that was taken over ask nothing, and get no answer', async () => {
+    const { here, there, shared } = await twoHosts()
+    const { session } = await here.host.createSession({ agent: 'echo' })
+    await say(here.host, session.id, 'start')
+    await expect.poll(() => here.host.fenceOf(session.id)).toBeDefined()
+    const ask = () => {
+      const fence = here.host.fenceOf(session.id)!
+      return here.host.desk.open({ sessionId: session.id, kind: 'question', request: question, fence })
+    }
+    const { interactionId } = (await ask()).interaction
+    const signal = new AbortController().signal
+    const fence = here.host.fenceOf(session.id)
+    const waits = here.host.desk.poll(session.id, interactionId, { to: 'script', signal, fence })
+    const entry = await shared.kv.get(`lease/${session.id}`)
+    await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)
+    await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
+    const answer = { answers: [{ selected: ['Yes'] }] }
+    await there.host.desk.respond({ ...me, interactionId, answer })
+    await expect(waits).rejects.toMatchObject({ code: 'forbidden' })
+    here.leases.forget(session.id)
+    await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
+  })
+
   it('run the agent of a session in one of them, wherever messages come in', async () => {
     const { here, there, said, errors } = await twoHosts()
     const { session } = await here.host.createSession({})

@@ -86,21 +86,26 @@ async function settledOr(
 export async function pollFor(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  { to, signal }: { to: string | null; signal: AbortSignal },
+  { to, signal, fence }: { to: string | null; signal: AbortSignal; fence?: Fence | undefined },
 ): Promise<Interaction> {
   try {
-    return await waitFor(engine, target, { to, signal })
+    return await waitFor(engine, target, { to, signal, fence })
   } catch (error) {
     if (!signal.aborted) throw error
     const item = await standing(engine, target)
     // It may have been settled just when the time was up.
-    return to === null ? item : claimFor(engine, item, to)
+    return to === null ? item : claimFor(engine, item, to, fence)
   }
 }
 
 /** As it stands; a settlement is claimed, and comes as it was before that. */
-export async function claimFor(engine: Engine, item: Interaction, to: string): Promise<Interaction> {
-  return item.status === 'pending' || item.delivered ? item : handOver(engine, item, to)
+export async function claimFor(
+  engine: Engine,
+  item: Interaction,
+  to: string,
+  fence?: Fence,
+): Promise<Interaction> {
+  return item.status === 'pending' || item.delivered ? item : handOver(engine, item, to, fence)
 }
 
 /** Wakes those whose interaction was settled, and moves those that are asked again (L6). */

@@ -86,6 +86,8 @@ async function ask(
   const { desk } = host
   const { id } = credential
   const sessionId = named ?? (await ownSession(host, id, session))
+  const isOfAgent = credential.kind === 'agent' && credential.sessionId !== null
+  const fence = isOfAgent ? host.fenceOf(sessionId) : undefined
   const { interaction } = await desk.open({
     ...body,
     sessionId,
@@ -94,12 +96,13 @@ async function ask(
     role: credential.kind,
     openedBy: id,
     claimAs: id,
+    ...(fence && { fence }),
   })
   if (interaction.status === 'settled') return interaction
   onPending(interaction)
   const { interactionId } = interaction
   const ended = AbortSignal.any([cancelled, signal])
-  const item = await desk.poll(sessionId, interactionId, { to: id, signal: ended })
+  const item = await desk.poll(sessionId, interactionId, { to: id, signal: ended, fence })
   if (item.status === 'settled' || !cancelled.aborted) return item
   return (await desk.cancel({ sessionId, interactionId: item.interactionId })).interaction
 }

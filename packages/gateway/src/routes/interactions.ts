@@ -1,9 +1,11 @@
+import type { Fence } from '@askback/core'
 import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
 import { longPoll } from '../http/long-poll.js'
+import { fenced } from '../http/fenced.js'
 import { route, type Route } from '../route.js'
 import {
   interactionAnswer,
@@ -40,9 +42,10 @@ export function interactionRoutes(context: GatewayContext): Route[] {
           role: credential.kind,
           openedBy: credential.id,
           claimAs: credential.id,
+          ...fenced(context, credential),
           ...(origin.idempotencyKey !== undefined && { idempotencyKey: origin.idempotencyKey }),
         })
-        const asked = { item: opened, to: credential.id, wait, reply }
+        const asked = { item: opened, to: credential.id, wait, reply, ...fenced(context, credential) }
         // What a rule has settled at once was claimed with it.
         const item = created && opened.status === 'settled' ? opened : await settlementOf(context, asked)
         return { status: created ? 201 : 200, body: { interaction: item } }
@@ -61,7 +64,8 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       async handle({ params: { id, interactionId }, query: { wait = 0 }, credential, reply }) {
         const item = await desk.interaction(id, interactionId)
         const to = opened(item, credential) ? credential.id : null
-        return { status: 200, body: { interaction: await settlementOf(context, { item, to, wait, reply }) } }
+        const read = { item, to, wait, reply, ...fenced(context, credential) }
+        return { status: 200, body: { interaction: await settlementOf(context, read) } }
       },
     }),
     route({
@@ -156,14 +160,20 @@ export function interactionRoutes(context: GatewayContext): Route[] {
 /** As it stands or, within the wait, settled. Whoever acts on a settlement (`to`) claims it with this answer (L10). */
 async function settlementOf(
   { host: { desk }, drain }: GatewayContext,
-  { item, to, wait, reply }: { item: Interaction; to: string | null; wait: number; reply: FastifyReply },
+  {
+    item,
+    to,
+    wait,
+    reply,
+    fence,
+  }: { item: Interaction; to: string | null; wait: number; reply: FastifyReply; fence?: Fence },
 ): Promise<Interaction> {
   // One that was superseded may go on as another (L6).
   const waits = wait > 0 && (item.status === 'pending' || item.settlement === 'superseded')
-  if (!waits) return to === null ? item : desk.claim(item, to)
+  if (!waits) return to === null ? item : desk.claim(item, to, fence)
   const { signal, done } = longPoll(reply, drain, wait)
   try {
-    return await desk.poll(item.sessionId, item.interactionId, { to, signal })
+    return await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })
   } finally {
     done()
   }

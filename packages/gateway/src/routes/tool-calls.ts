@@ -1,6 +1,7 @@
 import { AskbackError, toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
+import { fenced } from '../http/fenced.js'
 import { route, type Route } from '../route.js'
 import { done, ok, sessionParams } from './schemas.js'
 
@@ -15,7 +16,8 @@ const toolCall = z.looseObject({
 const SOURCES = ['http', 'cli', 'mcp', 'hook'] as const
 
 /** What an outside agent tells of its own doing. */
-export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
+export function toolCallRoutes(context: GatewayContext): Route[] {
+  const { desk } = context.host
   return [
     route({
       name: 'reportToolCall',
@@ -27,11 +29,12 @@ export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
       body: toolCallBody,
       answers: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
       errors: [404, 409],
-      async handle({ params, body, request, origin: { idempotencyKey } }) {
+      async handle({ params, body, request, credential, origin: { idempotencyKey } }) {
         const { toolCall: call, created } = await desk.reportToolCall({
           ...body,
           sessionId: params.id,
           source: sourceIn(request.headers['askback-source']),
+          ...fenced(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
         return { status: created ? 201 : 200, body: { toolCall: call } }
@@ -50,11 +53,13 @@ export function toolCallRoutes({ host: { desk } }: GatewayContext): Route[] {
       async handle({
         params: { id, toolCallId },
         body: { output, isError = false },
+        credential,
         origin: { idempotencyKey },
       }) {
         await desk.report({
           sessionId: id,
           events: [{ type: 'tool_result', toolCallId, output, isError }],
+          ...fenced(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
         return done
