@@ -4,9 +4,13 @@ import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { demoAgent } from '@askback/agents/demo'
 import type { AgentAdapter } from '@askback/core'
 import type { GatewayConfig } from '@askback/gateway'
+import { join } from 'node:path'
 
 /** Every agent that the gateway can run, the one that needs nothing first. */
-export function agentAdapters({ claude, codex, acp }: GatewayConfig['agents']): AgentAdapter[] {
+export function agentAdapters(
+  { claude, codex, acp }: GatewayConfig['agents'],
+  dataFolder?: string,
+): AgentAdapter[] {
   const { env } = process
   const { executable, settingSources } = claude
   const ofClaude = {
@@ -18,7 +22,7 @@ export function agentAdapters({ claude, codex, acp }: GatewayConfig['agents']): 
   return [
     demoAgent(),
     claudeAgent(ofClaude),
-    codexAgent(ofCodex),
+    codexAgent({ ...ofCodex, ...(dataFolder !== undefined && { keepIn: join(dataFolder, 'running') }) }),
     codexExecAgent(ofCodex),
     ...acp.map(({ name, ...agent }) => acpAgent({ ...agent, name: name ?? agent.id, env })),
   ]

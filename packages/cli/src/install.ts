@@ -1,6 +1,6 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import {
   hasOurs,
@@ -13,6 +13,7 @@ import {
 } from './install/claude-code.js'
 import { usageError } from './usage.js'
 
+const CANCELLED = 4
 const FLAGS = {
   project: { type: 'boolean', default: false },
   data: { type: 'string' },
@@ -24,12 +25,15 @@ const FLAGS = {
 export async function install(args: string[]): Promise<number> {
   const { values } = parse(args, 'install')
   const path = settingsFile(values.project, process.env)
-  const settings = readSettings(path)
+  const file = readSettings(path)
   const hooks = hookGroups(command(values))
+  const changed = withHooks(file, hooks)
+  if (changed === file.text) return done(`It is there already, in ${path}.`)
   say(`This goes into ${path}:\n\n${JSON.stringify({ hooks }, null, 2)}\n`)
-  const changed = withHooks(settings, hooks)
-  if (JSON.stringify(changed) === JSON.stringify(settings)) return done('It is there already.')
-  if (!values.yes && !(await agreed('Write it?'))) return done('Nothing was changed.')
+  if (!values.yes && !(await agreed('Write it?'))) {
+    say('Nothing was changed.')
+    return CANCELLED
+  }
   writeSettings(path, changed)
   return done('Done. Claude Code asks through Askback while a gateway runs, and by itself when none does.')
 }
@@ -38,9 +42,9 @@ export async function install(args: string[]): Promise<number> {
 export async function uninstall(args: string[]): Promise<number> {
   const { values } = parse(args, 'uninstall')
   const path = settingsFile(values.project, process.env)
-  const settings = readSettings(path)
-  if (!hasOurs(settings)) return done(`There is nothing of Askback in ${path}.`)
-  writeSettings(path, withoutHooks(settings))
+  const file = readSettings(path)
+  if (!hasOurs(file.settings)) return done(`There is nothing of Askback in ${path}.`)
+  writeSettings(path, withoutHooks(file))
   return done(`Removed from ${path}.`)
 }
 
@@ -81,7 +85,11 @@ function quoted(text: string): string {
 async function agreed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw usageError('Nobody is here to agree: add --yes to write it.')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await lines.question(`${question} [y/N] `)
+  // Ctrl-C and Ctrl-D close it without an answer.
+  const answer = await new Promise<string>((resolve) => {
+    lines.once('close', () => resolve(''))
+    lines.question(`${question} [y/N] `, resolve)
+  })
   lines.close()
   return /^y(es)?$/i.test(answer.trim())
 }

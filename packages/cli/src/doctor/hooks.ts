@@ -8,7 +8,7 @@ const NAME = 'Claude Code hooks'
 export function hooksCheck(env: NodeJS.ProcessEnv): Check {
   for (const path of [settingsFile(true, env), settingsFile(false, env)]) {
     try {
-      const settings = readSettings(path)
+      const { settings } = readSettings(path)
       if (!hasOurs(settings)) continue
       const gone = ourCommands(settings).find((command) => !programIsThere(command))
       return gone === undefined

@@ -21,36 +21,78 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const hooks = hookGroups('askback hook claude-code')
 const theirs = { matcher: 'Bash', hooks: [{ type: 'command', command: 'my-own-hook' }] }
+const fileOf = (text: string) => ({ text, settings: JSON.parse(text) as Record<string, unknown> })
+const pretty = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
 
-it.each([
-  ['nothing', {}],
-  ['other settings', { model: 'opus' }],
-  ['hooks of others', { hooks: { PreToolUse: [theirs], Stop: [theirs] }, model: 'opus' }],
-  ['empty lists', { hooks: { PreToolUse: [theirs], Stop: [] } }],
-])('adds to %s, and takes away just that', (_, settings) => {
-  const added = withHooks(settings, hooks)
-  expect(hasOurs(added)).toBe(true)
-  expect(withoutHooks(added)).toEqual(settings)
-  expect(JSON.stringify(withoutHooks(settings))).toBe(JSON.stringify(settings))
+const written: [string, string][] = [
+  ['nothing', '{}\n'],
+  ['other settings', pretty({ model: 'opus', env: { A: '1' } })],
+  ['hooks of others', pretty({ hooks: { PreToolUse: [theirs], Stop: [theirs] }, model: 'opus' })],
+  ['empty lists', pretty({ hooks: { PreToolUse: [theirs], Stop: [] } })],
+  ['no hooks yet', pretty({ hooks: {}, model: 'opus' })],
+  ['one line', '{"model":"opus","list":[1, 2],   "x":{}}'],
+  [
+    'four spaces, and a list in one line',
+    '{\n    "permissions": { "allow": ["Bash(ls)"] },\n    "a":   1\n}',
+  ],
+  ['tabs and the line ends of Windows', '{\r\n\t"model": "opus",\r\n\t"numbers": [1,2,\r\n3]\r\n}\r\n'],
+  [
+    'hooks of others as they like them',
+    '{ "hooks": {\n  "PreToolUse": [ { "matcher": "Bash",\n "hooks": [ {"type":"command","command":"x"} ] } ],\n\n  "Stop": []\n  }, "z": 1.0e3 }\n',
+  ],
+]
+
+it.each(written)('adds to %s, and takes away just that, to the byte', (name, text) => {
+  const added = withHooks(fileOf(text), hooks)
+  const before = JSON.parse(text) as { hooks?: Record<string, unknown[]> }
+  const after = JSON.parse(added) as { hooks: Record<string, unknown[]> }
+  for (const [event, groups] of Object.entries(hooks))
+    expect(after.hooks[event]).toEqual([...(before.hooks?.[event] ?? []), ...groups])
+  expect({ ...after, hooks: before.hooks }).toEqual({ ...before, hooks: before.hooks })
+  expect(hasOurs(after)).toBe(true)
+  const without = withoutHooks(fileOf(added))
+  if (name === 'no hooks yet') expect(JSON.parse(without)).toEqual({ model: 'opus' })
+  else expect(without).toBe(text)
+  expect(withoutHooks(fileOf(text))).toBe(text)
+})
+
+it('leaves every line that was there as it was', () => {
+  for (const [, text] of written.filter(([name]) => !/nothing|no hooks/.test(name))) {
+    const added = withHooks(fileOf(text), hooks)
+    let from = 0
+    for (const character of text) {
+      from = added.indexOf(character, from) + 1
+      expect(from).toBeGreaterThan(0)
+    }
+  }
 })
 
 it('is there once, however often it is added, and as it was added last', () => {
-  const old = withHooks({}, hookGroups("node '/a b/askback.js' hook claude-code --data /x"))
-  expect(withHooks(old, hooks)).toEqual({ hooks })
-  expect(withHooks({ hooks }, hooks)).toEqual({ hooks })
+  const old = withHooks(fileOf('{}\n'), hookGroups("node '/a b/askback.js' hook claude-code --data /x"))
+  expect(withHooks(fileOf(old), hooks)).toBe(pretty({ hooks }))
+  expect(withHooks(fileOf(pretty({ hooks })), hooks)).toBe(pretty({ hooks }))
 })
 
 it('leaves the others in a group that somebody has put it into', () => {
   const [ours] = hooks['PreToolUse']![0]!.hooks
   const mixed = { hooks: { PreToolUse: [{ ...theirs, hooks: [ours, ...theirs.hooks] }] } }
-  expect(withoutHooks(mixed)).toEqual({ hooks: { PreToolUse: [theirs] } })
+  expect(withoutHooks(fileOf(pretty(mixed)))).toBe(pretty({ hooks: { PreToolUse: [theirs] } }))
 })
 
-it.each(['{', '[]', '"x"', '{"hooks":[]}', 'null'])('refuses settings that are damaged: %s', (text) => {
-  const path = join(folder, 'settings.json')
-  writeFileSync(path, text)
-  expect(() => readSettings(path)).toThrow('are damaged, so nothing was changed')
+it('refuses hooks that are no list', () => {
+  expect(() => withHooks(fileOf('{"hooks":{"PreToolUse":1}}'), hooks)).toThrow(
+    'no list, so nothing was changed',
+  )
 })
+
+it.each(['{', '[]', '"x"', '{"hooks":[]}', 'null', '{"a":1,}', '// hello\n{}'])(
+  'refuses settings that are damaged: %s',
+  (text) => {
+    const path = join(folder, 'settings.json')
+    writeFileSync(path, text)
+    expect(() => readSettings(path)).toThrow('are damaged, so nothing was changed')
+  },
+)
 
 it('writes where a link leads, and leaves the link and the mode', () => {
   const target = join(folder, 'dotfiles.json')
@@ -58,7 +100,7 @@ it('writes where a link leads, and leaves the link and the mode', () => {
   mkdirSync(join(folder, 'home'))
   writeFileSync(target, '{}', { mode: 0o640 })
   symlinkSync(target, path)
-  writeSettings(path, { model: 'opus' })
+  writeSettings(path, '{"model":"opus"}')
   expect(lstatSync(path).isSymbolicLink()).toBe(true)
   expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual({ model: 'opus' })
   expect((statSync(target).mode & 0o777).toString(8)).toBe('640')
@@ -66,7 +108,8 @@ it('writes where a link leads, and leaves the link and the mode', () => {
 
 it('makes the folder that is missing', () => {
   const path = join(folder, 'new', 'settings.json')
-  expect(readSettings(path)).toEqual({})
-  writeSettings(path, { hooks })
-  expect(readSettings(path)).toEqual({ hooks })
+  const missing = readSettings(path)
+  expect(missing.settings).toEqual({})
+  writeSettings(path, withHooks(missing, hooks))
+  expect(readFileSync(path, 'utf8')).toBe(pretty({ hooks }))
 })

@@ -2,6 +2,7 @@ import { AskbackError } from '@askback/protocol/errors'
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { added, removed, type Path } from './json-text.js'
 
 type Settings = Record<string, unknown>
 
@@ -12,6 +13,7 @@ interface Group {
 
 /** Longer than any deadline: the interaction's own ends it. */
 const LONGEST_SECONDS = 7 * 24 * 3600
+const EMPTY = '{}\n'
 const OURS = /askback.* hook claude-code(?: |$)/
 
 /** Claude Code waits for each: one that runs beside it would be cut off when it ends. */
@@ -27,17 +29,25 @@ export function settingsFile(project: boolean, env: NodeJS.ProcessEnv): string {
   return join(env['CLAUDE_CONFIG_DIR'] || join(homedir(), '.claude'), 'settings.json')
 }
 
-export function readSettings(path: string): Settings {
+export interface SettingsFile {
+  /** As it is written; all that is not ours stays so. */
+  text: string
+  settings: Settings
+}
+
+export function readSettings(path: string): SettingsFile {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { text: EMPTY, settings: {} }
     throw new AskbackError('unavailable', `The settings ${path} cannot be read.`, { cause: error })
   }
+  if (text.trim() === '') return { text: EMPTY, settings: {} }
   try {
-    const settings: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
-    if (isRecord(settings) && isRecord(settings['hooks'] ?? {})) return settings
+    const settings: unknown = JSON.parse(text)
+    if (isRecord(settings) && isRecord(settings['hooks'] ?? {})) return { text, settings }
   } catch {
     // Said below.
   }
@@ -54,34 +64,34 @@ export function hookGroups(command: string): Record<string, Group[]> {
   )
 }
 
-export function withHooks(settings: Settings, groups: Record<string, Group[]>): Settings {
-  const without = withoutHooks(settings)
-  const hooks: Record<string, unknown> = { ...(without['hooks'] as Settings | undefined) }
-  for (const [event, added] of Object.entries(groups)) {
-    const there = hooks[event]
-    hooks[event] = [...(Array.isArray(there) ? (there as unknown[]) : []), ...added]
+/** The same text if that is all there already. */
+export function withHooks({ text, settings }: SettingsFile, groups: Record<string, Group[]>): string {
+  if (isThere(settings, groups)) return text
+  let next = withoutHooks({ text, settings })
+  for (const [event, [group]] of Object.entries(groups)) {
+    const { hooks } = JSON.parse(next) as { hooks?: Settings }
+    if (!hooks) next = added(next, [], 'hooks', { [event]: [group] })
+    else if (Array.isArray(hooks[event])) next = added(next, ['hooks', event], null, group)
+    else if (hooks[event] === undefined) next = added(next, ['hooks'], event, [group])
+    else
+      throw new AskbackError(
+        'invalid_request',
+        `The settings have hooks for ${event} that are no list, so nothing was changed.`,
+      )
   }
-  return { ...without, hooks }
+  return next
 }
 
-/** Just ours, and what would be left empty by that. */
-export function withoutHooks(settings: Settings): Settings {
-  if (!isRecord(settings['hooks'])) return settings
-  const hooks: Record<string, unknown> = {}
-  for (const [event, groups] of Object.entries(settings['hooks'])) {
-    const rest = Array.isArray(groups) ? groups.flatMap(withoutOurs) : groups
-    if (!Array.isArray(rest) || rest.length > 0 || (groups as unknown[]).length === 0) hooks[event] = rest
-  }
-  const { hooks: _, ...others } = settings
-  const isEmpty = Object.keys(hooks).length === 0 && hasOurs(settings)
-  return isEmpty ? others : replaced(settings, hooks)
+/** Without just ours, and what would be left empty by that. */
+export function withoutHooks({ text, settings }: SettingsFile): string {
+  const path = pathOfOurs(settings)
+  if (!path) return text
+  const next = removed(text, path)
+  return withoutHooks({ text: next, settings: JSON.parse(next) as Settings })
 }
 
 export function hasOurs(settings: Settings): boolean {
-  if (!isRecord(settings['hooks'])) return false
-  return Object.values(settings['hooks']).some(
-    (groups) => Array.isArray(groups) && groups.some((group) => oursIn(group).length > 0),
-  )
+  return ourCommands(settings).length > 0
 }
 
 export function ourCommands(settings: Settings): string[] {
@@ -92,23 +102,47 @@ export function ourCommands(settings: Settings): string[] {
 }
 
 /** At once or not at all, and where a link leads. */
-export function writeSettings(path: string, settings: Settings): void {
+export function writeSettings(path: string, text: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true })
     const target = realPath(path)
     const draft = `${target}.${process.pid}`
-    writeFileSync(draft, `${JSON.stringify(settings, null, 2)}\n`, { mode: modeOf(target) })
+    writeFileSync(draft, text, { mode: modeOf(target) })
     renameSync(draft, target)
   } catch (error) {
     throw new AskbackError('unavailable', `The settings ${path} cannot be written.`, { cause: error })
   }
 }
 
-function withoutOurs(group: unknown): unknown[] {
-  const ours = oursIn(group)
-  if (ours.length === 0) return [group]
-  const rest = (group as Group).hooks.filter((hook) => !ours.includes(hook))
-  return rest.length === 0 ? [] : [{ ...(group as Group), hooks: rest }]
+function isThere(settings: Settings, groups: Record<string, Group[]>): boolean {
+  const commands = ourCommands(settings)
+  const hooks = (settings['hooks'] ?? {}) as Settings
+  return (
+    commands.length === Object.keys(groups).length &&
+    Object.entries(groups).every(
+      ([event, [group]]) =>
+        Array.isArray(hooks[event]) &&
+        hooks[event].some((each: unknown) => JSON.stringify(each) === JSON.stringify(group)),
+    )
+  )
+}
+
+/** Of the first hook of ours, or of what holds nothing else. */
+function pathOfOurs(settings: Settings): Path | null {
+  const hooks = settings['hooks']
+  if (!isRecord(hooks)) return null
+  for (const [event, groups] of Object.entries(hooks)) {
+    if (!Array.isArray(groups)) continue
+    for (const [index, group] of groups.entries()) {
+      const [ours] = oursIn(group)
+      if (ours === undefined) continue
+      const all = (group as Group).hooks
+      if (all.length > 1) return ['hooks', event, index, 'hooks', all.indexOf(ours as Group['hooks'][number])]
+      if (groups.length > 1) return ['hooks', event, index]
+      return Object.keys(hooks).length > 1 ? ['hooks', event] : ['hooks']
+    }
+  }
+  return null
 }
 
 function oursIn(group: unknown): unknown[] {
@@ -118,13 +152,6 @@ function oursIn(group: unknown): unknown[] {
     const command: unknown = isRecord(hook) ? hook['command'] : undefined
     return typeof command === 'string' && OURS.test(command)
   })
-}
-
-/** In its place among the others. */
-function replaced(settings: Settings, hooks: Settings): Settings {
-  return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [name, name === 'hooks' ? hooks : value]),
-  )
 }
 
 function realPath(path: string): string {

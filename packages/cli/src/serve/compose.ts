@@ -51,7 +51,7 @@ export async function compose(
 async function composeOn(
   store: Store,
   metrics: Metrics,
-  { config, host: address, port, timeoutMs, secrets }: ServeOptions,
+  { config, dataFolder, host: address, port, timeoutMs, secrets }: ServeOptions,
   tokens: Tokens,
   shared: SharedStore | null,
 ): Promise<Composed> {
@@ -80,7 +80,7 @@ async function composeOn(
   const host = createHost({
     desk,
     // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
-    agents: agentAdapters(config.agents),
+    agents: agentAdapters(config.agents, dataFolder),
     onError: report,
     ...(shared && { bus: shared.bus, leases: shared.leases }),
     // Agents that were cut by a restart may start before the port is known.
