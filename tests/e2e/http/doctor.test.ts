@@ -24,8 +24,12 @@ async function doctor(
   const { code } = await command.ended
   expect(command.stderr).toBe('')
   const lines = command.stdout.trim().split('\n')
-  const says = lines.map((line) => /^(\S) (.+?) {2,}(.*)$/u.exec(line)!)
-  return { code, says: Object.fromEntries(says.map(([, mark, name, text]) => [name, `${mark} ${text}`])) }
+  const says: Seen['says'] = {}
+  for (const line of lines) {
+    const [, mark = '', name = '', text = ''] = /^(\S) (.+?) {2,}(.*)$/u.exec(line) ?? []
+    says[name] = `${mark} ${text}`
+  }
+  return { code, says }
 }
 
 function dataFolder(): string {
