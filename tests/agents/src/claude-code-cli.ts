@@ -41,7 +41,10 @@ export async function claudePrint(
 }
 
 /** The same in a terminal, where it asks by itself. */
-export async function claudeTerminal(prompt: string, { url, home, cwd, env }: ByHand) {
+export async function claudeTerminal(
+  prompt: string,
+  { url, home, cwd, env, mode = 'default' }: ByHand & { mode?: string },
+) {
   const config = join(home, '.claude')
   await mkdir(config, { recursive: true })
   const asked = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true }
@@ -52,7 +55,7 @@ export async function claudeTerminal(prompt: string, { url, home, cwd, env }: By
     projects: { [cwd]: asked },
   }
   await writeFile(join(config, '.claude.json'), JSON.stringify(settled))
-  const words = [program, '--permission-mode', 'default', prompt].map((word) => `'${word}'`).join(' ')
+  const words = [program, '--permission-mode', mode, prompt].map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['-qfec', `stty cols 120 rows 40; exec ${words}`, '/dev/null'], {
     cwd,
     env: { ...claudeEnv(url, home), TERM: 'xterm-256color', LANG: 'C.UTF-8', ...env },

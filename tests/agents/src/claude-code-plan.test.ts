@@ -1,0 +1,85 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Interaction } from '@askback/protocol'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { Command, file, newFolder } from '../../e2e/http/command.js'
+import type { RunningGateway } from '../../e2e/http/gateways.js'
+import { claudePrint, claudeTerminal } from './claude-code-cli.js'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { folderOf } from './folders.js'
+import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let endpoint: ClaudeEndpoint
+let gateway: RunningGateway
+let home: string
+let cwd: string
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint()
+  gateway = await startGateway(newFolder())
+})
+beforeEach(async () => {
+  home = await folderOf('home')
+  cwd = await folderOf('work')
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(async () => {
+  await gateway.stop('SIGKILL')
+  await endpoint.close()
+})
+
+const pending = () => pendingAt(gateway)
+const answer = (item: Interaction, given: object) => answerAt(gateway, item, given)
+
+/** The model writes its plan down and hands it in, is told to change it, and hands it in again. */
+function plans(when: string): void {
+  const write = (content: string) => ({ tool: 'Write', input: { file_path: '{{PLAN}}', content } })
+  const exit = { tool: 'ExitPlanMode', input: {} }
+  endpoint.add({
+    when,
+    find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
+    steps: [
+      { say: [write(`# First plan of ${when}`)] },
+      { say: [exit] },
+      { told: ['Smaller steps'], say: [write(`# Second plan of ${when}`)] },
+      { say: [exit] },
+      { told: ['approved'], say: [{ text: 'On it.' }] },
+    ],
+  })
+}
+
+/** Sends the first back and takes the second. */
+async function review(when: string): Promise<void> {
+  const first = await pending()
+  expect(first).toMatchObject({
+    kind: 'plan_review',
+    toolName: 'ExitPlanMode',
+    request: { plan: `# First plan of ${when}` },
+  })
+  await answer(first, { decision: 'adjust', feedback: 'Smaller steps, please.' })
+  await expect.poll(async () => (await pending()).request).toMatchObject({ plan: `# Second plan of ${when}` })
+  await answer(await pending(), { decision: 'edit' })
+}
+
+it('in a terminal, a plan is reviewed here by its hooks', async () => {
+  const env = { CLAUDE_CONFIG_DIR: join(home, '.claude') }
+  const install = new Command(['install', 'claude-code', '--yes', '--data', gateway.data], env)
+  expect(await install.ended).toMatchObject({ code: 0 })
+  plans('plan by hook')
+  const terminal = await claudeTerminal('plan by hook', { url: endpoint.url, home, cwd, mode: 'plan' })
+  await review('plan by hook')
+  await expect.poll(terminal.shown).toContain('Onit.')
+})
+
+it('without a terminal, a plan is reviewed here by the prompt tool', async () => {
+  const config = join(home, 'mcp.json')
+  const server = { command: process.execPath, args: [file, 'mcp', '--data', gateway.data] }
+  await writeFile(config, JSON.stringify({ mcpServers: { askback: server } }))
+  plans('plan by tool')
+  const args = ['--mcp-config', config, '--strict-mcp-config', '--permission-mode', 'plan']
+  const tool = ['--permission-prompt-tool', 'mcp__askback__permission_prompt']
+  const done = claudePrint('plan by tool', { url: endpoint.url, home, cwd, args: [...args, ...tool] })
+  await review('plan by tool')
+  expect(await done).toBe('On it.')
+})
