@@ -1,13 +1,12 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { atLeast, hello, run, small } from './claude-hello.js'
+import { atLeast, hello, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
-import { isAlive, programOf, programsOf } from './processes.js'
+import { isAlive, programOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 30_000 })
 

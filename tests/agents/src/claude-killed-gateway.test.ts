@@ -1,60 +1,36 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { PermissionMode, SessionEvent } from '@askback/protocol'
+import type { SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './folders.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
+import type { ChildOptions } from './gateway-child.js'
+import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const gateways: ChildProcess[] = []
-let child: { file: string; remove: () => Promise<void> }
+let gateways: KilledGateways
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
-  child = await bundled()
+  gateways = await killedGateways()
   endpoint = await startClaudeEndpoint()
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(async () => {
-  for (const gateway of gateways) gateway.kill('SIGKILL')
-  await child.remove()
+  await gateways.close()
   await endpoint.close()
 })
 
-/** A gateway in a process of its own, up to the moment in which an event has come that often. */
-async function gatewayUntil(
-  text: string,
-  {
-    mode,
-    type,
-    times = 1,
-    how = '',
-  }: { mode: PermissionMode; type: SessionEvent['type']; times?: number; how?: string },
-) {
+type Moment = Omit<ChildOptions, 'agent' | 'db' | 'cwd' | 'text'>
+
+async function gatewayUntil(text: string, moment: Moment) {
   const home = await folderOf('home')
-  const cwd = await folderOf('work')
-  const db = join(await folderOf('data'), 'askback.db')
-  const gateway = spawn(process.execPath, [child.file, db, cwd, text, mode, type, String(times), how], {
-    env: claudeEnv(endpoint.url, home),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  gateways.push(gateway)
-  const exited = once(gateway, 'exit')
-  const [sessionId] = (await once(createInterface({ input: gateway.stdout }), 'line')) as [string]
+  const options = { agent: 'claude', text, ...moment } as const
+  const { sessionId, db, cwd, kill } = await gateways.until(options, claudeEnv(endpoint.url, home))
   return {
     home,
-    async kill() {
-      gateway.kill('SIGKILL')
-      await exited
-    },
+    kill,
     /** Another gateway on the same database. */
     async next() {
       const store = sqliteStore({ path: db })
@@ -129,7 +105,13 @@ describe.concurrent('a gateway that is killed', () => {
       },
       { when: plan, steps: [{ told: ['approved this plan', plan], say: [{ text: 'Fresh.' }] }] },
     )
-    const gateway = await gatewayUntil(when, { mode: 'plan', type, times, how: 'at once' })
+    const gateway = await gatewayUntil(when, {
+      mode: 'plan',
+      type,
+      times,
+      dies: true,
+      answer: { decision: 'clean_edit' },
+    })
     await gateway.kill()
     const next = await gateway.next()
     expect(await next.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -141,20 +123,3 @@ describe.concurrent('a gateway that is killed', () => {
     await next.close()
   })
 })
-
-/** The child as one file, where it finds the real SDK. */
-async function bundled(): Promise<{ file: string; remove: () => Promise<void> }> {
-  const cache = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'askback-'))
-  const build = await rolldown({
-    input: fileURLToPath(new URL('gateway-child.ts', import.meta.url)),
-    platform: 'node',
-    external: ['libsql', '@anthropic-ai/claude-agent-sdk'],
-    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
-  })
-  const file = join(folder, 'child.mjs')
-  await build.write({ file, format: 'esm', codeSplitting: false })
-  await build.close()
-  return { file, remove: () => rm(folder, { recursive: true }) }
-}

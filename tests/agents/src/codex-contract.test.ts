@@ -17,4 +17,4 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-holds('Codex', () => codexAgent({ env: codexEnv(home), executable: codex }))
+holds('Codex', () => codexAgent({ env: codexEnv(home), executable: codex, keepIn: `${home}/running` }))

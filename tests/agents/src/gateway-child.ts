@@ -1,30 +1,52 @@
 import { writeSync } from 'node:fs'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { claudeAgent } from '@askback/agents/claude'
+import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { createDesk, createHost } from '@askback/core'
-import type { PermissionMode } from '@askback/protocol'
+import type { PermissionMode, SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
-// A gateway's inside in a process of its own. It tells its session when the event that was named has come so often; a plan
-// is approved for a fresh context. With `at once` it kills itself in that very moment.
-const [db = '', cwd = '', text = '', mode, type, times, how] = process.argv.slice(2)
+/** What a gateway in a process of its own does. */
+export interface ChildOptions {
+  agent: 'claude' | 'codex' | 'codex-exec'
+  /** More for the adapter. */
+  options?: { executable?: string; keepIn?: string; keepSeconds?: number }
+  db: string
+  cwd: string
+  text: string
+  mode: PermissionMode
+  /** It tells its session when this has come so often. */
+  type: SessionEvent['type']
+  times?: number
+  /** In that very moment it kills itself. */
+  dies?: boolean
+  /** What it answers to the first request. */
+  answer?: object
+}
+
+const given = JSON.parse(process.argv[2] ?? '{}') as ChildOptions
+const { agent, options, db, cwd, text, mode, type, times = 1, dies = false, answer } = given
 const desk = createDesk({ store: sqliteStore({ path: db }) })
-const agents = [claudeAgent({ env: process.env, sdk: () => Promise.resolve(sdk) })]
-const host = createHost({ desk, agents, onError: (error) => process.stderr.write(String(error)) })
+const { env } = process
+const agents = {
+  claude: () => claudeAgent({ env, sdk: () => Promise.resolve(sdk) }),
+  codex: () => codexAgent({ env, ...options }),
+  'codex-exec': () => codexExecAgent({ env, ...options }),
+}
+const onError = (error: unknown) => void process.stderr.write(String(error))
+const host = createHost({ desk, agents: [agents[agent]()], onError })
 await host.ready
 const me = { by: { id: 'me' }, via: 'direct' } as const
-const { session } = await host.createSession({ cwd, permissionMode: mode as PermissionMode })
+const { session } = await host.createSession({ cwd, permissionMode: mode })
 let count = 0
 desk.on(({ events }) => {
   count += events.filter((event) => event.type === type).length
-  if (count >= Number(times)) {
+  if (count >= times) {
     count = Number.NEGATIVE_INFINITY
     writeSync(1, `${session.id}\n`)
-    if (how === 'at once') process.kill(process.pid, 'SIGKILL')
+    if (dies) process.kill(process.pid, 'SIGKILL')
   }
-  for (const event of events) {
-    if (event.type !== 'interaction_request' || event.kind !== 'plan_review') continue
-    void desk.respond({ ...me, interactionId: event.interactionId, answer: { decision: 'clean_edit' } })
-  }
+  const asked = events.find((event) => event.type === 'interaction_request')
+  if (asked && answer) void desk.respond({ ...me, interactionId: asked.interactionId, answer })
 })
 await host.message({ sessionId: session.id, text, ...me })

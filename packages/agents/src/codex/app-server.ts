@@ -2,6 +2,7 @@
 export interface ThreadOpened {
   thread: { id: string; status?: { type: string }; turns?: Turn[] }
   model: string
+  collaborationMode?: { mode: string } | null
 }
 
 export interface Turn {
@@ -12,6 +13,7 @@ export interface Turn {
 }
 
 export type ThreadItem = { id: string; status?: string } & (
+  | { type: 'userMessage'; clientId?: string | null }
   | { type: 'agentMessage'; text: string }
   | { type: 'reasoning'; summary: string[]; content: string[] }
   | { type: 'plan'; text: string }

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { systemClock, type AgentAdapter, type AgentContext, type Availability } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
-import { AgentChild } from '../program/child.js'
+import { AgentChild, type Program } from '../program/child.js'
 import { agentEnvironment, type Environment } from '../program/environment.js'
-import { endSession, MARK } from '../program/leftovers.js'
-import { lineChannel } from '../program/lines.js'
+import { canKeep, KeptProgram } from '../program/kept.js'
+import { endOrphans, endSession, MARK } from '../program/leftovers.js'
 import { checkFolder, findProgram } from '../program/installation.js'
 import type { CodexAgentOptions } from './options.js'
 import { ExecProcess } from './exec-process.js'
 import { CodexProcess } from './process.js'
+import { keepServer, keptServer, pipedServer } from './server.js'
 
 export type { CodexAgentOptions } from './options.js'
 
@@ -23,20 +24,36 @@ const SETTINGS = [
   'default_mode_request_user_input',
 ]
 
+const EXEC = ['exec', '--json', '--skip-git-repo-check']
+
 /** Codex, by its app-server. Whatever it asks goes through the session's desk. */
 export function codexAgent(options: CodexAgentOptions): AgentAdapter {
-  const { timeoutMs, clock = systemClock, newId = randomUUID } = options
+  const { timeoutMs, keepSeconds = 60, clock = systemClock, newId = randomUUID } = options
+  const keepIn = canKeep() ? options.keepIn : undefined
+  const settings = { clock, newId, ...(timeoutMs !== undefined && { timeoutMs }) }
   return {
     id: 'codex',
     name: 'Codex',
     check: () => available(options),
+    async recover() {
+      endOrphans()
+      if (keepIn !== undefined) await KeptProgram.tidy(keepIn)
+    },
+    async reconnect(context) {
+      const kept = keepIn === undefined ? null : await keptServer(keepIn, context.sessionId)
+      if (!kept) return null
+      const running = new CodexProcess(context, kept.program, kept.channel, settings)
+      return (await running.rejoin()) ? running : null
+    },
     async start(context) {
-      const child = await startProgram(options, context, ['app-server', ...SETTINGS])
-      const running = new CodexProcess(context, child, lineChannel(child.process), {
-        clock,
-        newId,
-        ...(timeoutMs !== undefined && { timeoutMs }),
-      })
+      const { sessionId } = context
+      const program = await programOf(options, context, ['app-server', ...SETTINGS])
+      const kept =
+        keepIn === undefined
+          ? null
+          : await keepServer(program, { folder: keepIn, sessionId, seconds: keepSeconds })
+      const { program: child, channel } = kept ?? pipedServer(program)
+      const running = new CodexProcess(context, child, channel, settings)
       await running.open()
       return running
     },
@@ -54,12 +71,11 @@ export function codexExecAgent(options: CodexAgentOptions): AgentAdapter {
     name: 'Codex CLI',
     check: () => available(options),
     async start(context) {
-      const start = (args: string[]) =>
-        startProgram(options, context, ['exec', '--json', '--skip-git-repo-check', ...args], withoutInput)
-      const running = new ExecProcess(context, { codexHome: codexHome(env), newId, start })
+      const start = async (args: string[]) =>
+        new AgentChild(withoutInput(await programOf(options, context, [...EXEC, ...args])))
       // Says what is missing before there is anything to say.
-      await programOf(options, context)
-      return running
+      await findCodex(options, context)
+      return new ExecProcess(context, { codexHome: codexHome(env), newId, start })
     },
   }
 }
@@ -68,15 +84,11 @@ function codexHome({ CODEX_HOME: home, HOME: user }: Environment): string {
   return home ?? join(user ?? '', '.codex')
 }
 
-interface Program {
-  command: string
-  args: string[]
-}
-
 /** It would read its input to the end before it begins. */
-function withoutInput({ command, args }: Program): Program {
-  if (process.platform === 'win32') return { command, args }
-  return { command: '/bin/sh', args: ['-c', 'exec "$0" "$@" </dev/null', command, ...args] }
+function withoutInput(program: Program): Program {
+  if (process.platform === 'win32') return program
+  const args = ['-c', 'exec "$0" "$@" </dev/null', program.command, ...program.args]
+  return { ...program, command: '/bin/sh', args }
 }
 
 async function available({ env, executable = 'codex' }: CodexAgentOptions): Promise<Availability> {
@@ -84,7 +96,7 @@ async function available({ env, executable = 'codex' }: CodexAgentOptions): Prom
   return found === null ? { available: false, reason: MISSING } : { available: true }
 }
 
-async function programOf(
+async function findCodex(
   { env, executable = 'codex' }: CodexAgentOptions,
   { cwd }: AgentContext,
 ): Promise<string> {
@@ -94,18 +106,19 @@ async function programOf(
   return command
 }
 
-async function startProgram(
+/** What is to be run for a session, of which nothing runs any more then. */
+async function programOf(
   options: CodexAgentOptions,
   context: AgentContext,
   args: string[],
-  run: (program: Program) => Program = (program) => program,
-): Promise<AgentChild> {
+): Promise<Program> {
   const { sessionId, cwd, env: shells } = context
-  const command = await programOf(options, context)
+  const command = await findCodex(options, context)
   endSession(sessionId)
-  return new AgentChild({
-    ...run({ command, args: [...(options.args ?? []), ...args] }),
+  return {
+    command,
+    args: [...(options.args ?? []), ...args],
     env: agentEnvironment(options.env, { ...shells, [MARK]: sessionId }),
     ...(cwd !== null && { cwd }),
-  })
+  }
 }

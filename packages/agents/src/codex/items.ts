@@ -1,6 +1,6 @@
 import type { Reported } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
-import type { ThreadItem } from './app-server.js'
+import type { FileChange, ThreadItem } from './app-server.js'
 
 /** A tool call that begins; `null` for what is none. */
 export function startOf(item: ThreadItem): Extract<Reported, { type: 'tool_call' }> | null {
@@ -25,6 +25,17 @@ export function endOf(item: ThreadItem): Reported[] {
       return [start, { type: 'tool_result', toolCallId: item.id, output: outputOf(item), isError }]
     }
   }
+}
+
+/** The item that a call in the log stands for, as far as its requests need it. */
+export function itemOf(id: string, toolName: string, input: Json): ThreadItem | null {
+  if (toolName === PATCH) {
+    const { changes } = input as unknown as { changes: FileChange[] }
+    return { id, type: 'fileChange', changes }
+  }
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(toolName) ?? []
+  if (server === undefined || tool === undefined) return null
+  return { id, type: 'mcpToolCall', server, tool, arguments: input, result: null, error: null }
 }
 
 function callOf(item: ThreadItem): { toolName: string; input: Json } | null {

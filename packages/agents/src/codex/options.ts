@@ -11,6 +11,13 @@ export interface CodexAgentOptions {
   executable?: string
   /** Arguments of the program that go before the command, such as `-c key=value`. */
   args?: string[]
+  /**
+   * A folder that nobody else may read. With it a Codex goes on for a while if its gateway is killed, and the next gateway
+   * with this folder finds it again in the middle of its turn. Without it, it ends with its gateway. On Linux only.
+   */
+  keepIn?: string
+  /** How long it goes on; a minute by default. */
+  keepSeconds?: number
   /** How long a request waits for a person; the desk's default without it. */
   timeoutMs?: number | null
   clock?: Clock

@@ -9,7 +9,7 @@ import type { ThreadOpened, Turn as CodexTurn } from './app-server.js'
 import { PLAN } from './items.js'
 import type { CodexOptions } from './options.js'
 import { answerRequest, type RequestPorts } from './requests.js'
-import { openThread } from './thread.js'
+import { resumeThread, startThread } from './thread.js'
 import { ThreadLog } from './thread-log.js'
 
 const INTERRUPT_MS = 5000
@@ -23,6 +23,7 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
   #toldMode: 'plan' | 'default' = 'default'
   #codexTurn: string | null = null
   #starting: Promise<unknown> = Promise.resolve()
+  #joined: Promise<unknown> = Promise.resolve()
   #interrupted: (() => void) | null = null
   #isPaused = false
 
@@ -37,14 +38,20 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
   async open(): Promise<void> {
     const { resume, agentSessionId } = this.context
     await this.start(async () => {
-      await this.peer.request('initialize', {
-        clientInfo: { name: 'askback', title: 'Askback', version: '0.1.0' },
-        capabilities: { experimentalApi: true, requestAttestation: false },
-      })
-      this.peer.notify('initialized')
+      await this.#hello()
       if (resume) this.turn.begin(resume.turnId)
       await this.#openThread(agentSessionId)
     })
+  }
+
+  /** Goes on with a thread that runs, in the turn that it runs for. Otherwise it is ended, and `false`. */
+  async rejoin(): Promise<boolean> {
+    const joining = this.#rejoin()
+    // What it tells and asks meanwhile comes after what it has done before.
+    this.#joined = Promise.race([joining.catch(() => false), this.program.gone])
+    const isJoined = await joining.catch(() => false)
+    if (!isJoined) await this.stop()
+    return isJoined
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
@@ -83,6 +90,36 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
     await this.peer.request(method, { threadId: this.#threadId }).catch(() => {})
   }
 
+  async #hello(): Promise<void> {
+    await this.peer.request('initialize', {
+      clientInfo: { name: 'askback', title: 'Askback', version: '0.1.0' },
+      capabilities: { experimentalApi: true, requestAttestation: false },
+    })
+    this.peer.notify('initialized')
+  }
+
+  async #rejoin(): Promise<boolean> {
+    const { resume, agentSessionId } = this.context
+    if (!resume || agentSessionId === null) return false
+    await this.#hello()
+    const thread = await resumeThread(this.peer, agentSessionId, this.context)
+    const last = thread?.thread.turns?.at(-1)
+    const isOurs = last?.items?.some((item) => item.type === 'userMessage' && item.clientId === resume.turnId)
+    if (!thread || !last || !isOurs) return false
+    this.#thread = thread
+    this.#toldMode = thread.collaborationMode?.mode === 'plan' ? 'plan' : 'default'
+    this.#isPaused = resume.state.status === 'waiting'
+    this.#codexTurn = last.id
+    this.turn.begin(resume.turnId)
+    this.#log.take(resume.state.toolCalls)
+    for (const item of last.items ?? []) {
+      if (item.status === 'inProgress') await this.#log.started(item)
+      else await this.#log.completed(item)
+    }
+    if (last.status !== 'inProgress') await this.#turnCompleted(last)
+    return true
+  }
+
   get #threadId(): string {
     return this.#thread?.thread.id ?? ''
   }
@@ -92,11 +129,10 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
   }
 
   async #openThread(threadId: string | null): Promise<void> {
-    const { cwd, model } = this.context
-    const opened = await openThread(this.peer, threadId, { cwd, model })
-    this.#thread = opened
+    const resumed = threadId === null ? null : await resumeThread(this.peer, threadId, this.context)
+    this.#thread = resumed ?? (await startThread(this.peer, this.context))
     this.#toldMode = 'default'
-    if (opened.isLost) {
+    if (threadId !== null && !resumed) {
       const message = 'Codex has lost the earlier conversation, and starts a new one.'
       await this.turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
     }
@@ -119,6 +155,8 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
     const started = await this.peer.request<{ turn: CodexTurn }>('turn/start', {
       threadId: this.#threadId,
       input: inputOf(text),
+      // By this a turn is found again that goes on without a gateway.
+      clientUserMessageId: this.turn.id,
       ...collaborationMode,
     })
     this.#toldMode = mode
@@ -142,6 +180,7 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
   }
 
   protected async heard(method: string, params: Params): Promise<void> {
+    await this.#joined
     if (this.#thread && params['threadId'] !== this.#threadId) return
     if (method === 'turn/completed') await this.#turnCompleted(params['turn'] as CodexTurn)
     else await this.#log.heard(method, params)
@@ -188,7 +227,8 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
     if (this.#interrupted) await this.endTurn('interrupted')
   }
 
-  protected asked(method: string, params: Params): Promise<unknown> {
+  protected async asked(method: string, params: Params): Promise<unknown> {
+    await this.#joined
     return answerRequest(method, params, this.#ports())
   }
 
@@ -206,6 +246,8 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
         this.turn.report({ type: 'tool_result', toolCallId, output, isError }),
       changesOf: (itemId) => this.#log.changesOf(itemId),
       callTo: (server) => this.#log.callTo(server),
+      hasAsked: (toolCallId) =>
+        this.context.resume?.state.pending.some((item) => item.toolCallId === toolCallId) ?? false,
       tell: (text) => this.#tell(text),
       agentOf: (threadId) => (threadId === this.#threadId ? undefined : threadId),
     }

@@ -32,6 +32,8 @@ export interface RequestPorts {
   changesOf(itemId: string): FileChange[]
   /** The last call to an MCP server that has not ended: what that server asks belongs to it. */
   callTo(serverName: string): { toolCallId: string; toolName: string; input: Json } | null
+  /** Whether this call had asked already when its gateway went down: then it asks the same again. */
+  hasAsked: (toolCallId: string | undefined) => boolean
   /** Says something to the model that the answer itself has no room for. */
   tell(text: string): Promise<void>
   /** Of the thread that asks, if it is not the session's own. */
@@ -193,7 +195,7 @@ async function elicitation(asked: McpElicitation, ports: RequestPorts): Promise<
         ...(requestedSchema && { requestedSchema }),
       },
       // A call may ask more than once: each time is a request of its own.
-      { ...ask.options, attach: false },
+      { ...ask.options, attach: ports.hasAsked(call?.toolCallId) },
     )
     return { action: result.action, content: result.content ?? null, _meta: null }
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Json } from '@askback/protocol'
 import type { Params } from '../program/peer.js'
 import type { Turn } from '../session/turn.js'
 import type { FileChange, ThreadItem } from './app-server.js'
-import { endOf, startOf } from './items.js'
+import { endOf, itemOf, startOf } from './items.js'
 
 /** What a thread does, as events of the turn that it does it in. */
 export class ThreadLog {
@@ -17,6 +17,14 @@ export class ThreadLog {
     this.#context = context
     this.#turn = turn
     this.#newId = newId
+  }
+
+  /** Calls that have not ended, from a log that was kept by somebody else. */
+  take(calls: { toolCallId: string; toolName: string; input: Json; result?: unknown }[]): void {
+    for (const { toolCallId, toolName, input, result } of calls) {
+      const item = result === undefined && itemOf(toolCallId, toolName, input)
+      if (item) this.#items.set(toolCallId, item)
+    }
   }
 
   async heard(method: string, params: Params): Promise<void> {

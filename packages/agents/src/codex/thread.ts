@@ -12,24 +12,26 @@ export interface ThreadSettings {
  */
 const RULES = { approvalPolicy: 'untrusted', approvalsReviewer: 'user', sandbox: 'workspace-write' }
 
-/** The thread of that id, or a new one. `isNew` tells a thread that was asked for and is not there any more. */
-export async function openThread(
+/** The thread of that id, which may be running; `null` if it is not there any more. */
+export async function resumeThread(
   peer: Peer,
-  threadId: string | null,
-  { cwd, model }: ThreadSettings,
-): Promise<ThreadOpened & { isLost: boolean }> {
-  const settings = { ...RULES, ...(cwd !== null && { cwd }), ...(model !== null && { model }) }
-  if (threadId !== null) {
-    const resumed = await peer
-      .request<ThreadOpened>('thread/resume', { threadId, ...settings })
-      .catch((error: unknown) => {
-        if (isForgotten(error)) return null
-        throw error
-      })
-    if (resumed) return { ...resumed, isLost: false }
+  threadId: string,
+  settings: ThreadSettings,
+): Promise<ThreadOpened | null> {
+  try {
+    return await peer.request<ThreadOpened>('thread/resume', { threadId, ...given(settings) })
+  } catch (error) {
+    if (isForgotten(error)) return null
+    throw error
   }
-  const started = await peer.request<ThreadOpened>('thread/start', settings)
-  return { ...started, isLost: threadId !== null }
+}
+
+export function startThread(peer: Peer, settings: ThreadSettings): Promise<ThreadOpened> {
+  return peer.request<ThreadOpened>('thread/start', given(settings))
+}
+
+function given({ cwd, model }: ThreadSettings): object {
+  return { ...RULES, ...(cwd !== null && { cwd }), ...(model !== null && { model }) }
 }
 
 function isForgotten(error: unknown): boolean {

@@ -4,9 +4,9 @@ import type { Readable, Writable } from 'node:stream'
 import { end, endRun, MARK, markOf } from './leftovers.js'
 import { letItEnd, supervised } from './supervision.js'
 
-const STDERR_KEPT = 4000
+export const STDERR_KEPT = 4000
 /** Long enough to write down its conversation. */
-const GRACE_MS = 1500
+export const GRACE_MS = 1500
 
 export interface Program {
   command: string

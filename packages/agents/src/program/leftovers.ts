@@ -8,6 +8,13 @@ export function markOf(sessionId: string, run: string): string {
   return `${nameOf(sessionId)}/${gatewayId(process.pid)}/${run}`
 }
 
+/** Of a program that outlives its gateway: it sees to its own end. */
+export function keptMarkOf(sessionId: string, run: string): string {
+  return `${nameOf(sessionId)}/${KEPT}/${run}`
+}
+
+const KEPT = 'kept'
+
 /** Ends what one run has left behind. */
 export function endRun(mark: string): void {
   endAll((found) => found === mark)
@@ -22,7 +29,7 @@ export function endSession(sessionId: string): void {
 export function endOrphans(): void {
   endAll((found) => {
     const [, gateway = ''] = found.split('/')
-    return gatewayId(Number.parseInt(gateway, 10)) !== gateway
+    return gateway !== KEPT && gatewayId(Number.parseInt(gateway, 10)) !== gateway
   })
 }
 

@@ -16,6 +16,10 @@ export class Turn {
     this.#context = context
   }
 
+  get id(): string | null {
+    return this.#turnId
+  }
+
   get isOpen(): boolean {
     return this.#turnId !== null
   }

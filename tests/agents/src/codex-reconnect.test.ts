@@ -1,0 +1,216 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { PermissionMode } from '@askback/protocol'
+import { sqliteStore } from '@askback/store-sqlite'
+import { WebSocket } from 'ws'
+import { me } from './agent-session.js'
+import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
+import { codex, codexEnv, codexHome, codexSession } from './codex-session.js'
+import { folderOf } from './folders.js'
+import type { ChildOptions } from './gateway-child.js'
+import { killedGateways, type KilledGateways } from './killed-gateway.js'
+import { programsOf } from './processes.js'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
+
+let gateways: KilledGateways
+let endpoint: CodexEndpoint
+beforeAll(async () => {
+  gateways = await killedGateways()
+  endpoint = await startCodexEndpoint()
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(async () => {
+  await gateways.close()
+  await endpoint.close()
+})
+
+type Moment = Pick<ChildOptions, 'type' | 'answer'> & {
+  mode?: PermissionMode
+  /** A file of its folder that must be there, too. */
+  file?: string
+}
+
+const runs: Moment = { type: 'tool_call', mode: 'bypassPermissions', file: 'started' }
+
+/** A gateway that is killed at that moment, and leaves its Codex running. */
+async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds = 60) {
+  const home = await codexHome(endpoint.url)
+  const keepIn = await folderOf('running')
+  const options = { executable: codex, keepIn, keepSeconds }
+  const given = { agent: 'codex', mode: 'default', text, options, ...moment } as const
+  const { sessionId, db, cwd, kill } = await gateways.until(given, codexEnv(home))
+  if (file !== undefined)
+    await vi.waitFor(() => expect(existsSync(join(cwd, file))).toBe(true), { timeout: 20_000 })
+  const [program] = await programsOf(home, 'codex')
+  await kill()
+  return {
+    cwd,
+    home,
+    keepIn,
+    program,
+    /** Another gateway on the same database, which finds the same folder, or none. */
+    async next({ finds = true } = {}) {
+      const store = sqliteStore({ path: db })
+      const agent = finds ? { keepIn } : {}
+      const session = await codexSession({
+        url: endpoint.url,
+        before: { store, sessionId, home, cwd },
+        agent,
+      })
+      return {
+        ...session,
+        async close() {
+          await session.close()
+          await store.close()
+          // With its gateway in order, and not left by it.
+          await vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), { timeout: 20_000 })
+          if (finds) expect(await readdir(keepIn)).toEqual([])
+        },
+      }
+    },
+  }
+}
+
+describe.concurrent('a Codex whose gateway is killed', () => {
+  it('[L10] goes on, and asks the next gateway again, which attaches to the same card', async () => {
+    const when = 'ask, and be cut'
+    endpoint.add({
+      when,
+      steps: [
+        { say: [{ text: 'First this.' }, run('echo yes > made')] },
+        { notTold: [/stopped/], say: [{ text: 'Made it.' }] },
+      ],
+    })
+    const killed = await killedAt(when, { type: 'interaction_request' })
+    const session = await killed.next()
+    const [item] = await session.pending()
+    expect(await programsOf(session.home, 'codex')).toContain(killed.program)
+    await session.answer(item!, { decision: 'approve' })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await session.of('interaction_request')).toHaveLength(1)
+    expect(await session.of('tool_call')).toHaveLength(1)
+    expect((await session.of('text')).map(({ text }) => text)).toEqual(['First this.', 'Made it.'])
+    expect(await session.of('error')).toEqual([])
+    expect(existsSync(join(killed.cwd, 'made'))).toBe(true)
+    expect(endpoint.of(when)).toHaveLength(2)
+    await session.close()
+  })
+
+  it('runs an approved command to its end, once, and the next gateway hears how it ended', async () => {
+    const when = 'run while nobody looks'
+    const cmd = 'echo x >> runs; until test -e go; do sleep 0.1; done; echo that is it'
+    endpoint.add({ when, steps: [{ say: [run(cmd)] }, { told: ['that is it'], say: [{ text: 'Ran.' }] }] })
+    const answer = { decision: 'approve' }
+    const killed = await killedAt(when, { type: 'interaction_delivered', answer, file: 'runs' })
+    const session = await killed.next()
+    await writeFile(join(killed.cwd, 'go'), '')
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    const [result] = await session.of('tool_result')
+    expect(result).toMatchObject({ isError: false })
+    expect(result!.output).toContain('that is it')
+    expect(await readFile(join(killed.cwd, 'runs'), 'utf8')).toBe('x\n')
+    expect(await session.of('error')).toEqual([])
+    await session.close()
+  })
+
+  it('that was done before there was another gateway leaves nothing out', async () => {
+    const when = 'end while nobody looks'
+    endpoint.add({
+      when,
+      steps: [{ say: [run('touch started; sleep 1')] }, { say: [{ text: 'Nobody saw that.' }] }],
+    })
+    const killed = await killedAt(when, runs)
+    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(2), { timeout: 20_000 })
+    const session = await killed.next()
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await session.of('tool_result')).toHaveLength(1)
+    expect((await session.of('text')).map(({ text }) => text)).toEqual(['Nobody saw that.'])
+    await session.close()
+  })
+
+  it('shows the diff of a change again, and takes the next message into its turn', async () => {
+    const when = 'patch, and be cut'
+    const patch = '*** Begin Patch\n*** Add File: note.txt\n+hello\n*** End Patch\n'
+    endpoint.add({
+      when,
+      steps: [
+        { say: [{ tool: 'apply_patch', input: patch }] },
+        { told: ['and be quick'], say: [{ text: 'Patched.' }] },
+      ],
+    })
+    const killed = await killedAt(when, { type: 'interaction_request' })
+    const session = await killed.next()
+    const [item] = await session.pending()
+    await session.say('and be quick')
+    await session.answer(item!, { decision: 'approve' })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await session.of('interaction_request')).toHaveLength(1)
+    expect(existsSync(join(killed.cwd, 'note.txt'))).toBe(true)
+    await session.close()
+  })
+
+  it('is interrupted by the next gateway', async () => {
+    const when = 'run for ever'
+    endpoint.add({ when, steps: [{ say: [run('touch started; tail -f /dev/null')] }] })
+    const killed = await killedAt(when, runs)
+    const session = await killed.next()
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    await session.close()
+  })
+
+  it('speaks to nobody without its token, which only its owner can read', async () => {
+    const when = 'wait for a stranger'
+    endpoint.add({ when, steps: [{ say: [run('touch never')] }] })
+    const killed = await killedAt(when, { type: 'interaction_request' })
+    const note = join(killed.keepIn, (await readdir(killed.keepIn))[0]!, 'note.json')
+    expect((await stat(note)).mode & 0o077).toBe(0)
+    const { address } = JSON.parse(await readFile(note, 'utf8')) as { address: string }
+    const [url, token] = address.split('#')
+    for (const headers of [{}, { authorization: `Bearer ${token!.slice(1)}0` }]) {
+      const socket = new WebSocket(url!, { headers })
+      const [error] = (await once(socket, 'error')) as [Error]
+      expect(error.message).toContain('401')
+    }
+    const session = await killed.next()
+    await session.close()
+  })
+
+  it('[L10] ends by itself, with its shells, if there is no other in time: what it ran is in doubt', async () => {
+    const when = 'run for nobody'
+    endpoint.add(
+      { when, steps: [{ say: [run('touch started; tail -f /dev/null # unattended')] }] },
+      { when: '# unattended', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
+    )
+    const killed = await killedAt(when, runs, 2)
+    await vi.waitFor(async () => expect(await programsOf(killed.home, 'codex')).toEqual([]), {
+      timeout: 20_000,
+    })
+    const session = await killed.next()
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
+    await session.close()
+  })
+
+  it('[L10] is ended by a gateway that does not find it, and the thread goes on with the answer', async () => {
+    const when = 'ask, and be cut off'
+    endpoint.add(
+      { when, steps: [{ say: [run('touch once')] }] },
+      { when: 'You were stopped', steps: [{ say: [run('touch once')] }, { say: [{ text: 'Once.' }] }] },
+    )
+    const killed = await killedAt(when, { type: 'interaction_request' })
+    const session = await killed.next({ finds: false })
+    const [item] = await session.pending()
+    await session.answer(item!, { decision: 'approve' })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await programsOf(session.home, 'codex')).not.toContain(killed.program)
+    expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
+    await session.close()
+  })
+})
