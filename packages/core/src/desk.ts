@@ -50,7 +50,7 @@ import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import type { AuditRow, Fence, Page, SessionRow } from './store.js'
 import { reportToolCall } from './tool-calls.js'
-import { claimFor, pollFor, recheck, waitFor, wake } from './waiting.js'
+import { awaitSettled, claimFor, pollFor, recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
@@ -240,12 +240,20 @@ export class Desk {
     signal?: AbortSignal,
     options: { sessionId?: string; to?: string; fence?: Fence | undefined } = {},
   ): Promise<Settlement> {
-    const { sessionId, to = 'desk', fence } = options
-    const wait = (found: string) =>
-      waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal, fence })
-    // Chained: a function that awaits would stay in memory for as long as the person takes.
-    const waited = sessionId === undefined ? this.#sessionOf(interactionId).then(wait) : wait(sessionId)
-    return waited.then(settlementOf)
+    const { to = 'desk', fence } = options
+    return new Promise((resolve, reject) => {
+      const settled = (item: Interaction) => {
+        try {
+          resolve(settlementOf(item))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      const wait = (sessionId: string) =>
+        awaitSettled(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settled, reject)
+      if (options.sessionId === undefined) this.#sessionOf(interactionId).then(wait).catch(reject)
+      else wait(options.sessionId)
+    })
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */

@@ -47,7 +47,10 @@ export class MemoryLog {
       session.events.push(event)
       this.#index(session, event)
     }
-    Object.assign(session.row, sessionChange(events))
+    const { updatedAt, status, permissionMode } = sessionChange(events)
+    session.row.updatedAt = updatedAt
+    if (status !== undefined) session.row.status = status
+    if (permissionMode !== undefined) session.row.permissionMode = permissionMode
     this.commits.push({ place: this.nextPlace(), session, from, to: session.events.length })
   }
 

@@ -42,12 +42,9 @@ export function checkReply(
   const { selected, other, note } = reply
   const refuse = (why: string) => refuseReply(request, index, why)
 
-  const labels = new Set(options.map((option) => option.label))
-  const seen = new Set<string>()
-  for (const label of selected) {
-    if (!labels.has(label)) refuse(`has no option ${JSON.stringify(label)}`)
-    if (seen.has(label)) refuse(`has the option ${JSON.stringify(label)} twice in its answer`)
-    seen.add(label)
+  for (const [place, label] of selected.entries()) {
+    if (!options.some((option) => option.label === label)) refuse(`has no option ${JSON.stringify(label)}`)
+    if (selected.indexOf(label) < place) refuse(`has the option ${JSON.stringify(label)} twice in its answer`)
   }
   if (other !== undefined && other.trim() === '') refuse('has an empty text as its answer')
   if (selected.length === 0 && other === undefined) {
@@ -57,11 +54,10 @@ export function checkReply(
   if (!multiSelect && selected.length === 1 && other !== undefined) {
     refuse('takes either one option or a text of your own, not both')
   }
-  return {
-    selected: [...selected],
-    ...(other !== undefined && { other }),
-    ...(note !== undefined && { note }),
-  }
+  const clean: QuestionReply & Json = { selected: [...selected] }
+  if (other !== undefined) clean.other = other
+  if (note !== undefined) clean.note = note
+  return clean
 }
 
 /** The answer behind `submit-answers`: the index of a question, counted from 0, to a label or a text of one's own. */

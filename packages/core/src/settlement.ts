@@ -9,7 +9,6 @@ import {
   type PlanReviewAnswer,
   type Via,
 } from '@askback/protocol'
-import { optional } from './optional.js'
 
 interface Settled {
   interaction: Interaction
@@ -37,39 +36,50 @@ export type Settlement<Answer = Json> =
 
 /** `interaction.delivered` tells whether somebody had claimed it before this hand-over. */
 export function settlementOf(interaction: Interaction): Settlement {
-  const {
-    interactionId,
-    toolCallId,
-    settlement,
-    answer = null,
-    message,
-    by,
-    via,
-    supersededBy = '',
-  } = interaction
-  const base = { interaction, interactionId, toolCallId }
-  const who = optional({ by, via })
-  const why = optional({ message })
-  // The spreads last: adding to one gives every object a hidden class of its own.
-  switch (settlement) {
+  const { interactionId, toolCallId, answer = null } = interaction
+  switch (interaction.settlement) {
     case 'answered':
-      return { settlement, answer, ...base, ...who }
+      return withWho({ settlement: 'answered', answer, interaction, interactionId, toolCallId })
     case 'approved': {
       // A plan that was approved is handed over again, like any answer: it is no call that would run twice.
       const inDoubt = interaction.delivered === true && interaction.kind !== 'plan_review'
-      return { settlement, answer, input: approvedInput(interaction), inDoubt, ...base, ...who }
+      const input = approvedInput(interaction)
+      return withWho({
+        settlement: 'approved',
+        answer,
+        input,
+        inDoubt,
+        interaction,
+        interactionId,
+        toolCallId,
+      })
     }
     case 'denied':
-      return { settlement, answer, ...base, ...why, ...who }
+      return withWhy({ settlement: 'denied', answer, interaction, interactionId, toolCallId })
     case 'cancelled':
-      return { settlement, ...base, ...why, ...who }
+      return withWhy({ settlement: 'cancelled', interaction, interactionId, toolCallId })
     case 'timed_out':
-      return { settlement, ...base }
-    case 'superseded':
-      return { settlement, supersededBy, ...base }
+      return { settlement: 'timed_out', interaction, interactionId, toolCallId }
+    case 'superseded': {
+      const { supersededBy = '' } = interaction
+      return { settlement: 'superseded', supersededBy, interaction, interactionId, toolCallId }
+    }
     case undefined:
       throw new AskbackError('internal', `The interaction ${interactionId} is not settled.`)
   }
+}
+
+function withWho<Some extends Settled & { by?: Actor; via?: Via }>(settled: Some): Some {
+  const { by, via } = settled.interaction
+  if (by !== undefined) settled.by = by
+  if (via !== undefined) settled.via = via
+  return settled
+}
+
+function withWhy<Some extends Settled & { message?: string; by?: Actor; via?: Via }>(settled: Some): Some {
+  const { message } = settled.interaction
+  if (message !== undefined) settled.message = message
+  return withWho(settled)
 }
 
 /** What was approved is what runs: the bytes are compared with the digest once more before they are handed over. */

@@ -24,22 +24,27 @@ export function waitFor(
   target: { sessionId: string; interactionId: string },
   wait: Wait,
 ): Promise<Interaction> {
-  // One promise for all of it: what lies between the store and whoever waits stays in memory as long as the wait.
-  return new Promise((resolve, reject) => {
-    const enlist = (interactionId: string) => {
-      const waiter = new Waiter(
-        { sessionId: target.sessionId, interactionId, to: wait.to, fence: wait.fence },
-        resolve,
-        reject,
-      )
-      engine.waiters.add(waiter)
-      if (wait.signal) waiter.heed(wait.signal, () => engine.waiters.remove(waiter))
-    }
-    const log = engine.log(target.sessionId)
-    // Most wait for what was asked just now, and need no look at the store.
-    if (isPendingIn(log, target.interactionId) && !wait.signal?.aborted) enlist(target.interactionId)
-    else settledOr(enlist, engine, target, wait).then((item) => item && resolve(item), reject)
-  })
+  return new Promise((resolve, reject) => awaitSettled(engine, target, wait, resolve, reject))
+}
+
+/** The same for a promise that is there: each one between the store and whoever waits is kept as long as the wait. */
+export function awaitSettled(
+  engine: Engine,
+  target: { sessionId: string; interactionId: string },
+  wait: Wait,
+  resolve: (item: Interaction) => void,
+  reject: (error: unknown) => void,
+): void {
+  const enlist = (interactionId: string) => {
+    const { to, fence, signal } = wait
+    const waiter = new Waiter({ sessionId: target.sessionId, interactionId, to, fence }, resolve, reject)
+    engine.waiters.add(waiter)
+    if (signal) waiter.heed(signal, () => engine.waiters.remove(waiter))
+  }
+  const log = engine.log(target.sessionId)
+  // Most wait for what was asked just now, and need no look at the store.
+  if (isPendingIn(log, target.interactionId) && !wait.signal?.aborted) enlist(target.interactionId)
+  else settledOr(enlist, engine, target, wait).then((item) => item && resolve(item), reject)
 }
 
 function isPendingIn(log: SessionLog | Promise<SessionLog>, interactionId: string): boolean {

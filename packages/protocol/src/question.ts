@@ -13,16 +13,14 @@ const question = z.object({
     .array(option)
     .max(8, 'must have at most 8 options')
     .superRefine((options, context) => {
-      const seen = new Set<string>()
-      for (const [index, { label }] of options.entries()) {
-        if (seen.has(label)) {
-          context.addIssue({
-            code: 'custom',
-            path: [index, 'label'],
-            message: `repeats the label ${JSON.stringify(label)}`,
-          })
-        }
-        seen.add(label)
+      for (let index = 1; index < options.length; index++) {
+        const { label } = options[index]!
+        if (options.findIndex((other) => other.label === label) === index) continue
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'label'],
+          message: `repeats the label ${JSON.stringify(label)}`,
+        })
       }
     }),
   multiSelect: z.boolean().optional(),
