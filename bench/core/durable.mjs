@@ -12,26 +12,33 @@ import { answerAll, createSessions, inFolder, roundTrips } from './workload.mjs'
 const watch = watchWrites()
 let databases = 0
 
+/** Short turns, so that what else the machine does falls on both sides alike. */
+const TURNS = 10
+
 /**
  * @param {string} folder
  * @param {Size} size
  */
 async function compare(folder, size) {
-  const { before, writes, commits } = await noted(folder, size)
+  const { before, turns } = await noted(folder, size)
   return interleave({
-    prepare: () => deskWith(folder, size),
-    async a(made) {
+    turns: TURNS,
+    async prepare() {
+      const made = await deskWith(folder, size)
+      const writes = turns.map((turn) => turn.writes)
+      return { ...made, loop: bareLoop(nextPath(folder), before, writes) }
+    },
+    async a(made, turn) {
       watch.commits = 0
-      const took = await timed(() => roundTrips(made.desk, { sessions: made.ids, each: size.each }))
+      const took = await timed(() => roundTrips(made.desk, partOf(made.ids, size, turn)))
+      const commits = turns[turn]?.commits
       if (watch.commits !== commits) throw new Error(`${watch.commits} transactions, not ${commits}`)
-      await made.close()
       return took
     },
-    async b() {
-      const loop = bareLoop(nextPath(folder), before, writes)
-      const took = await timed(() => loop.run())
+    b: ({ loop }, turn) => timed(() => loop.run(turn)),
+    async end({ close, loop }) {
       loop.close()
-      return took
+      await close()
     },
   })
 }
@@ -46,14 +53,28 @@ async function noted(folder, size) {
   /** @type {Write[]} */
   const before = (watch.notes = [])
   const { desk, ids, close } = await deskWith(folder, size)
-  /** @type {Write[]} */
-  const writes = (watch.notes = [])
-  watch.commits = 0
-  await roundTrips(desk, { sessions: ids, each: size.each })
-  const { commits } = watch
+  /** @type {{ writes: Write[]; commits: number }[]} */
+  const turns = []
+  for (let turn = 0; turn < TURNS; turn++) {
+    /** @type {Write[]} */
+    const writes = (watch.notes = [])
+    watch.commits = 0
+    await roundTrips(desk, partOf(ids, size, turn))
+    turns.push({ writes, commits: watch.commits })
+  }
   watch.notes = null
   await close()
-  return { before, writes, commits }
+  return { before, turns }
+}
+
+/**
+ * @param {string[]} sessions
+ * @param {Size} size
+ * @param {number} turn
+ */
+function partOf(sessions, size, turn) {
+  const each = size.each / TURNS
+  return { sessions, each, from: turn * size.sessions * each }
 }
 
 /**

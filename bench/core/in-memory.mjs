@@ -6,55 +6,71 @@ import { answerAll, createSessions, roundTrips } from './workload.mjs'
 
 /** @import { SessionEvent, SessionState } from '@askback/protocol' */
 
+/** Short turns, so that what else the machine does falls on both sides alike. */
+const TURNS = 10
+
 /** @param {{ sessions: number; each: number }} size */
 function compare({ sessions: count, each }) {
   return interleave({
+    turns: TURNS,
     async prepare() {
       const store = memoryStore()
       const desk = createDesk({ store })
       answerAll(desk)
       const sessions = await createSessions(desk, count)
-      return { store, desk, sessions }
+      const bare = sessions.map((sessionId) => ({ sessionId, state: emptyState('bare'), kept: keptEvents() }))
+      return { store, desk, sessions, bare }
     },
-    async a({ desk, sessions }) {
-      const took = await computed(() => roundTrips(desk, { sessions, each }))
-      desk.close()
-      return took
+    a({ desk, sessions }, turn) {
+      return computed(() =>
+        roundTrips(desk, { sessions, each: each / TURNS, from: turn * count * (each / TURNS) }),
+      )
     },
-    async b({ store, sessions }) {
-      const logs = await Promise.all(sessions.map((sessionId) => store.read({ sessionId, limit: Infinity })))
+    async b({ store, bare }) {
+      const logs = await Promise.all(
+        bare.map(async ({ sessionId, state, kept }) => {
+          const log = await store.read({ sessionId, after: kept.length, limit: Infinity })
+          return { log, state, kept, taken: 0 }
+        }),
+      )
       return computed(() => bareLoop(logs))
+    },
+    end({ desk }) {
+      desk.close()
     },
   })
 }
+
+/** @returns {SessionEvent[]} */
+function keptEvents() {
+  return []
+}
+
+/** @typedef {{ log: SessionEvent[]; taken: number; state: SessionState; kept: SessionEvent[] }} Bare */
 
 /**
  * Keeps what it has parsed, as whoever has a log does, and lets the same moments pass until the questions of all sessions
  * are answered.
  *
- * @param {SessionEvent[][]} logs
+ * @param {Bare[]} sessions
  */
-async function bareLoop(logs) {
-  const sessions = logs.map((log) => ({
-    log,
-    state: emptyState('bare'),
-    kept: /** @type {SessionEvent[]} */ ([]),
-  }))
-  while (sessions.some(({ log, kept }) => kept.length < log.length)) {
+async function bareLoop(sessions) {
+  while (sessions.some(({ log, taken }) => taken < log.length)) {
     for (const session of sessions) takeUntilAnswered(session)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return sessions
 }
 
-/** @param {{ log: SessionEvent[]; state: SessionState; kept: SessionEvent[] }} session */
-function takeUntilAnswered({ log, state, kept }) {
-  for (let logged = log[kept.length]; logged; logged = log[kept.length]) {
+/** @param {Bare} session */
+function takeUntilAnswered(session) {
+  const { log, state, kept } = session
+  for (let logged = log[session.taken]; logged; logged = log[session.taken]) {
     const event = sessionEvent.parse(logged)
     if (event.type === 'interaction_request') digestOf(event.toolName, event.request)
     kept.push(event)
     foldInto(state, [event])
-    if (log[kept.length]?.type === 'interaction_response') return
+    session.taken += 1
+    if (log[session.taken]?.type === 'interaction_response') return
   }
 }
 

@@ -10,17 +10,30 @@ const WARM_UP = 4
 
 /**
  * Measures both sides in turn, so that a machine that slows down slows down both, and returns the medians of five rounds.
- * Each side resolves to its cost; `prepare` of a round is not measured. The first rounds only warm up.
+ * Each side resolves to its cost; `prepare` of a round is not measured. The first rounds only warm up. Where a side takes long,
+ * a round has several turns of a part of the work each. Nothing collects garbage in between: what is left to be done after a
+ * forced collection would count as work of whoever is measured next.
  *
  * @template Made
- * @param {{ prepare: () => Promise<Made>; a: (made: Made) => Promise<number>; b: (made: Made) => Promise<number> }} sides
+ * @param {{
+ *   turns?: number
+ *   prepare: () => Promise<Made>
+ *   a: (made: Made, turn: number) => Promise<number>
+ *   b: (made: Made, turn: number) => Promise<number>
+ *   end?: (made: Made) => unknown
+ * }} sides
  * @returns {Promise<{ a: number; b: number; ratio: number }>} `ratio` is the median of a / b, round by round.
  */
-export async function interleave({ prepare, a, b }) {
+export async function interleave({ turns = 1, prepare, a, b, end }) {
   const costs = []
   for (let round = -WARM_UP; round < ROUNDS; round++) {
     const made = await prepare()
-    const cost = { a: await a(made), b: await b(made) }
+    const cost = { a: 0, b: 0 }
+    for (let turn = 0; turn < turns; turn++) {
+      cost.a += await a(made, turn)
+      cost.b += await b(made, turn)
+    }
+    await end?.(made)
     if (round >= 0) costs.push(cost)
   }
   return {
@@ -35,7 +48,6 @@ export async function interleave({ prepare, a, b }) {
  * @returns {Promise<number>} Milliseconds.
  */
 export async function timed(work) {
-  globalThis.gc?.()
   const started = performance.now()
   await work()
   return performance.now() - started
@@ -48,7 +60,6 @@ export async function timed(work) {
  * @returns {Promise<number>} Milliseconds, of all threads.
  */
 export async function computed(work) {
-  globalThis.gc?.()
   const before = process.cpuUsage()
   await work()
   const { user, system } = process.cpuUsage(before)

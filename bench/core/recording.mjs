@@ -43,9 +43,9 @@ export function watchWrites() {
  *
  * @param {string} path
  * @param {Write[]} before What makes the tables and the first rows.
- * @param {Write[]} writes What is measured.
+ * @param {Write[][]} parts What is measured.
  */
-export function bareLoop(path, before, writes) {
+export function bareLoop(path, before, parts) {
   const db = new Database(path)
   /** @type {Map<string, Database.Statement>} */
   const prepared = new Map()
@@ -61,10 +61,10 @@ export function bareLoop(path, before, writes) {
     return () => statement.run(held.map(writtenOut))
   }
   for (const write of before) ready(write)()
-  const steps = writes.map(ready)
+  const steps = parts.map((writes) => writes.map(ready))
   return {
-    run() {
-      for (const step of steps) step()
+    run(/** @type {number} */ part) {
+      for (const step of steps[part] ?? []) step()
     },
     close() {
       db.close()

@@ -45,14 +45,14 @@ export function answerAll(desk) {
  * Ask, answer, resumed; each session asks anew when it is resumed.
  *
  * @param {Desk} desk
- * @param {{ sessions: string[]; each: number }} size
+ * @param {{ sessions: string[]; each: number; from?: number }} size The questions are numbered from there.
  */
-export async function roundTrips(desk, { sessions, each }) {
+export async function roundTrips(desk, { sessions, each, from = 0 }) {
   await Promise.all(
     sessions.map(async (id, index) => {
       const session = desk.session(id)
       for (let turn = 0; turn < each; turn++) {
-        const settled = await session.ask(questionFor(index * each + turn))
+        const settled = await session.ask(questionFor(from + index * each + turn))
         if (settled.settlement !== 'answered') throw new Error(`A question ended ${settled.settlement}.`)
       }
     }),
