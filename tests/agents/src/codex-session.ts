@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codexAgent, type CodexAgentOptions } from '@askback/agents/codex'
+import type { AgentAdapter } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { agentSession, type Before } from './agent-session.js'
 import { folderOf } from './folders.js'
@@ -13,6 +14,8 @@ export interface CodexSessionOptions {
   mode?: PermissionMode
   before?: Before & { home: string; cwd: string }
   agent?: Partial<CodexAgentOptions>
+  /** How it is run. */
+  by?: (options: CodexAgentOptions) => AgentAdapter
   cwd?: string
   shells?: Record<string, string>
   /** More lines for its configuration. */
@@ -21,10 +24,10 @@ export interface CodexSessionOptions {
 
 /** A gateway's inside with the real Codex in it, talking to a scripted model. */
 export async function codexSession(options: CodexSessionOptions) {
-  const { url, agent, config, ...rest } = options
+  const { url, agent, config, by = codexAgent, ...rest } = options
   const home = rest.before?.home ?? (await codexHome(url, config))
   const cwd = rest.before?.cwd ?? rest.cwd ?? (await folderOf('work'))
-  const adapter = codexAgent({ env: codexEnv(home), executable: codex, ...agent })
+  const adapter = by({ env: codexEnv(home), executable: codex, ...agent })
   return { ...(await agentSession({ ...rest, adapter, cwd })), home, cwd }
 }
 

@@ -161,7 +161,7 @@ export class ExecProcess implements AgentProcess {
     if (toolCallId !== null) await this.#turn.report(execResult(item, toolCallId))
   }
 
-  async #gone({ complaint }: AgentChild, text: string): Promise<void> {
+  async #gone({ complaint, ending }: AgentChild, text: string): Promise<void> {
     if (this.#stop.signal.aborted || this.#isInterrupted) return
     if (complaint.includes(FORGOTTEN)) {
       const message = 'Codex has lost the earlier conversation, and starts a new one.'
@@ -170,11 +170,7 @@ export class ExecProcess implements AgentProcess {
       this.#mail.unshift(text)
       return this.#run()
     }
-    if (!this.#isOver)
-      return this.#end({
-        how: 'lost',
-        message: complaint === '' ? 'Codex ended.' : `Codex ended: ${complaint}`,
-      })
+    if (!this.#isOver) return this.#end({ how: 'lost', message: `Codex${ending}` })
     if (this.#mail.length > 0) return this.#run()
     await this.#turn.end('done')
   }

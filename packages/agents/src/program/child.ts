@@ -18,8 +18,8 @@ export interface Program {
 /** A program that runs, and whatever it has started. */
 export interface Running {
   readonly gone: Promise<void>
-  /** The end of what it wrote to its error output, for a message to a person. */
-  readonly complaint: string
+  /** How it ended, to go behind its name in a message to a person. */
+  readonly ending: string
   /** Asks it to end, then makes it. */
   kill(): Promise<void>
 }
@@ -56,8 +56,13 @@ export class AgentChild implements Running {
     })
   }
 
+  /** The end of what it wrote to its error output. */
   get complaint(): string {
     return this.#stderr.trim()
+  }
+
+  get ending(): string {
+    return endingOf(this.complaint, this.process.exitCode)
   }
 
   /** Lets it end by itself once its input has ended. */
@@ -80,6 +85,11 @@ export class AgentChild implements Running {
   #signal(signal: NodeJS.Signals): void {
     if (this.process.pid !== undefined) end(-this.process.pid, signal)
   }
+}
+
+export function endingOf(complaint: string, code: number | null): string {
+  if (complaint !== '') return ` ended: ${complaint}`
+  return code === null || code === 0 ? ' ended.' : ` ended with the exit code ${code}.`
 }
 
 function ended(child: ChildProcess): Promise<void> {

@@ -4,10 +4,11 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GRACE_MS, STDERR_KEPT, type Program, type Running } from './child.js'
+import { endingOf, GRACE_MS, STDERR_KEPT, type Program, type Running } from './child.js'
 import { end, endRun, keptMarkOf, MARK } from './leftovers.js'
 
 const STEP_MS = 20
+const START_MS = 20_000
 
 /**
  * Runs a program that outlives the gateway, and ends it with all that it has started if for that many seconds no gateway
@@ -38,22 +39,24 @@ interface Note {
   mark: string
   /** Whatever the adapter needs to speak to it. */
   address: string
+  /** How much it had written until its address was known. */
+  introduction: number
 }
 
 /** A program that a gateway leaves running if it is killed, and that the next one finds again. */
 export class KeptProgram implements Running {
   readonly gone: Promise<void>
   readonly address: string
-  readonly #folder: string
   readonly #note: Note
   #isGone = false
+  #complaint = ''
 
   private constructor(folder: string, note: Note, exited?: Promise<void>) {
-    this.#folder = folder
     this.#note = note
     this.address = note.address
     this.gone = (exited ?? this.#watch()).then(() => {
       this.#isGone = true
+      this.#complaint = complaintIn(folder, note)
       end(-note.pid, 'SIGKILL')
       endRun(note.mark)
       return rm(folder, { recursive: true, force: true })
@@ -61,8 +64,8 @@ export class KeptProgram implements Running {
   }
 
   /**
-   * Starts it, and waits until it says on its error output where it can be spoken to. `null` if it ends before that: then it
-   * has to be run in another way.
+   * Starts it, and waits until it says on its error output where it can be spoken to. `null` if it does not: then it has to
+   * be run in another way.
    */
   static async start(
     { command, args, cwd, env }: Program,
@@ -87,19 +90,21 @@ export class KeptProgram implements Running {
     const exited = new Promise<void>((resolve) => {
       for (const event of ['exit', 'error']) child.once(event, () => resolve())
     }).then(() => void (isOver = true))
-    for (;;) {
-      const found = address(await readFile(join(place, 'log'), 'utf8'))
+    const deadline = Date.now() + START_MS
+    while (!isOver && Date.now() < deadline) {
+      const said = await readFile(join(place, 'log'), 'utf8')
+      const found = address(said)
       if (found !== null) {
-        const note: Note = { pid: child.pid ?? 0, mark, address: found }
+        const note: Note = { pid: child.pid ?? 0, mark, address: found, introduction: said.length }
         await writeFile(join(place, 'note.json'), JSON.stringify(note), { mode: 0o600 })
         return new KeptProgram(place, note, exited)
       }
-      if (isOver) {
-        await rm(place, { recursive: true, force: true })
-        return null
-      }
       await sleep(STEP_MS)
     }
+    if (child.pid !== undefined) end(-child.pid, 'SIGKILL')
+    await exited
+    await rm(place, { recursive: true, force: true })
+    return null
   }
 
   /** The one that an earlier gateway has left running for this session. */
@@ -122,12 +127,8 @@ export class KeptProgram implements Running {
     }
   }
 
-  get complaint(): string {
-    try {
-      return readFileSync(join(this.#folder, 'log'), 'utf8').slice(-STDERR_KEPT).trim()
-    } catch {
-      return ''
-    }
+  get ending(): string {
+    return endingOf(this.#complaint, null)
   }
 
   async kill(): Promise<void> {
@@ -161,6 +162,19 @@ export function canKeep(): boolean {
 
 function placeOf(folder: string, sessionId: string): string {
   return join(folder, createHash('sha256').update(sessionId).digest('hex').slice(0, 32))
+}
+
+/** Without how it has introduced itself. */
+function complaintIn(place: string, { introduction }: Note): string {
+  try {
+    const text = readFileSync(join(place, 'log'), 'utf8').slice(introduction)
+    return text
+      .replace(/^( .*\n)+/, '')
+      .slice(-STDERR_KEPT)
+      .trim()
+  } catch {
+    return ''
+  }
 }
 
 async function noteIn(place: string): Promise<Note | null> {

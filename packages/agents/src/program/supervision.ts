@@ -7,14 +7,16 @@ import type { Writable } from 'node:stream'
  */
 const RELAY = `trap '' TERM; echo $$; cat; read -r end <&3 || kill -KILL 0`
 
+/** What the shells themselves would say about those they kill is not the program's complaint. */
 const SUPERVISOR = `
+exec 4>&2 2>/dev/null
 trap : TERM
 sh -c '${RELAY.replaceAll("'", `'\\''`)}' | {
   trap : TERM
   read -r relay
-  "$@" 3<&-
+  "$@" 3<&- 2>&4 4>&-
   code=$?
-  kill -KILL "$relay" 2>/dev/null
+  kill -KILL "$relay"
   exit $code
 }`
 

@@ -108,8 +108,7 @@ export abstract class PeerAgent {
 
   async #gone(): Promise<void> {
     await this.peer.settled
-    const why = this.program.complaint
-    const message = `${this.#name} ended${why === '' ? '.' : `: ${why}`}`
+    const message = `${this.#name}${this.program.ending}`
     this.peer.close(message)
     if (this.isStopped) return
     await this.lost()

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { canKeep, KeptProgram } from './kept.js'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'askback-kept-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const address = (log: string) => /listening at (\S+)/.exec(log)?.[1] ?? null
+
+function start(sessionId: string, script: string): Promise<KeptProgram | null> {
+  const program = { command: '/bin/sh', args: ['-c', script], env: { PATH: process.env['PATH'] } }
+  return KeptProgram.start(program, { folder, sessionId, seconds: 60, address })
+}
+
+describe.runIf(canKeep())('a program that is kept', () => {
+  it('is found again by its session, and is gone from its folder when it ends', async () => {
+    const started = await start('one', 'echo listening at home >&2; tail -f /dev/null')
+    const found = await KeptProgram.find(folder, 'one')
+    expect(started!.address).toBe('home')
+    expect(found!.address).toBe('home')
+    expect(await KeptProgram.find(folder, 'other')).toBeNull()
+    await KeptProgram.tidy(folder)
+    expect(await readdir(folder)).toHaveLength(1)
+    await found!.kill()
+    await started!.gone
+    expect(await KeptProgram.find(folder, 'one')).toBeNull()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('says why it has ended, without how it introduced itself', async () => {
+    const script =
+      'printf "Hello\\nlistening at home\\n  more of that\\n" >&2; sleep 0.2; echo "out of tea" >&2; exit 3'
+    const started = await start('two', script)
+    await started!.gone
+    expect(started!.ending).toBe(' ended: out of tea')
+  })
+
+  it('is asked to end before it is made to', async () => {
+    const file = join(folder, '..', `kept-${process.pid}`)
+    const script = `trap 'touch ${file}; exit' TERM; echo listening at home >&2; while :; do sleep 0.05; done`
+    const started = await start('three', script)
+    await started!.kill()
+    expect(existsSync(file)).toBe(true)
+    await rm(file)
+  })
+
+  it('that ends before it can be spoken to is none', async () => {
+    expect(await start('four', 'echo "unexpected argument" >&2; exit 2')).toBeNull()
+    expect(await readdir(folder)).toEqual([])
+  })
+})

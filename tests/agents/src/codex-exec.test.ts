@@ -1,0 +1,246 @@
+import { chmod, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { codexExecAgent } from '@askback/agents/codex'
+import { sqliteStore } from '@askback/store-sqlite'
+import { agentSession, me } from './agent-session.js'
+import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
+import { codex, codexEnv, codexHome, codexSession, type CodexSessionOptions } from './codex-session.js'
+import { folderOf } from './folders.js'
+import { killedGateways, type KilledGateways } from './killed-gateway.js'
+import { isAlive, programsOf } from './processes.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
+
+let gateways: KilledGateways
+let endpoint: CodexEndpoint
+beforeAll(async () => {
+  gateways = await killedGateways()
+  endpoint = await startCodexEndpoint(
+    { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
+    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
+  )
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(async () => {
+  await gateways.close()
+  await endpoint.close()
+})
+
+type Session = Awaited<ReturnType<typeof codexSession>>
+
+const begin = (options: Partial<CodexSessionOptions> = {}) =>
+  codexSession({ url: endpoint.url, by: codexExecAgent, ...options })
+
+async function hello(session: Session, turns: number): Promise<void> {
+  await session.say('say hello')
+  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
+}
+
+/** A program that does something before it is Codex. */
+async function program(script: string): Promise<string> {
+  const path = join(await folderOf('bin'), 'codex')
+  await writeFile(path, `#!/bin/sh\n${script}\n`)
+  await chmod(path, 0o755)
+  return path
+}
+
+const started = (session: { cwd: string }) =>
+  vi.waitFor(() => expect(existsSync(join(session.cwd, 'started'))).toBe(true), { timeout: 20_000 })
+
+const noProgram = (home: string) =>
+  vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), { timeout: 10_000 })
+
+describe.concurrent('codex exec', () => {
+  it('answers, counts what that took, and goes on with its thread', async () => {
+    const session = await begin()
+    await hello(session, 1)
+    const when = 'what did I say'
+    endpoint.add({ when, steps: [{ say: [{ text: 'You said hello.' }] }] })
+    await session.say(when)
+    await session.until('turn_ended', 2)
+    expect(JSON.stringify(endpoint.of(when))).toContain('say hello')
+    expect((await session.of('turn_ended'))[0]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
+    expect(await session.of('agent_session')).toHaveLength(1)
+    await session.close()
+    await noProgram(session.home)
+  })
+
+  it('lesson 37: stores the id of its thread before anything else of the turn', async () => {
+    const session = await begin()
+    await session.say('sleep long')
+    await session.until('agent_session')
+    const types = (await session.events()).map(({ type }) => type)
+    const at = types.indexOf('turn_started')
+    expect(types.slice(at + 1).filter((type) => type !== 'session_status')[0]).toBe('agent_session')
+    await session.close()
+    await noProgram(session.home)
+  })
+
+  it('is interrupted, with its shells, and takes the next message', async () => {
+    const session = await begin()
+    await session.say('sleep long')
+    await started(session)
+    const pids = await programsOf(session.home)
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 10_000 })
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('takes messages that come in the middle of a turn afterwards, in the same turn', async () => {
+    const when = 'take your time'
+    endpoint.add(
+      {
+        when,
+        steps: [
+          { say: [run('touch started; until test -e go; do sleep 0.1; done')] },
+          { say: [{ text: 'One.' }] },
+        ],
+      },
+      { when: 'and this', steps: [{ say: [{ text: 'Two.' }] }] },
+    )
+    const session = await begin()
+    await session.say(when)
+    await started(session)
+    await session.say('and this')
+    await writeFile(join(session.cwd, 'go'), '')
+    await session.until('turn_ended')
+    expect((await session.of('text')).map(({ text }) => text)).toEqual(['One.', 'Two.'])
+    await session.close()
+  })
+
+  it('[L10] goes on with its thread after a restart, with the turn that was cut ended', async () => {
+    const first = await begin()
+    await first.say('sleep long')
+    await started(first)
+    await first.close()
+    await noProgram(first.home)
+    const second = await begin({ before: first })
+    expect(await second.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    const when = 'what was that'
+    endpoint.add({ when, steps: [{ say: [{ text: 'A long sleep.' }] }] })
+    await second.say(when)
+    await second.until('turn_ended', 2)
+    expect(JSON.stringify(endpoint.of(when))).toContain('sleep long')
+    expect(await second.of('agent_session')).toHaveLength(1)
+    await second.close()
+  })
+
+  it('ends with a gateway that is killed, and its thread goes on with the next one', async () => {
+    const home = await codexHome(endpoint.url)
+    const text = 'sleep long'
+    const options = { executable: codex }
+    const moment = { agent: 'codex-exec', mode: 'default', type: 'tool_call', text, options } as const
+    const killed = await gateways.until(moment, codexEnv(home))
+    await started(killed)
+    await killed.kill()
+    await vi.waitFor(async () => expect(await programsOf(home, 'codex')).toEqual([]), { timeout: 10_000 })
+    const store = sqliteStore({ path: killed.db })
+    const { sessionId, cwd } = killed
+    const session = await begin({ before: { store, sessionId, home, cwd } })
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    await hello(session, 2)
+    await session.close()
+    await store.close()
+    await noProgram(home)
+  })
+})
+
+describe.concurrent('a failure of codex exec', () => {
+  it('a refused credential is an error that says so, and the session goes on', async () => {
+    const when = 'who am I'
+    const message = 'Incorrect API key provided'
+    endpoint.add({ when, steps: [{ status: 401, type: 'invalid_request_error', message }] })
+    const session = await begin()
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
+    const [error] = await session.of('error')
+    expect(error).toMatchObject({ code: 'agent_error', fatal: false })
+    expect(error!.message).toContain('401')
+    expect(error!.message).toContain(message)
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a stream that is cut in the middle is an error, and the session goes on', async () => {
+    const when = 'cut me off'
+    endpoint.add({ when, steps: [{ say: [{ text: 'This is the beginning of a story' }], ends: 'cut' }] })
+    const session = await begin()
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
+    expect(await session.of('error')).toMatchObject([{ code: 'agent_error' }])
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('a program that is killed is lost, with its shells, and the next message starts it again', async () => {
+    const session = await begin()
+    await session.say('sleep long')
+    await started(session)
+    const pids = await programsOf(session.home)
+    const [killed] = await programsOf(session.home, 'codex')
+    process.kill(killed!, 'SIGKILL')
+    await session.until('turn_ended')
+    expect(await session.of('error')).toMatchObject([{ code: 'agent_lost', fatal: false }])
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 10_000 })
+    await hello(session, 2)
+    await session.close()
+  })
+
+  it('an exit with a code is told with what the program said', async () => {
+    const executable = await program('echo "error: the disk is full" >&2; exit 3')
+    const session = await begin({ agent: { executable } })
+    await session.say('say hello')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]!.message).toBe('Codex ended: error: the disk is full')
+    await session.close()
+  })
+
+  it('an exit with a code and without a word is told by its code', async () => {
+    const executable = await program('exit 7')
+    const session = await begin({ agent: { executable } })
+    await session.say('say hello')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]!.message).toBe('Codex ended with the exit code 7.')
+    await session.close()
+  })
+
+  it('what is no event on its output is passed over', async () => {
+    const noise = `echo 'Hello, I am noise'; echo '{"type":'; echo '[1,2]'; echo 'null'; echo '{"type":"new.thing"}'; printf '\\377\\n'`
+    const executable = await program(`${noise}; exec "${codex}" "$@"`)
+    const session = await begin({ agent: { executable } })
+    await hello(session, 1)
+    expect((await session.of('text')).map(({ text }) => text)).toEqual(['Hello again.'])
+    expect(await session.of('error')).toEqual([])
+    await session.close()
+  })
+
+  it('a thread that Codex has lost starts over with the message', async () => {
+    const first = await begin()
+    await hello(first, 1)
+    await first.close()
+    await rm(join(first.home, '.codex/sessions'), { recursive: true })
+    const second = await begin({ before: first })
+    await hello(second, 2)
+    expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
+    expect(await second.of('agent_session')).toHaveLength(2)
+    await second.close()
+  })
+
+  it('a program that is not installed is said in one line, with what to do', async () => {
+    const adapter = codexExecAgent({ env: codexEnv('/nowhere'), executable: '/nowhere/codex' })
+    const missing = 'There is no Codex to run: npm install -g @openai/codex'
+    expect(await adapter.check()).toEqual({ available: false, reason: missing })
+    const available = { ...adapter, check: () => Promise.resolve({ available: true } as const) }
+    const session = await agentSession({ adapter: available, cwd: await folderOf('work') })
+    await session.say('say hello')
+    await session.until('turn_ended')
+    expect((await session.of('error'))[0]!.message).toBe(missing)
+    await session.close()
+  })
+})
