@@ -2,7 +2,8 @@ import { postgresStore } from '@askback/store-postgres'
 import { startPostgres, type PostgresServer } from '@askback/store-postgres/testing'
 import { sqliteStore } from '@askback/store-sqlite'
 import type { Store } from '@askback/core'
-import { statSync, writeFileSync } from 'node:fs'
+import type { Json } from '@askback/protocol'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newFolder } from '../e2e/http/command.js'
@@ -14,47 +15,87 @@ beforeAll(async () => {
 })
 afterAll(() => server.remove())
 
-it('an export of a file, imported into PostgreSQL, is the same store', async () => {
+it('a whole data folder moves to PostgreSQL and back, and is the same', async () => {
   const gateway = await serve()
+  const { token, agentToken } = gateway.ready
   const sessionId = await gateway.session()
-  const first = await gateway.open(sessionId, 'a-key')
-  await gateway.call('POST', `${at(first)}/response`, { body: sqlite })
+  await gateway.call('POST', `${at(await gateway.open(sessionId, 'a-key'))}/response`, { body: sqlite })
+  // What the audit holds of a session that is gone stands between what others did before and after.
+  const gone = await gateway.session()
+  await gateway.call('POST', `${at(await gateway.open(gone))}/response`, { body: sqlite })
+  expect((await gateway.call('DELETE', `/api/sessions/${gone}`)).status).toBeLessThan(300)
+  await gateway.call('POST', `${at(await gateway.open(sessionId))}/response`, { body: sqlite })
   await gateway.open(sessionId)
+  await gateway.call('POST', '/api/tokens', { body: { name: 'ada' } })
+
   const file = join(newFolder(), 'export.jsonl')
   const early = run(['export', file, '--data', gateway.data])
   expect((await early.ended).code).not.toBe(0)
   expect(early.stderr).toContain('is in use by process')
   await gateway.stop('SIGTERM')
 
-  const exported = run(['export', file, '--data', gateway.data])
-  expect([await exported.ended, exported.stderr]).toEqual([
-    { code: 0, signal: null },
-    expect.stringMatching(/^1 sessions/),
-  ])
+  await succeeds(['export', file, '--data', gateway.data])
   expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
-  for (let times = 0; times < 2; times++) {
-    const imported = run(['import', file], { ASKBACK_STORE: server.url() })
-    expect([await imported.ended, imported.stderr]).toEqual([
-      { code: 0, signal: null },
-      expect.stringMatching(/^1 sessions/),
-    ])
-  }
+  // Twice, as after one that was cut off.
+  for (let times = 0; times < 2; times++) await succeeds(['import', file], { ASKBACK_STORE: server.url() })
   const before = sqliteStore({ path: join(gateway.data, 'askback.db') })
-  const after = await postgresStore({ url: server.url() })
-  expect(await contents(after)).toEqual(await contents(before))
-  await Promise.all([before.close(), after.close()])
+  const between = await postgresStore({ url: server.url() })
+  const all = await contents(before)
+  expect(all.audit.map((row) => row.sessionId)).toEqual([sessionId, gone, sessionId])
+  const tokens: Json = { token, agentToken }
+  expect(await contents(between)).toEqual({ ...all, keys: [...all.keys, ['tokens', tokens]] })
+
+  const [second, third] = [join(newFolder(), 'second.jsonl'), join(newFolder(), 'third.jsonl')]
+  await succeeds(['export', second, '--store', server.url()])
+  const back = newFolder()
+  for (let times = 0; times < 2; times++) await succeeds(['import', second, '--data', back])
+  const after = sqliteStore({ path: join(back, 'askback.db') })
+  expect(await contents(after)).toEqual(all)
+  await Promise.all([before.close(), between.close(), after.close()])
+  await succeeds(['export', third, '--data', back])
+  for (const copy of [second, third]) expect(lines(copy)).toEqual(lines(file))
 
   const there = await serve({ args: ['--store', server.url()] })
-  const again = await there.open(sessionId, 'a-key')
-  expect(again.interactionId).not.toBe('')
-  const { body } = await there.call<{ interactions: unknown[] }>('GET', '/api/interactions?status=pending')
-  expect(body.interactions.length).toBeGreaterThan(0)
+  const here = await serve({ data: back })
+  for (const { ready, call } of [there, here].map((one) => ({
+    ready: one.ready,
+    call: one.call.bind(one),
+  }))) {
+    expect(ready).toMatchObject({ token, agentToken })
+    const { body } = await call<{ interactions: unknown[] }>('GET', '/api/interactions?status=pending')
+    expect(body.interactions).toHaveLength(1)
+  }
+})
+
+it('an import leaves the tokens that are there, and refuses another log of the same session', async () => {
+  const [one, other] = [await serve(), await serve()]
+  for (const gateway of [one, other]) {
+    const as = gateway.ready.agentToken
+    await gateway.call('POST', '/api/sessions', { body: { agent: null }, as })
+    await gateway.stop('SIGTERM')
+  }
+  const file = join(newFolder(), 'one.jsonl')
+  await succeeds(['export', file, '--data', one.data])
+  await succeeds(['import', file, '--data', other.data])
+  const again = await serve({ data: other.data })
+  expect(again.ready.token).toBe(other.ready.token)
+  expect((await again.call<{ sessions: unknown[] }>('GET', '/api/sessions')).body.sessions).toHaveLength(2)
+  await again.stop('SIGTERM')
+  const [head, log = ''] = readFileSync(file, 'utf8').split('\n')
+  const made = JSON.parse(log) as { events: { id: string }[] }
+  made.events[0]!.id = 'another'
+  writeFileSync(file, `${head}\n${JSON.stringify(made)}\n`)
+  const refused = run(['import', file, '--data', other.data])
+  expect((await refused.ended).code).not.toBe(0)
+  expect(refused.stderr).toMatch(/^The import stopped at line 2: .* is there already, with another log\.\n$/)
 })
 
 it.each([
   ['nothing', '', 'the file is empty'],
   ['another file', '{"name":"shop"}\n', 'line 1: this is no export'],
   ['half a line', '{"askback":1}\n{"sessionId":', 'line 2: this is not JSON'],
+  ['what is no audit', '{"askback":2}\n{"audit":{"at":1}}\n', 'line 2: this is no line of an audit'],
+  ['a newer export', '{"askback":3}\n', 'line 1: this is no export of Askback, or one of a newer version'],
   ['what are no events', '{"askback":1}\n{"sessionId":"s","events":[{}]}\n', 'line 2: these are no events'],
 ])('%s is refused in one sentence', async (_what, text, message) => {
   const file = join(newFolder(), 'broken.jsonl')
@@ -64,6 +105,19 @@ it.each([
   expect(command.stderr).toContain(message)
   expect(command.stderr.trimEnd().split('\n')).toHaveLength(1)
 })
+
+async function succeeds(args: string[], env?: Record<string, string>): Promise<void> {
+  const command = run(args, env)
+  expect([await command.ended, command.stderr]).toEqual([
+    { code: 0, signal: null },
+    expect.stringMatching(/^\d sessions, \d+ events, \d+ keys\.\n$/),
+  ])
+}
+
+/** The keys of a database are in the order of their names, with the tokens among them. */
+function lines(file: string): string[] {
+  return readFileSync(file, 'utf8').split('\n').toSorted()
+}
 
 async function contents(store: Store) {
   const changes = await store.changes({ limit: Infinity })

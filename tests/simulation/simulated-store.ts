@@ -47,6 +47,7 @@ export function simulatedStore(options: {
     deadlines: () => read('deadlines', () => disk.deadlines()),
     toolCall: (id, call) => read(`toolCall ${id} ${call}`, () => disk.toolCall(id, call)),
     audit: (query) => read('audit', () => disk.audit(query)),
+    addAudit: (rows) => write('addAudit', () => disk.addAudit(rows)),
     changes: (query) => read(`changes >${query.after}`, () => changes.changes(query)),
     head: () => read('head', () => changes.head()),
     kv: {

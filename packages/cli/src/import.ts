@@ -1,9 +1,11 @@
-import type { Store } from '@askback/core'
+import type { AuditRow, Store } from '@askback/core'
 import { AskbackError, sessionEvent, type Json, type SessionEvent } from '@askback/protocol'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { MARK, openStore } from './moving.js'
+import { MARK, openStore, type Opened } from './moving.js'
+import { readPrivate, writePrivate } from './private-file.js'
+import { TOKENS_KEY } from './serve/tokens.js'
 import { usageError } from './usage.js'
 
 /** So many appends share a commit. */
@@ -19,9 +21,10 @@ export async function importAll(args: string[]): Promise<number> {
   const [file, ...more] = positionals
   if (file === undefined || more.length > 0)
     throw usageError('It is askback import FILE --store postgres://…; - reads stdin.')
-  const store = await openStore(values)
+  const opened = await openStore(values)
+  const { store } = opened
   try {
-    const { events, keys } = await read(store, file)
+    const { events, keys } = await read(opened, file)
     process.stderr.write(`${await store.countSessions()} sessions, ${events} events, ${keys} keys.\n`)
     return 0
   } finally {
@@ -29,7 +32,7 @@ export async function importAll(args: string[]): Promise<number> {
   }
 }
 
-async function read(store: Store, file: string): Promise<{ events: number; keys: number }> {
+async function read({ store, tokens }: Opened, file: string): Promise<{ events: number; keys: number }> {
   const input = file === '-' ? process.stdin : createReadStream(file)
   const opened =
     file === '-'
@@ -41,24 +44,40 @@ async function read(store: Store, file: string): Promise<{ events: number; keys:
   const count = { events: 0, keys: 0 }
   let number = 0
   let underway: Promise<void>[] = []
+  let known: Set<string> | undefined
+  const begin = (work: Promise<void>) => {
+    // Its failure is heard where all are waited for.
+    work.catch(() => undefined)
+    underway.push(work)
+  }
+  const done = async () => {
+    await Promise.all(underway)
+    underway = []
+  }
   for await (const text of createInterface({ input, crlfDelay: Infinity })) {
     number++
     const line = parsed(text, number)
     if (number === 1) {
-      if (line['askback'] !== MARK) throw broken(1, 'this is no export of Askback, or one of a newer version')
+      if (![1, MARK].includes(Number(line['askback'])))
+        throw broken(1, 'this is no export of Askback, or one of a newer version')
     } else if (typeof line['key'] === 'string') {
       count.keys++
-      underway.push(keep(store, line['key'], (line['value'] ?? null) as Json))
+      if (tokens !== null && line['key'] === TOKENS_KEY) keepTokens(tokens, line['value'])
+      else begin(keep(store, line['key'], (line['value'] ?? null) as Json))
+    } else if (line['audit'] !== undefined) {
+      const row = auditOf(line['audit'], number)
+      // It stands between what came before it and what comes after.
+      await done()
+      known ??= await auditKeys(store)
+      if (!known.has(nameOf(row))) await store.addAudit([row])
     } else {
       const events = eventsOf(line, number)
       count.events += events.length
-      underway.push(append(store, events, number))
+      begin(append(store, events, number))
     }
-    if (underway.length < AT_ONCE) continue
-    await Promise.all(underway)
-    underway = []
+    if (underway.length >= AT_ONCE) await done()
   }
-  await Promise.all(underway)
+  await done()
   if (number === 0) throw broken(1, 'the file is empty')
   return count
 }
@@ -76,9 +95,31 @@ async function keep(store: Store, key: string, value: Json): Promise<void> {
   await store.kv.put(key, value, null)
 }
 
+/** Those that are there stay. */
+function keepTokens(path: string, value: unknown): void {
+  if (readPrivate(path) === null) writePrivate(path, value as Record<string, unknown>)
+}
+
+/** What an import that was cut off has brought already. */
+async function auditKeys(store: Store): Promise<Set<string>> {
+  return new Set((await store.audit({ limit: Infinity })).items.map(nameOf))
+}
+
+function nameOf({ sessionId, interactionId }: AuditRow): string {
+  return JSON.stringify([sessionId, interactionId])
+}
+
+function auditOf(value: unknown, number: number): AuditRow {
+  const row = value as AuditRow
+  const texts = [row.sessionId, row.interactionId, row.toolName, row.settlement, row.digest]
+  if (texts.every((text) => typeof text === 'string') && typeof row.at === 'number') return row
+  throw broken(number, 'this is no line of an audit')
+}
+
 function eventsOf(line: Record<string, unknown>, number: number): SessionEvent[] {
-  const read = sessionEvent.array().min(1).safeParse(line['events'])
-  if (read.success) return read.data
+  const { events } = line
+  // As they were written, field by field, and not as they are read.
+  if (sessionEvent.array().min(1).safeParse(events).success) return events as SessionEvent[]
   throw broken(number, 'these are no events')
 }
 

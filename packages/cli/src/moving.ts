@@ -1,34 +1,46 @@
-import type { Store } from '@askback/core'
+import type { AuditRow, Store } from '@askback/core'
 import { AskbackError, type Json, type SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defaultDataFolder, openDataFolder } from './data-folder.js'
 
-/** Of the format. */
-export const MARK = 1
+/** Of the format; the first had no lines of the audit. */
+export const MARK = 2
 
-/** One line of an export: the first says what it is, then come the logs in commit order, then the keys. */
+/**
+ * One line of an export: the first says what it is, then come the logs in commit order, with what the audit holds of
+ * sessions that are gone, then the keys.
+ */
 export type Line =
   | { askback: number }
   | { sessionId: string; events: SessionEvent[] }
+  | { audit: AuditRow }
   | { key: string; value: Json }
+
+/** What a gateway has. */
+export interface Opened {
+  store: Store
+  /** Where the tokens are, beside a store that is a file; in any other store they are a key. */
+  tokens: string | null
+}
 
 /** The store that a gateway with these flags would use. It must not run on a file at the same time. */
 export async function openStore(flags: {
   data?: string | undefined
   store?: string | undefined
-}): Promise<Store> {
+}): Promise<Opened> {
   const url = flags.store ?? process.env['ASKBACK_STORE']
   if (url) {
     const { postgresStore } = await import('@askback/store-postgres')
-    return postgresStore({ url })
+    return { store: await postgresStore({ url }), tokens: null }
   }
-  const path = join(flags.data ?? defaultDataFolder(), 'askback.db')
+  const folder = flags.data ?? defaultDataFolder()
+  const path = join(folder, 'askback.db')
   if (flags.data !== undefined) openDataFolder(flags.data)
   if (!existsSync(path) && flags.data === undefined)
     throw new AskbackError('invalid_request', `There is no data in ${path}. Name its folder with --data.`)
-  return sqliteStore({ path })
+  return { store: sqliteStore({ path }), tokens: join(folder, 'tokens.json') }
 }
 
 /** Keys that mean nothing anywhere else. */

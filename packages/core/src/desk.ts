@@ -33,22 +33,23 @@ import { approvalKind } from './approval.js'
 import { systemClock, type Clock } from './clock.js'
 import type { Anchoring, Command, OpenCommand, Reported } from './command.js'
 import { createSession } from './create-session.js'
+import { deleteRule } from './delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
 import { Engine, type Listener } from './engine.js'
 import { formKind } from './form.js'
 import { Housekeeping } from './housekeeping.js'
-import { keyOf, recall, recordOf, sessionKey } from './idempotency.js'
+import { keyOf, sessionKey } from './idempotency.js'
 import { newId as randomId } from './ids.js'
 import { kindsByName, parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
 import { DEFAULT_TIMEOUT_MS, prepareRequest } from './prepare-request.js'
 import { planReviewKind } from './plan-review.js'
 import { questionKind } from './question.js'
 import { openAtRendezvous } from './rendezvous-open.js'
-import { ruleKey, RULES_PREFIX, type ApprovalRule } from './rules.js'
+import { RULES_PREFIX, type ApprovalRule } from './rules.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
-import type { AuditRow, Fence, Page, SessionRow } from './store.js'
+import type { AuditRow, Fence, Fenced, Page, SessionRow } from './store.js'
 import { reportToolCall } from './tool-calls.js'
 import { awaitSettled, claimFor, pollFor, recheck, waitFor, wake } from './waiting.js'
 
@@ -265,7 +266,7 @@ export class Desk {
   async poll(
     sessionId: string,
     interactionId: string,
-    options: { to: string | null; signal: AbortSignal; fence?: Fence | undefined },
+    options: Fenced & { to: string | null; signal: AbortSignal },
   ): Promise<Interaction> {
     return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
   }
@@ -296,13 +297,9 @@ export class Desk {
   }
 
   /** What an agent tells of its own doing; repeats change nothing. */
-  async report(input: {
-    sessionId: string
-    events: Reported[]
-    idempotencyKey?: string
-    /** Of the agent that tells it, if this process runs it. */
-    fence?: Fence | undefined
-  }): Promise<SessionEvent[]> {
+  async report(
+    input: Fenced & { sessionId: string; events: Reported[]; idempotencyKey?: string },
+  ): Promise<SessionEvent[]> {
     const { sessionId, fence } = input
     const { idempotencyKey } = parse(origin, input, 'the origin')
     const events = parse(reported, copyJson(input.events, 'events'), 'the report')
@@ -312,8 +309,7 @@ export class Desk {
 
   /** One tool call of an outside agent; it gets an id if it has none. */
   async reportToolCall(
-    input: ToolCallBody &
-      Origin & { sessionId: string; source?: ToolCall['source']; fence?: Fence | undefined },
+    input: ToolCallBody & Origin & Fenced & { sessionId: string; source?: ToolCall['source'] },
   ): Promise<{ toolCall: ToolCall; created: boolean }> {
     const { sessionId, source, fence } = input
     const { idempotencyKey } = parse(origin, input, 'the origin')
@@ -396,18 +392,8 @@ export class Desk {
   }
 
   async deleteRule(id: string, by: Origin = {}): Promise<void> {
-    const { kv } = this.#options.store
     const { idempotencyKey } = parse(origin, by, 'the origin')
-    const seen = idempotencyKey === undefined ? undefined : keyOf(`key/rule/${idempotencyKey}`, { id })
-    if (seen && (await recall(this.#engine.options, seen))) return
-    const key = ruleKey(id)
-    let deleted = false
-    while (!deleted) {
-      const entry = key === null ? null : await kv.get(key)
-      if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
-      deleted = await kv.put(entry.key, null, entry.version)
-    }
-    if (seen) await kv.put(seen.key, recordOf(seen, { events: [] }, []).value, null)
+    await deleteRule(this.#engine, id, idempotencyKey)
   }
 
   /** A part of the log: what follows `after`, or what comes before `before`, ascending. */

@@ -114,6 +114,7 @@ export function memoryStore(): Store {
       const end = start + limit
       return { items: log.audit.slice(start, end), next: end < log.audit.length ? String(end) : null }
     },
+    addAudit: (rows) => write(() => void log.audit.push(...rows)),
     async changes({ after = '0', limit }) {
       open()
       return log.changes(placeOfCursor(after), limit).map(({ place, session, from, to }) => ({

@@ -29,6 +29,11 @@ export interface Fence {
   version: number
 }
 
+export interface Fenced {
+  /** Of the agent that writes, if this process runs it. */
+  fence?: Fence | undefined
+}
+
 /** A conflict is an outcome, not an error: whoever decided reads again and decides again. */
 export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' | 'fence' }
 
@@ -121,6 +126,8 @@ export interface Store {
 
   /** Settlements in commit order; they outlive their session, without `message`. */
   audit(query: { after?: string; limit: number }): Promise<Page<AuditRow>>
+  /** Lines of sessions that are gone, as another store had them. */
+  addAudit(rows: AuditRow[]): Promise<void>
   /**
    * All sessions in commit order, after an opaque cursor; without one, from the beginning. In a shared store an erasure
    * is a change, too, without events: other processes may hold what is gone.

@@ -33,14 +33,14 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
   const db = connect(options)
   try {
     await migrate(db, schema, lockOf(schema))
-    return storeOn(db, quoted(schema))
+    return storeOn(db, quoted(schema), lockOf(schema))
   } catch (error) {
     await db.close()
     throw failure(error, db.where)
   }
 }
 
-function storeOn(db: Database, schema: string): Store {
+function storeOn(db: Database, schema: string, lock: string): Store {
   const kv = kvTable(db, schema)
   const session = sessionTable(db, schema)
   const interactions = interactionReader(db, schema)
@@ -172,6 +172,13 @@ function storeOn(db: Database, schema: string): Store {
           })),
           next: rows.length > limit ? String(items.at(-1)![0]) : null,
         }
+      }),
+    addAudit: (rows) =>
+      write(null, async () => {
+        const sql = `WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${lock}))
+          INSERT INTO ${schema}.audit (number, session, body) SELECT nextval('${schema}.numbers'), 0, body
+          FROM held, unnest($1::text[]) WITH ORDINALITY AS u(body, n) ORDER BY n`
+        await db.write(sql, [rows.map((row) => JSON.stringify(row))])
       }),
     changes: ({ after = '0', limit }) =>
       read(async () => {

@@ -1,4 +1,11 @@
-import { auditRow, sessionChange, sessionInfo, type Append, type AppendResult } from '@askback/core'
+import {
+  auditRow,
+  sessionChange,
+  sessionInfo,
+  type Append,
+  type AppendResult,
+  type AuditRow,
+} from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import type { Kv } from './kv.js'
@@ -14,8 +21,12 @@ export interface LogWriter {
   head(sessionId: string): Head | undefined
   /** Inside a transaction. `body` is the events as JSON. */
   append(append: Append, body: string): AppendResult
+  /** Inside a transaction: lines of sessions that are gone. */
+  addAudit(rows: AuditRow[]): void
   forget(sessionId?: string): void
 }
+
+const INSERT_AUDIT = 'INSERT INTO audit (place, body, message) VALUES (?, ?, ?)'
 
 /** This process is the only writer, so the heads that it remembers are true until a rollback. */
 export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
@@ -31,6 +42,7 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
   const updateStatus = db.run(
     'UPDATE sessions SET updated_at = ?, status = ?, permission_mode = ? WHERE key = ?',
   )
+  const insertAudit = db.run(INSERT_AUDIT)
   const index = eventIndex(db)
 
   function head(sessionId: string): Head | undefined {
@@ -72,6 +84,9 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       for (const { key, value } of writes) kv.write(key, value)
       return { ok: true }
     },
+    addAudit(rows) {
+      for (const row of rows) insertAudit(places.take(1), JSON.stringify(row), null)
+    },
     forget(sessionId) {
       if (sessionId === undefined) heads.clear()
       else heads.delete(sessionId)
@@ -90,7 +105,7 @@ function eventIndex(db: Connection): Index {
   const progress = db.run('UPDATE interactions SET progress = ? WHERE id = ?')
   const settle = db.run('UPDATE interactions SET response = ?, delivered = ?, pending = 0 WHERE id = ?')
   const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
-  const audit = db.run('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
+  const audit = db.run(INSERT_AUDIT)
 
   return (session, place, event, appended) => {
     switch (event.type) {

@@ -100,6 +100,7 @@ export function storeOn(db: Connection): Store {
       readOf(sessionId, null, ({ key }) => table.toolCall(key, toolCallId)),
 
     audit: ({ after = '0', limit }) => read(() => table.audit(placeOfCursor(after), limit)),
+    addAudit: (rows) => write(() => writer.addAudit(rows)),
     changes: ({ after = '0', limit }) => read(() => reader.changes(placeOfCursor(after), limit)),
     head: () => read(() => String(reader.newest())),
 

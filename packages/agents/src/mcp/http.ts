@@ -86,8 +86,7 @@ async function ask(
   const { desk } = host
   const { id } = credential
   const sessionId = named ?? (await ownSession(host, id, session))
-  const isOfAgent = credential.kind === 'agent' && credential.sessionId !== null
-  const fence = isOfAgent ? host.fenceOf(sessionId) : undefined
+  const fence = credential.kind === 'agent' ? host.fenceOf(sessionId) : undefined
   const { interaction } = await desk.open({
     ...body,
     sessionId,

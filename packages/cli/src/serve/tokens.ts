@@ -32,7 +32,7 @@ export async function sharedTokens(store: Store, host: string, env: NodeJS.Proce
   }
 }
 
-const TOKENS_KEY = 'tokens'
+export const TOKENS_KEY = 'tokens'
 
 /** `keep` is what must be kept for the next start, if that changed. */
 function chooseTokens(

@@ -134,6 +134,19 @@ export function readContract(createStore: CreateStore): void {
   })
 
   describe('audit', () => {
+    it('takes lines of sessions that are gone, in the order they come', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().append(script.next(...ask('i'), ...answer('i')))
+      const [row] = (await store().audit({ limit: 10 })).items
+      const gone = ['a', 'b'].map((interactionId) => ({ ...row!, sessionId: 'g\u0000', interactionId }))
+      await store().addAudit(gone)
+      await store().append(script.next(...ask('j'), ...answer('j')))
+      const { items } = await store().audit({ limit: 10 })
+      expect(items.map(({ interactionId }) => interactionId)).toEqual(['i', 'a', 'b', 'j'])
+      expect(items.slice(1, 3)).toEqual(gone)
+    })
+
     it('has no line of what only shows the settlement of another session', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())
