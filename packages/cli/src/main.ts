@@ -32,6 +32,12 @@ const commands: Record<string, () => Promise<Command>> = {
   uninstall: async () => (await import('./install.js')).uninstall,
 }
 
+/** As a program that the system ends for that. */
+const READER_GONE = 141
+
+/** These go on without a reader, or see to that themselves. */
+const GO_ON = new Set(['serve', 'mcp'])
+
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number | undefined> {
@@ -43,6 +49,8 @@ async function main(args: string[]): Promise<number | undefined> {
     const [name, rest] = first === '' || first.startsWith('-') ? ['serve', args] : [first, args.slice(1)]
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined
     if (!load) throw usageError(`There is no command ${JSON.stringify(name)}.`)
+    if (!GO_ON.has(name)) process.stdout.on('error', () => process.exit(READER_GONE))
+    process.stderr.on('error', () => undefined)
     const command = await load()
     return await command(rest)
   } catch (error) {

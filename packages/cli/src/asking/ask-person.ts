@@ -8,7 +8,7 @@ import type { Gateway } from '../reach/gateway.js'
 const HOLD_SECONDS = 25
 /** For a gateway that comes back after the deadline and still knows how it ended. */
 const GRACE_MS = 60_000
-const CANCEL_MS = 3000
+const CANCEL_MS = 1500
 const PAUSE_MS = 300
 
 type Answer = { interaction: Interaction }
@@ -88,6 +88,11 @@ async function cancel(item: Interaction, gateway: Gateway): Promise<Interaction>
   } catch (error) {
     const winner = error instanceof AskbackError && error.code === 'already_settled' ? winnerIn(error) : null
     if (winner) return winner
+    if (error instanceof AskbackError && error.code === 'unavailable')
+      throw new AskbackError(
+        'unavailable',
+        `The gateway is away, so this could not be cancelled. It still waits: askback wait ${item.interactionId}`,
+      )
     throw error
   }
 }

@@ -1,14 +1,13 @@
-import {
-  fieldsOf,
-  type ApprovalAnswer,
-  type FormField,
-  type FormRequest,
-  type Interaction,
-  type Json,
-  type PlanReviewAnswer,
-  type Question,
-  type QuestionReply,
-  type QuestionRequest,
+import type {
+  ApprovalAnswer,
+  FormField,
+  FormRequest,
+  Interaction,
+  Json,
+  PlanReviewAnswer,
+  Question,
+  QuestionReply,
+  QuestionRequest,
 } from '@askback/protocol'
 import { usageError } from '../usage.js'
 
@@ -84,7 +83,8 @@ function plan({ words: [decision, ...more], message: feedback }: Said): PlanRevi
 
 /** `name=value`, several times where a field takes several. */
 function formValues({ schema }: FormRequest, words: string[]): Record<string, Json> {
-  const fields = new Map(fieldsOf(schema).map((field) => [field.name, field]))
+  const all = schema.fields ?? schema.sections?.flatMap((section) => section.fields) ?? []
+  const fields = new Map(all.map((field) => [field.name, field]))
   const values: Record<string, Json> = {}
   for (const word of words) {
     const [, name = '', text = ''] = /^([^=]+)=(.*)$/su.exec(word) ?? []

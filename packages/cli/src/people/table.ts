@@ -1,4 +1,4 @@
-import { spellOut } from '@askback/protocol'
+import { spellOut } from '@askback/protocol/hidden-characters'
 
 /** Rows in columns, each on a line. What agents have written must not move the cursor or hide in the line. */
 export function table(rows: string[][]): string {

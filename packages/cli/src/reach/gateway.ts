@@ -76,7 +76,8 @@ export class Gateway {
         const again = this.#mayTryAgain(error) && (until === null || Date.now() < until)
         if (!again || signal?.aborted) throw reachable(error)
         if (failures === 2) this.#say('The gateway is away; waiting for it to come back.')
-        await pause(pauseOf(error, failures), undefined, signal && { signal })
+        const left = until === null ? Infinity : until - Date.now()
+        await pause(Math.min(pauseOf(error, failures), left), undefined, signal && { signal })
       }
     }
   }
