@@ -105,28 +105,38 @@ it('what still waits is answered once, where it was asked, and is shown then', a
   expect(await auditOf(gateway, asked)).toBe(1)
 })
 
-it('takes 30 MB over, once, though two bring it at the same time and the gateway is killed on the way', async () => {
-  const gateway = await serve()
-  const { port } = new URL(gateway.ready.url)
-  const { file, id, calls } = await longTranscript(30, newFolder())
-  const sessionId = `claude.${id}`
-  const both = [0, 1].map(() => run(adopt(gateway, file, '--json')))
-  const begun = async () => (await gateway.call('GET', `/api/sessions/${sessionId}`)).status
-  await expect.poll(begun, { interval: 5, timeout: 30_000 }).toBe(200)
-  await gateway.stop('SIGKILL')
-  const next = await serve({ data: gateway.data, args: ['--port', port] })
-  const ended = await Promise.all(both.map(end))
-  expect(ended.map(({ code }) => code)).toEqual([0, 0])
-  const told = ended.map(({ stdout }) => (JSON.parse(stdout) as Adopted).created)
-  expect(told.filter(Boolean)).toHaveLength(1)
-  const events = await logOf(next, sessionId)
+/** Whether a log holds every call of that history once, in its order, and its end. */
+function expectWhole(events: SessionEvent[], { id, calls }: { id: string; calls: number }): void {
   const ids = (type: 'tool_call' | 'tool_result') =>
     events.flatMap((event) => (event.type === type ? [event.toolCallId] : []))
   const expected = Array.from({ length: calls }, (_, index) => `toolu_${index}`)
   expect(ids('tool_call')).toEqual(expected)
   expect(ids('tool_result')).toEqual(expected)
-  expect(events.at(-1)).toMatchObject({ type: 'agent_session', agentSessionId: id })
   expect(events.filter(({ type }) => type === 'turn_ended')).toHaveLength(1)
+  expect(events.at(-1)).toMatchObject({ type: 'agent_session', agentSessionId: id })
+}
+
+it('takes 30 MB over, though the gateway is killed on the way', async () => {
+  const gateway = await serve()
+  const { port } = new URL(gateway.ready.url)
+  const history = await longTranscript(30, newFolder())
+  const sessionId = `claude.${history.id}`
+  const command = run(adopt(gateway, history.file))
+  const begun = async () => (await gateway.call('GET', `/api/sessions/${sessionId}`)).status
+  await expect.poll(begun, { interval: 5 }).toBe(200)
+  await gateway.stop('SIGKILL')
+  const next = await serve({ data: gateway.data, args: ['--port', port] })
+  expect(await end(command)).toMatchObject({ code: 0, stdout: `${sessionId}\n` })
+  expectWhole(await logOf(next, sessionId), history)
+})
+
+it('what several bring at the same time is there once', async () => {
+  const gateway = shared()
+  const history = await longTranscript(3, newFolder())
+  const ended = await Promise.all([0, 1, 2].map(() => outcome(adopt(gateway, history.file, '--json'))))
+  const told = ended.map(({ stdout }) => (JSON.parse(stdout) as Adopted).created)
+  expect(told.filter(Boolean)).toHaveLength(1)
+  expectWhole(await logOf(gateway, `claude.${history.id}`), history)
 })
 
 it.each<[string, () => string[], string | RegExp]>([

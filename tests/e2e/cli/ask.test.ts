@@ -67,7 +67,7 @@ it('ends with 4 when a person cancels', async () => {
   expect(await end(command)).toMatchObject({ code: 4, stdout: '' })
 })
 
-it.each(['SIGINT', 'SIGTERM'] as const)('[L10] cancels on %s', async (signal) => {
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('[L10] cancels on %s', async (signal) => {
   const gateway = shared()
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const id = await waitsFor(command)

@@ -3,7 +3,19 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { run, serve, type RunningGateway } from '../http/gateways.js'
-import { answered, databases, end, inShell, interactionOf, outcome, picks, waitsFor } from './asking.js'
+import {
+  answered,
+  databases,
+  end,
+  inShell,
+  interactionOf,
+  outcome,
+  picks,
+  sharedGateway,
+  waitsFor,
+} from './asking.js'
+
+const shared = sharedGateway()
 
 const servers: Server[] = []
 afterEach(() => {
@@ -11,7 +23,7 @@ afterEach(() => {
 })
 
 it('what a killed command has asked can be taken up [L10]', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const killed = run(['ask', 'Which?', ...databases, '--data', gateway.data])
   const id = await waitsFor(killed)
   await killed.kill('SIGKILL')
@@ -23,7 +35,7 @@ it('what a killed command has asked can be taken up [L10]', async () => {
 })
 
 it('an approval that was handed over is not handed over again [L10]', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const command = run(['request-approval', '--tool', 'deploy', '--data', gateway.data])
   const id = await waitsFor(command)
   expect(await answered(gateway, command, { decision: 'approve' })).toMatchObject({ code: 0 })
@@ -55,18 +67,33 @@ it('waits for a gateway that stops in good order and starts again at its address
 })
 
 it('asks once, though the answer to its first request was lost', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   const url = await losesFirstAnswer(gateway)
   const command = run(['ask', 'Which?', ...databases], inShell(gateway, sessionId, { ASKBACK_URL: url }))
   await waitsFor(command)
   const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')
-  expect(body.interactions).toHaveLength(1)
+  expect(body.interactions.filter((item) => item.sessionId === sessionId)).toHaveLength(1)
   expect(await answered(gateway, command, picks('SQLite'))).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 
-it('somebody who only looks on cancels nothing when they stop', async () => {
+it('says what still waits when a gateway that is away could not be told to cancel', async () => {
   const gateway = await serve()
+  const command = run(['ask', 'Which?', '--data', gateway.data])
+  const id = await waitsFor(command)
+  await gateway.stop('SIGKILL')
+  await command.kill('SIGINT')
+  expect(await end(command)).toMatchObject({
+    code: 6,
+    stdout: '',
+    stderr: expect.stringMatching(
+      new RegExp(`could not be cancelled\\. It still waits: askback wait ${id}\n$`),
+    ) as unknown,
+  })
+})
+
+it('somebody who only looks on cancels nothing when they stop', async () => {
+  const gateway = shared()
   const sessionId = await gateway.session()
   const { interactionId } = await gateway.open(sessionId)
   const env = { ASKBACK_URL: gateway.ready.url, ASKBACK_TOKEN: gateway.ready.token }

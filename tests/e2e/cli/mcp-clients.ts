@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js'
 import type { Interaction } from '@askback/protocol'
-import { afterEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { file as commandFile } from '../http/command.js'
 import { at, type RunningGateway } from '../http/gateways.js'
 
@@ -21,6 +21,17 @@ export async function connect(how: How, gateway: RunningGateway, args: string[] 
   const transport = how === 'stdio' ? stdio(gateway, args) : http(gateway, gateway.ready.agentToken)
   await client.connect(transport)
   return client
+}
+
+/** One client for all tests of a block that leave it as it was. */
+export function sharedClient(how: How, gateway: () => RunningGateway): () => Client {
+  let shared: Client | undefined
+  beforeAll(async () => {
+    shared = await connect(how, gateway())
+    clients.splice(clients.indexOf(shared), 1)
+  })
+  afterAll(() => shared?.close())
+  return () => shared!
 }
 
 export function http({ ready }: RunningGateway, token: string, query = ''): StreamableHTTPClientTransport {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { at, serve } from '../http/gateways.js'
 import { interactionOf, picks, sharedGateway } from './asking.js'
-import { call, connect, nextPending, respond, type How } from './mcp-clients.js'
+import { call, connect, nextPending, respond, sharedClient, type How } from './mcp-clients.js'
 
 const shared = sharedGateway()
 const database = {
@@ -11,8 +11,10 @@ const database = {
 }
 
 describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => {
+  const client = sharedClient(how, shared)
+
   it('finds the tools', async () => {
-    const { tools } = await (await connect(how, shared())).listTools()
+    const { tools } = await client().listTools()
     expect(tools.map(({ name }) => name)).toEqual([
       'ask_user',
       'request_approval',
@@ -22,7 +24,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('asks a question, and is told the answer', async () => {
-    const asked = call(await connect(how, shared()), 'ask_user', { questions: [database] })
+    const asked = call(client(), 'ask_user', { questions: [database] })
     const item = await nextPending(shared())
     expect(item).toMatchObject({ kind: 'question', toolName: 'ask_user', openedBy: 'agents' })
     await respond(shared(), item, { answers: [{ selected: ['SQLite'], note: 'for now' }] })
@@ -38,9 +40,8 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('requests approval: given, given with changes, denied', async () => {
-    const client = await connect(how, shared())
     const ask = async (answer: object) => {
-      const asked = call(client, 'request_approval', { tool: 'deploy', input: { to: 'production' } })
+      const asked = call(client(), 'request_approval', { tool: 'deploy', input: { to: 'production' } })
       const item = await nextPending(shared())
       expect(item).toMatchObject({
         kind: 'approval',
@@ -56,9 +57,8 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('has a plan reviewed', async () => {
-    const client = await connect(how, shared())
     const ask = async (answer: object) => {
-      const asked = call(client, 'review_plan', { plan: '# Plan' })
+      const asked = call(client(), 'review_plan', { plan: '# Plan' })
       await respond(shared(), await nextPending(shared()), answer)
       return (await asked).text
     }
@@ -69,8 +69,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('is never told an answer that nobody gave', async () => {
-    const client = await connect(how, shared())
-    const asked = call(client, 'ask_user', { questions: [database] })
+    const asked = call(client(), 'ask_user', { questions: [database] })
     await shared().call('DELETE', at(await nextPending(shared())))
     expect(await asked).toMatchObject({
       text: expect.stringContaining('do not assume one') as unknown,
@@ -79,9 +78,8 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('cancels what it no longer waits for', async () => {
-    const client = await connect(how, shared())
     const stop = new AbortController()
-    const asked = call(client, 'ask_user', { questions: [database] }, { signal: stop.signal })
+    const asked = call(client(), 'ask_user', { questions: [database] }, { signal: stop.signal })
     const { interactionId } = await nextPending(shared())
     stop.abort()
     await expect(asked).rejects.toThrow('abort')
@@ -91,9 +89,8 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('stands at the call that Claude Code names', async () => {
-    const client = await connect(how, shared())
     const asked = call(
-      client,
+      client(),
       'ask_user',
       { questions: [database] },
       { meta: { 'claudecode/toolUseId': 'toolu_1' } },
@@ -105,20 +102,20 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 
   it('hears what does not fit as an error of the tool', async () => {
-    const client = await connect(how, shared())
     const repeated = { ...database, options: [{ label: 'a' }, { label: 'a' }] }
-    expect(await call(client, 'ask_user', { questions: [repeated] })).toMatchObject({
+    expect(await call(client(), 'ask_user', { questions: [repeated] })).toMatchObject({
       isError: true,
       text: expect.stringContaining('repeats the label') as unknown,
     })
-    expect(await call(client, 'ask_user', {})).toMatchObject({ isError: true })
-    await expect(call(client, 'delete_everything', {})).rejects.toThrow('There is no tool delete_everything.')
+    expect(await call(client(), 'ask_user', {})).toMatchObject({ isError: true })
+    await expect(call(client(), 'delete_everything', {})).rejects.toThrow(
+      'There is no tool delete_everything.',
+    )
   })
 
   it('decides for Claude Code whether a tool may run', async () => {
-    const client = await connect(how, shared())
     const decide = async (given: object, answer: object) => {
-      const asked = call(client, 'permission_prompt', { ...given })
+      const asked = call(client(), 'permission_prompt', { ...given })
       await respond(shared(), await nextPending(shared()), answer)
       return JSON.parse((await asked).text) as unknown
     }
@@ -164,7 +161,7 @@ it('hears of progress for as long as a person thinks, which keeps its timeout aw
   )
   const item = await nextPending(shared())
   // More time than the timeout.
-  await expect.poll(() => heard).toBeGreaterThan(12)
+  await expect.poll(() => heard).toBeGreaterThan(9)
   await respond(shared(), item, picks('SQLite'))
   expect((await asked).text).toContain('SQLite')
 })

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
-import { inShell, outcome } from './asking.js'
+import { inShell, outcome, sharedGateway } from './asking.js'
+
+const shared = sharedGateway()
 
 const oneSentence = /^[^\n]+\.\n$/
 
@@ -42,7 +44,7 @@ it('a closed stdin is refused with 2', async () => {
 })
 
 it('a schema that does not fit is refused with 2 by the gateway', async () => {
-  const { data } = await serve()
+  const { data } = shared()
   const file = join(newFolder(), 'schema.json')
   writeFileSync(file, '{"fields":[{"name":"a","type":"password"}]}')
   const { code, stderr } = await outcome(['form', file, '--data', data])
@@ -72,7 +74,7 @@ it('a gateway that is gone is not waited for: 6', async () => {
 })
 
 it('a credential that is refused, or missing, ends with 7', async () => {
-  const gateway = await serve()
+  const gateway = shared()
   const sessionId = await gateway.session()
   const wrong = inShell(gateway, sessionId, { ASKBACK_AGENT_TOKEN: 'wrong' })
   expect(await outcome(['ask', 'Which?'], wrong)).toEqual({
@@ -88,7 +90,7 @@ it('a credential that is refused, or missing, ends with 7', async () => {
 })
 
 it('an interaction that is not there ends with 1', async () => {
-  const { data } = await serve()
+  const { data } = shared()
   for (const command of ['wait', 'answer']) {
     expect(await outcome([command, 'nothing', '--data', data])).toMatchObject({
       code: 1,

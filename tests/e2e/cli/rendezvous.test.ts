@@ -61,7 +61,7 @@ it('inside a Codex that Askback did not start asks in a session of its thread', 
     })
     return ((await response.json()) as { interaction: { sessionId: string } }).interaction.sessionId
   }
-  const [a, again, b] = [await ask('a'), await ask('a'), await ask('b')]
+  const [a, again, b] = await Promise.all([ask('a'), ask('a'), ask('b')])
   expect(again).toBe(a)
   expect(b).not.toBe(a)
 })

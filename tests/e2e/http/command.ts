@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { build } from 'rolldown'
 import { afterAll } from 'vitest'
-import { root } from '../../architecture/workspace.js'
+import { commandFile } from './command-file.js'
 
-/** The command as it would be installed, made from the sources as they are: so no test runs an old build. */
-export const file = await bundle()
-const folders = [dirname(file)]
+export { commandFile as file } from './command-file.js'
+
+const folders: string[] = []
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
@@ -44,7 +43,7 @@ export class Command {
   constructor(args: string[], env: Record<string, string> = {}, { cwd, stdin, uid }: Started = {}) {
     const { PATH, HOME } = process.env
     const inherited = { ...(PATH && { PATH }), ...(HOME && { HOME }), CI: '1' }
-    this.#child = spawn(process.execPath, [file, ...args], {
+    this.#child = spawn(process.execPath, [commandFile, ...args], {
       env: { ...inherited, ...env },
       stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       ...(cwd !== undefined && { cwd }),
@@ -84,17 +83,4 @@ export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'askback-e2e-'))
   folders.push(folder)
   return folder
-}
-
-async function bundle(): Promise<string> {
-  const folder = join(root, 'node_modules/.cache/askback/e2e', String(process.pid), crypto.randomUUID())
-  await build({
-    input: join(root, 'packages/cli/src/main.ts'),
-    platform: 'node',
-    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
-    external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('@askback/'),
-    output: { dir: folder, format: 'esm', entryFileNames: 'main.mjs', chunkFileNames: '[name].mjs' },
-    logLevel: 'silent',
-  })
-  return join(folder, 'main.mjs')
 }
