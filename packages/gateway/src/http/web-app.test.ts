@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +62,18 @@ describe('the web app', () => {
   it('is not served to a name that is not this gateway’s', async () => {
     expect((await browser.get('/', { host: 'evil.example' })).status).toBe(403)
   })
+})
+
+it('lets a script that stands in the page of the build run, and none that somebody else puts there', async () => {
+  const webApp = join(root, 'with-script')
+  mkdirSync(webApp)
+  writeFileSync(join(webApp, 'index.html'), '<script>theme()</script><script src="/app.js"></script>')
+  const other = await startTestGateway({ listen: false, webApp })
+  const { headers } = await new Api(other, null).get('/')
+  const hash = createHash('sha256').update('theme()').digest('base64')
+  const policy = String(headers['content-security-policy']).split('; ')
+  expect(policy).toContain(`script-src 'self' 'sha256-${hash}'`)
+  await other.close()
 })
 
 it('without a build says that the gateway runs', async () => {

@@ -1,6 +1,7 @@
 import { AskbackError } from '@askback/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createReadStream } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname, join, normalize, sep } from 'node:path'
 import type { GatewayContext } from '../context.js'
@@ -20,19 +21,30 @@ const TYPES: Record<string, string> = {
   '.map': 'application/json; charset=utf-8',
 }
 
-const APP_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "worker-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+function appPolicy(folder: string | undefined): string {
+  return [
+    "default-src 'none'",
+    ["script-src 'self'", ...scriptsIn(folder)].join(' '),
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+/** A script that stands in the page of the build may run, known by its hash; no other that stands in a page. */
+function scriptsIn(folder: string | undefined): string[] {
+  const page = folder === undefined ? null : join(folder, 'index.html')
+  const html = page && existsSync(page) ? readFileSync(page, 'utf8') : ''
+  return [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(
+    ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+  )
+}
 
 const WITHOUT_APP = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Askback</title></head>
@@ -41,6 +53,7 @@ const WITHOUT_APP = `<!doctype html>
 
 /** The web app: files of its build, and its page for every address of its own. */
 export function serveWebApp(app: FastifyInstance, folder: string | undefined, context: GatewayContext): void {
+  const policy = appPolicy(folder)
   app.route({
     method: ['GET', 'HEAD'],
     url: '/*',
@@ -53,11 +66,11 @@ export function serveWebApp(app: FastifyInstance, folder: string | undefined, co
       if (path.startsWith('api/') || path === 'api') throw noRoute(request.method, `/${path}`)
       if (folder === undefined) {
         if (path !== '') throw noRoute(request.method, `/${path}`)
-        return reply.headers(headersFor('.html', false)).send(WITHOUT_APP)
+        return reply.headers(headersFor('.html', { policy })).send(WITHOUT_APP)
       }
       // Only a page of the app may stand for an address that is no file.
       const wanted = extname(path) === '' ? 'index.html' : path
-      return sendFile(request, reply, { folder, path: wanted })
+      return sendFile(request, reply, { folder, path: wanted, policy })
     },
   })
 }
@@ -69,23 +82,26 @@ export function noRoute(method: string, path: string): AskbackError {
 async function sendFile(
   { method }: FastifyRequest,
   reply: FastifyReply,
-  { folder, path }: { folder: string; path: string },
+  { folder, path, policy }: { folder: string; path: string; policy: string },
 ): Promise<FastifyReply> {
   const file = normalize(join(folder, path))
   if (!file.startsWith(folder + sep) || path.includes('\0')) throw noRoute(method, `/${path}`)
   const found = await stat(file).catch(() => null)
   if (!found?.isFile()) throw noRoute(method, `/${path}`)
   // The build puts a hash into the names of what lies in `assets`.
-  const headers = headersFor(extname(file), path.startsWith('assets/'))
+  const headers = headersFor(extname(file), { policy, isImmutable: path.startsWith('assets/') })
   void reply.headers({ ...headers, 'content-length': found.size })
   return method === 'HEAD' ? reply.send() : reply.send(createReadStream(file))
 }
 
-function headersFor(extension: string, immutable: boolean): Record<string, string> {
+function headersFor(
+  extension: string,
+  { policy, isImmutable = false }: { policy: string; isImmutable?: boolean },
+): Record<string, string> {
   return {
     ...SECURITY_HEADERS,
-    'content-security-policy': APP_POLICY,
+    'content-security-policy': policy,
     'content-type': TYPES[extension] ?? 'application/octet-stream',
-    'cache-control': immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
   }
 }
