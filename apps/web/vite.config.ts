@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite'
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), fetchAtOnce('start')],
+  plugins: [react(), tailwindcss(), writtenInto('theme.js'), fetchAtOnce('start')],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
   // What has light-dark(), which must not be rewritten: the components' theme can be set on any element.
@@ -12,6 +13,18 @@ export default defineConfig({
     proxy: { '/api': { target: 'http://127.0.0.1:4100', ws: true }, '/login': 'http://127.0.0.1:4100' },
   },
 })
+
+/** A script of `public/` that must run before the first paint is not worth a request of its own. */
+function writtenInto(script: string): Plugin {
+  return {
+    name: 'written-into',
+    apply: 'build',
+    transformIndexHtml(html) {
+      const text = readFileSync(new URL(`public/${script}`, import.meta.url), 'utf8')
+      return html.replace(`<script src="/${script}"></script>`, () => `<script>${text}</script>`)
+    },
+  }
+}
 
 /** A part that is run a moment later is fetched with the page, and not compiled yet as `modulepreload` would have it. */
 function fetchAtOnce(name: string): Plugin {
