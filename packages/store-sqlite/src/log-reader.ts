@@ -35,13 +35,13 @@ export function logReader(db: Connection): LogReader {
   )
   const findOne = db.get<InteractionRow>(`${INTERACTION} WHERE id = ? AND ${NOT_ERASED}`)
   const findOfTool = db.all<InteractionRow>(
-    `${INTERACTION} WHERE session = ? AND pending IN (0, 1) AND tool_call_id = ? ORDER BY request`,
+    `${INTERACTION} WHERE session = ? AND tool_call_id = ? ORDER BY request`,
   )
   const findPending = db.all<InteractionRow>(
     `${INTERACTION} WHERE pending = 1 AND request > ? AND ${NOT_ERASED} ORDER BY request LIMIT ?`,
   )
   const findPendingOf = db.all<InteractionRow>(
-    `${INTERACTION} INDEXED BY interactions_by_session
+    `${INTERACTION} INDEXED BY interactions_pending_in
      WHERE session = ? AND pending = 1 AND request > ? ORDER BY request LIMIT ?`,
   )
 

@@ -48,6 +48,10 @@ const steps = [
    CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID;
    CREATE TABLE snapshots (session INTEGER PRIMARY KEY, seq INTEGER NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL);
    CREATE TABLE erased (session INTEGER PRIMARY KEY);`,
+  // An answer then writes to the pages of what is pending, which are few, and to none that holds a session's past.
+  `DROP INDEX interactions_by_session;
+   CREATE INDEX interactions_by_session ON interactions (session, tool_call_id);
+   CREATE INDEX interactions_pending_in ON interactions (session, request) WHERE pending = 1;`,
 ]
 
 /** Written into the file's header, so that a database of another program is told from ours. */

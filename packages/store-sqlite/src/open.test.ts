@@ -1,3 +1,4 @@
+import { createDesk } from '@askback/core'
 import { SessionScript, text } from '@askback/core/testing'
 import Database from 'libsql'
 import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
@@ -17,6 +18,30 @@ beforeEach(() => {
   path = join(folder, 'askback.db')
 })
 afterEach(() => work.remove())
+
+describe('a database of an older version', () => {
+  it('is brought to this one, and keeps what waits', async () => {
+    const store = sqliteStore({ path })
+    const desk = createDesk({ store })
+    const { session } = await desk.createSession({ agent: null })
+    const request = { questions: [{ question: 'Which?', options: [] }] }
+    const { interaction } = await desk.open({ sessionId: session.id, kind: 'question', request })
+    desk.close()
+    await store.close()
+
+    const raw = new Database(path)
+    raw.exec(`DROP INDEX interactions_by_session; DROP INDEX interactions_pending_in;
+      CREATE INDEX interactions_by_session ON interactions (session, pending, tool_call_id);
+      PRAGMA user_version = 1`)
+    raw.close()
+
+    const again = sqliteStore({ path })
+    const { items } = await again.pending({ sessionId: session.id, limit: 10 })
+    expect(items).toEqual([interaction])
+    expect(await again.interactionsOf(session.id, interaction.toolCallId)).toEqual([interaction])
+    await again.close()
+  })
+})
 
 describe('the writing connection', () => {
   it('syncs every commit and shares the file with nobody', () => {
