@@ -87,12 +87,35 @@ async function work(client, sessionId, text) {
       ),
     )
   }
-  if (text.includes('make a file')) return touch(client, sessionId, text.includes('unannounced'))
+  if (text.includes('secret')) return say(JSON.stringify(await elicit(client, sessionId, secret)))
+  if (text.includes('noise')) {
+    process.stdout.write('This is no message.\n[1]\n{"jsonrpc":"2.0","method":"_new/thing","params":{}}\n')
+    return say('Still here.')
+  }
+  if (text.includes('a plan')) return say(JSON.stringify(await plan(client, sessionId)))
+  if (text.includes('make a file')) return touch(client, sessionId, text)
   return say(`I heard: ${text}`)
 }
 
-/** @param {Client} client @param {string} sessionId */
-async function elicit(client, sessionId) {
+const nights = { nights: { type: /** @type {const} */ ('integer'), minimum: 1 } }
+const secret = { key: { type: /** @type {const} */ ('string'), format: 'password' } }
+
+/** Hands in a plan the way agents do: by asking to leave the mode for planning. */
+async function plan(/** @type {Client} */ client, /** @type {string} */ sessionId) {
+  return client.request(methods.client.session.requestPermission, {
+    sessionId,
+    toolCall: {
+      toolCallId: randomUUID(),
+      title: 'Ready?',
+      kind: 'switch_mode',
+      rawInput: { plan: '# Do it' },
+    },
+    options: [...options],
+  })
+}
+
+/** @param {Client} client @param {string} sessionId @param {object} properties */
+async function elicit(client, sessionId, properties = nights) {
   const toolCallId = randomUUID()
   await update(client, sessionId, {
     sessionUpdate: 'tool_call',
@@ -107,28 +130,29 @@ async function elicit(client, sessionId) {
     message: 'How many nights?',
     requestedSchema: {
       type: 'object',
-      properties: { nights: { type: 'integer', minimum: 1 } },
-      required: ['nights'],
+      properties: /** @type {typeof nights} */ (properties),
+      required: Object.keys(properties),
     },
   })
   await update(client, sessionId, { sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
   return answer
 }
 
-/** @param {Client} client @param {string} sessionId @param {boolean} isUnannounced */
-async function touch(client, sessionId, isUnannounced) {
+/** @param {Client} client @param {string} sessionId @param {string} text */
+async function touch(client, sessionId, text) {
   const toolCallId = randomUUID()
   const call = { toolCallId, title: 'Write made.txt', kind: /** @type {const} */ ('edit') }
   const path = join(process.cwd(), 'made.txt')
   const content = [{ type: /** @type {const} */ ('diff'), path, oldText: null, newText: 'made\n' }]
-  if (!isUnannounced)
+  if (!text.includes('unannounced'))
     await update(client, sessionId, { sessionUpdate: 'tool_call', status: 'pending', ...call })
   /** @type {import('@agentclientprotocol/sdk').RequestPermissionResponse} */
   const { outcome } = await client.request(methods.client.session.requestPermission, {
     sessionId,
     toolCall: { ...call, content, rawInput: { path, text: 'made\n' } },
-    options: [...options],
+    options: text.includes('no way back') ? options.slice(0, 2) : [...options],
   })
+  writeFileSync(join(process.env['HOME'] ?? '/nowhere', 'outcome.json'), JSON.stringify(outcome))
   const isAllowed = outcome.outcome === 'selected' && outcome.optionId === 'yes'
   if (isAllowed) writeFileSync(path, 'made\n')
   await update(client, sessionId, {

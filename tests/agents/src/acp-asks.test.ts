@@ -2,38 +2,16 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { acpAgent } from '@askback/agents/acp'
-import type { ApprovalRequest, PermissionMode } from '@askback/protocol'
-import { agentSession, me, type Before } from './agent-session.js'
-import { folderOf } from './folders.js'
+import type { ApprovalRequest } from '@askback/protocol'
+import { acpSession } from './acp-session.js'
+import { me } from './agent-session.js'
 import { isAlive, programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 30_000 })
 
-interface Place {
-  home?: string
-  cwd?: string
-  mode?: PermissionMode
-  before?: Before & { home: string; cwd: string }
-}
-
-async function begin({ mode, before, ...place }: Place = {}) {
-  const home = before?.home ?? place.home ?? (await folderOf('home'))
-  const cwd = before?.cwd ?? place.cwd ?? (await folderOf('work'))
-  const adapter = acpAgent({
-    id: 'scripted',
-    name: 'Scripted',
-    command: process.execPath,
-    args: [join(import.meta.dirname, 'acp-agent.mjs')],
-    env: { PATH: process.env['PATH'], HOME: home },
-  })
-  const session = await agentSession({ adapter, cwd, ...(mode && { mode }), ...(before && { before }) })
-  return { ...session, home, cwd }
-}
-
 describe.concurrent('permission', () => {
   it('shows the diff, and is given once only, whatever the agent offers', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('make a file')
     const [item] = await session.pending()
     const path = join(session.cwd, 'made.txt')
@@ -54,7 +32,7 @@ describe.concurrent('permission', () => {
   })
 
   it('for a call that was never told of stands at a placeholder', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('make a file unannounced')
     const [item] = await session.pending()
     const [call] = await session.of('tool_call')
@@ -66,7 +44,7 @@ describe.concurrent('permission', () => {
   })
 
   it('that is denied with words tells them to the agent next, in the same turn', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('make a file')
     const [item] = await session.pending()
     await session.answer(item!, { decision: 'deny', message: 'use another name' })
@@ -77,7 +55,7 @@ describe.concurrent('permission', () => {
   })
 
   it('in acceptEdits is given for changes inside the folder', async () => {
-    const session = await begin({ mode: 'acceptEdits' })
+    const session = await acpSession({ mode: 'acceptEdits' })
     await session.say('make a file')
     await session.until('turn_ended')
     expect((await session.of('interaction_response'))[0]).toMatchObject({ via: 'policy' })
@@ -87,7 +65,7 @@ describe.concurrent('permission', () => {
 
 describe.concurrent('elicitation', () => {
   it('is a form at its tool call', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
     expect(item).toMatchObject({ kind: 'form', toolCallId: (await session.of('tool_call'))[0]!.toolCallId })
@@ -98,7 +76,7 @@ describe.concurrent('elicitation', () => {
   })
 
   it('of a page asks whether it is done', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('open a page')
     const [item] = await session.pending()
     expect(JSON.stringify(item!.request)).toContain('https://example.org/login')
@@ -111,7 +89,7 @@ describe.concurrent('elicitation', () => {
 
 describe.concurrent('a session', () => {
   it('shows the agent’s plan', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('make a list')
     await session.until('turn_ended')
     expect((await session.of('tool_call'))[0]).toMatchObject({
@@ -122,11 +100,11 @@ describe.concurrent('a session', () => {
   })
 
   it('goes on after a restart, without telling its history twice', async () => {
-    const first = await begin()
+    const first = await acpSession()
     await first.say('say hello')
     await first.until('turn_ended')
     await first.close()
-    const second = await begin({ before: first })
+    const second = await acpSession({ before: first })
     await second.say('what do you know')
     await second.until('turn_ended', 2)
     expect((await second.of('text')).map(({ text }) => text)).toEqual([
@@ -137,12 +115,12 @@ describe.concurrent('a session', () => {
   })
 
   it('starts over where the agent has lost the conversation', async () => {
-    const first = await begin()
+    const first = await acpSession()
     await first.say('say hello')
     await first.until('turn_ended')
     await first.close()
     await writeFile(join(first.home, 'acp-sessions.json'), '{}')
-    const second = await begin({ before: first })
+    const second = await acpSession({ before: first })
     await second.say('say hello')
     await second.until('turn_ended', 2)
     expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
@@ -150,7 +128,7 @@ describe.concurrent('a session', () => {
   })
 
   it('leaves no process behind', async () => {
-    const session = await begin()
+    const session = await acpSession()
     await session.say('make a file')
     await session.pending()
     const pids = await programsOf(session.home)
@@ -158,43 +136,5 @@ describe.concurrent('a session', () => {
     await session.host.deleteSession(session.sessionId, me)
     await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
     await session.close()
-  })
-})
-
-describe.concurrent('a failure', () => {
-  it('of a prompt is an error event, and the session goes on', async () => {
-    const session = await begin()
-    await session.say('fail now')
-    await session.until('turn_ended')
-    expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_error', fatal: false })
-    await session.say('say hello')
-    expect((await session.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
-    await session.close()
-  })
-
-  it('of the program is a loss, and the next message starts it again', async () => {
-    const session = await begin()
-    await session.say('die now')
-    await session.until('turn_ended')
-    expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
-    await session.say('say hello')
-    expect((await session.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
-    await session.close()
-  })
-
-  it('a folder that does not exist is said by name', async () => {
-    const session = await begin({ cwd: '/nowhere/at/all' })
-    await session.say('say hello')
-    await session.until('turn_ended')
-    expect((await session.of('error'))[0]!.message).toContain('/nowhere/at/all')
-    await session.close()
-  })
-
-  it('a program that is not there is said in one line', async () => {
-    const missing = acpAgent({ id: 'x', name: 'Nobody', command: 'no-such-agent', env: { PATH: '/usr/bin' } })
-    expect(await missing.check()).toEqual({
-      available: false,
-      reason: 'There is no no-such-agent to run: install Nobody, or correct its command.',
-    })
   })
 })

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { acpAgent } from '@askback/agents/acp'
-import type { PermissionMode } from '@askback/protocol'
-import { agentSession, me } from './agent-session.js'
-import { folderOf } from './folders.js'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Interaction } from '@askback/protocol'
+import { acpSession, type AcpSessionOptions } from './acp-session.js'
+import { me } from './agent-session.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
+import { programsOf } from './processes.js'
+import type { Scenario, Step } from './scenario.js'
 
 vi.setConfig({ testTimeout: 40_000 })
 
@@ -24,16 +25,12 @@ afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
 /** A published agent of the Agent Client Protocol, talking to a scripted model. */
-async function begin(mode?: PermissionMode) {
-  const cwd = await folderOf('work')
-  const adapter = acpAgent({
-    id: 'claude-code-acp',
-    name: 'Claude by ACP',
-    command: join(import.meta.dirname, '../node_modules/.bin/claude-code-acp'),
-    env: { ...claudeEnv(endpoint.url, await folderOf('home')), IS_SANDBOX: '1' },
+const begin = (options: AcpSessionOptions = {}) =>
+  acpSession({
+    command: [join(import.meta.dirname, '../node_modules/.bin/claude-code-acp')],
+    env: (home) => ({ ...claudeEnv(endpoint.url, home), IS_SANDBOX: '1' }),
+    ...options,
   })
-  return { ...(await agentSession({ adapter, cwd, ...(mode && { mode }) })), cwd }
-}
 
 it('streams what it says', async () => {
   const session = await begin()
@@ -88,3 +85,77 @@ it('is interrupted while it asks', async () => {
   expect((await session.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
   await session.close()
 })
+
+describe('a plan', () => {
+  const planned = (when: string, plan: string, ...then: Step[]): Scenario => ({
+    when,
+    find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
+    steps: [
+      { say: [{ tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }] },
+      { say: [{ tool: 'ExitPlanMode', input: { plan } }] },
+      ...then,
+    ],
+  })
+
+  it('is reviewed, changed, approved, and carried out in the same conversation', async () => {
+    const when = 'plan a note'
+    endpoint.add(planned(when, '# Write a note', { say: [{ text: 'On it.' }] }))
+    endpoint.add(planned('The user wants the plan changed: shorter', '# Note', { say: [{ text: 'Now.' }] }))
+    const session = await begin({ mode: 'plan' })
+    await session.say(when)
+    const [first] = await session.pending()
+    expect(first).toMatchObject({ kind: 'plan_review', request: { plan: '# Write a note' } })
+    await session.answer(first!, { decision: 'adjust', feedback: 'shorter' })
+    const second = await other(session, first!)
+    expect(second).toMatchObject({ kind: 'plan_review', request: { plan: '# Note' } })
+    await session.answer(second, { decision: 'edit' })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect(await session.mode()).toBe('acceptEdits')
+    expect(await session.of('agent_session')).toHaveLength(1)
+    await session.close()
+  })
+
+  it('is carried out in a conversation that knows nothing else, if the person wants that', async () => {
+    const when = 'plan it afresh'
+    const plan = '# Write it from nothing'
+    endpoint.add(planned(when, plan), { when: plan, steps: [{ say: [{ text: 'From nothing.' }] }] })
+    const session = await begin({ mode: 'plan' })
+    await session.say(when)
+    const [item] = await session.pending()
+    await session.answer(item!, { decision: 'clean_edit' })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect((await session.of('text')).map(({ text }) => text)).toContain('From nothing.')
+    expect(await session.of('agent_session')).toHaveLength(2)
+    expect(JSON.stringify(endpoint.of(plan))).not.toContain(when)
+    await session.close()
+  })
+})
+
+it('[L10] is killed while it asks: the card stays, and the answer is good for one call with the same input', async () => {
+  const when = 'touch it and die'
+  const input = { command: 'touch after', description: 'Touches' }
+  const call = { tool: 'Bash', input }
+  endpoint.add(
+    { when, steps: [{ say: [call] }] },
+    { when: 'You were stopped', steps: [{ say: [call] }, { say: [{ text: 'Touched.' }] }] },
+  )
+  const session = await begin()
+  await session.say(when)
+  const [item] = await session.pending()
+  for (const pid of await programsOf(session.home)) process.kill(pid, 'SIGKILL')
+  await session.until('error')
+  expect(await session.pending()).toMatchObject([{ interactionId: item!.interactionId }])
+  await session.answer(item!, { decision: 'approve' })
+  expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+  expect(existsSync(join(session.cwd, 'after'))).toBe(true)
+  expect(await session.of('interaction_response')).toHaveLength(1)
+  await session.close()
+})
+
+/** The request that waits next. */
+async function other(session: Awaited<ReturnType<typeof begin>>, before: Interaction): Promise<Interaction> {
+  await session.until('interaction_request', 2)
+  const [item] = await session.pending()
+  expect(item!.interactionId).not.toBe(before.interactionId)
+  return item!
+}

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -177,6 +177,26 @@ describe.concurrent('a failure', () => {
     expect(await session.pending()).toHaveLength(1)
     await session.answer(item!, { answers: [{ selected: ['Yes'] }] })
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    await session.close()
+  })
+
+  it('[L10] a program that is killed while it asks for an approval gets it for one call with the same input', async () => {
+    const when = 'run it and die'
+    const call = run('echo once >> runs')
+    endpoint.add(
+      { when, steps: [{ say: [call] }] },
+      { when: 'echo once >> runs', steps: [{ say: [call] }, { say: [{ text: 'Ran.' }] }] },
+    )
+    const session = await codexSession({ url: endpoint.url })
+    await session.say(when)
+    const [item] = await session.pending()
+    const [program] = await programsOf(session.home, 'codex')
+    process.kill(program!, 'SIGKILL')
+    await session.until('error')
+    await session.answer(item!, { decision: 'approve' })
+    expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
+    expect(await session.of('interaction_response')).toHaveLength(1)
+    expect(await readFile(join(session.cwd, 'runs'), 'utf8')).toBe('once\n')
     await session.close()
   })
 

@@ -23,6 +23,7 @@ export abstract class PeerAgent {
   protected interrupting = new AbortController()
   readonly #name: string
   readonly #stop = new AbortController()
+  readonly #over = new AbortController()
   #end: (ending: Ending) => void = () => {}
 
   constructor(
@@ -67,9 +68,9 @@ export abstract class PeerAgent {
     return this.#stop.signal.aborted
   }
 
-  /** Aborts when the turn is interrupted, or the agent stopped. */
+  /** Aborts when the turn is interrupted, or the agent stopped or lost: an answer is not for who cannot hear it (L10). */
   protected get signal(): AbortSignal {
-    return AbortSignal.any([this.#stop.signal, this.interrupting.signal])
+    return AbortSignal.any([this.#stop.signal, this.#over.signal, this.interrupting.signal])
   }
 
   /** Says hello, and takes up the turn that was cut. */
@@ -107,6 +108,7 @@ export abstract class PeerAgent {
   }
 
   async #gone(): Promise<void> {
+    this.#over.abort()
     await this.peer.settled
     const message = `${this.#name}${this.program.ending}`
     this.peer.close(message)

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { acpAgent } from '@askback/agents/acp'
+import type { PermissionMode } from '@askback/protocol'
+import { agentSession, type Before } from './agent-session.js'
+import { folderOf } from './folders.js'
+
+export interface AcpSessionOptions {
+  cwd?: string
+  mode?: PermissionMode
+  before?: Before & { home: string; cwd: string }
+  /** Instead of the scripted agent, with its arguments. */
+  command?: string[]
+  env?: (home: string) => Record<string, string>
+}
+
+/** A gateway's inside with an agent of the Agent Client Protocol in it: the scripted one, or another. */
+export async function acpSession({ command, env, ...options }: AcpSessionOptions = {}) {
+  const { before } = options
+  const home = before?.home ?? (await folderOf('home'))
+  const cwd = before?.cwd ?? options.cwd ?? (await folderOf('work'))
+  const [program = process.execPath, ...args] = command ?? [process.execPath, scripted]
+  const adapter = acpAgent({
+    id: 'scripted',
+    name: 'Scripted',
+    command: program,
+    args,
+    env: env?.(home) ?? { PATH: process.env['PATH'], HOME: home },
+  })
+  return { ...(await agentSession({ ...options, adapter, cwd })), home, cwd }
+}
+
+const scripted = join(import.meta.dirname, 'acp-agent.mjs')
