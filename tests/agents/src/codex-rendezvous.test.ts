@@ -52,11 +52,12 @@ async function begin(agent: string, text: string) {
   const off = store.subscribe(() => {})
   await post(`/api/sessions/${session.id}/messages`, { text })
   const drawn = () => draw(layout(store.getSnapshot().state!))
+  /** The same after a reload. */
+  const redrawn = async () => draw(layout(stateFromJson((await client.transport.snapshot(session.id)).state)))
   return {
     id: session.id,
     drawn,
-    /** The same after a reload. */
-    redrawn: async () => draw(layout(stateFromJson((await client.transport.snapshot(session.id)).state))),
+    redrawn,
     asked: async (count: number): Promise<Interaction[]> => {
       const questions = () =>
         [...(store.getSnapshot().state?.interactions.values() ?? [])].filter(
@@ -76,6 +77,7 @@ async function begin(agent: string, text: string) {
       await vi.waitFor(() => expect(store.getSnapshot().layout?.turns.at(-1)?.reason).toBe('done'), {
         timeout: 20_000,
       })
+      expect(await redrawn()).toBe(drawn())
       off()
     },
   }
@@ -166,20 +168,24 @@ describe.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) =>
   })
 })
 
-describe('an answer that takes longer than Codex waits for a command', () => {
-  const patience = 3000
+describe.concurrent('an answer that takes 15 s, longer than Codex waits for a command', () => {
+  const patience = 15_000
 
   it('is waited for by the app-server, whose clock stands still', async () => {
     const when = 'ask for long in codex'
-    const say = [run(ask('Slowly?'), { yield_time_ms: patience })]
-    endpoint.add({ when, steps: [{ say }, { told: [/Blue/], notTold: [/running with session/], ...done }] })
+    const steps = [
+      { say: [run(ask('Slowly?'))] },
+      { told: [/Blue/], notTold: [/running with session/], ...done },
+    ]
+    endpoint.add({ when, steps })
     const session = await begin('codex', when)
     const [item] = await session.asked(1)
-    await sleep(patience + 500)
+    await sleep(patience)
     expect(endpoint.of(when)).toHaveLength(1)
     await standsAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()
+    expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
   })
 
   it('is looked for by the model of the plain command, and stands at the same call', async () => {
@@ -192,16 +198,18 @@ describe('an answer that takes longer than Codex waits for a command', () => {
       when,
       find: { session: /running with session ID (\d+)/ },
       steps: [
-        { say: [run(ask('Slowly?'), { yield_time_ms: 1000 })] },
+        { say: [run(ask('Slowly?'))] },
         { told: [/running with session/], say: [poll] },
         { told: [/Blue/], ...done },
       ],
     })
     const session = await begin('codex-exec', when)
     const [item] = await session.asked(1)
-    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(2), { timeout: 10_000 })
+    await sleep(patience)
+    expect(endpoint.of(when)).toHaveLength(2)
     await standsAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()
+    expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
   })
 })
