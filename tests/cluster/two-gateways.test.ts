@@ -1,7 +1,6 @@
 import type { Interaction, SessionEvent, SessionStateJson } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { at, question, run, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
-import { newFolder } from '../e2e/http/command.js'
+import { at, question, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
 import { sessionToken } from '../../packages/gateway/src/credentials/session-tokens.js'
 import { Bed, LEASE_MS } from './bed.js'
 
@@ -114,22 +113,6 @@ describe('two gateways on one PostgreSQL', () => {
       expect([type, log.filter((event) => event.type === type).length]).toEqual([type, 3])
     await say(a, id, 'parallel')
     expect(await pendingOf(a, id, 3)).toHaveLength(3)
-  })
-})
-
-describe('a store that cannot be used', () => {
-  it.each([
-    ['mysql://host/x', 'must be like postgres://user:password@host:5432/name.'],
-    [
-      'postgres://127.0.0.1:1/x',
-      'The database 127.0.0.1:1/x does not answer: start PostgreSQL there, or correct the address.',
-    ],
-  ])('%s ends the start with one sentence', async (url, message) => {
-    const command = run(['serve', '--port', '0', '--data', newFolder(), '--json', '--store', url])
-    expect((await command.ended).code).not.toBe(0)
-    expect(command.stderr.trimEnd().split('\n')).toHaveLength(1)
-    expect(command.stderr).toContain(message)
-    expect(command.stdout).toBe('')
   })
 })
 

@@ -6,7 +6,7 @@ export type Outcome = 'not_written' | 'unknown'
 export function failure(error: unknown, where: string, outcome?: Outcome): AskbackError {
   if (error instanceof AskbackError) return error
   const code = codeOf(error)
-  const because = reasons[code] ?? reasons[code.slice(0, 2)] ?? `failed: ${messageOf(error)}`
+  const because = reasons[code] ?? reasons[code.slice(0, 2)] ?? inWords(messageOf(error))
   const after = outcome ? ` ${outcomes[outcome]}` : ''
   return new AskbackError('unavailable', `The database ${where} ${because}.${after}`, {
     cause: error,
@@ -55,6 +55,13 @@ const LOST = new Set([
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.replace(/\.$/, '')
+}
+
+/** The client itself names no code. */
+function inWords(message: string): string {
+  if (/timeout/i.test(message)) return reasons['ETIMEDOUT']!
+  if (/terminated/i.test(message)) return reasons['ECONNRESET']!
+  return `failed: ${message}`
 }
 
 const outcomes: Record<Outcome, string> = {

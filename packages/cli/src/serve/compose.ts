@@ -17,6 +17,7 @@ import { connectorsFor } from './connectors.js'
 import type { ServeOptions } from './options.js'
 import type { SharedStore } from './shared-store.js'
 import type { Tokens } from './tokens.js'
+import { Trouble } from './trouble.js'
 import { webAppFolder } from './web-app.js'
 
 export interface Composed {
@@ -36,12 +37,12 @@ const DAY_MS = 24 * 3_600_000
 export async function compose(
   options: ServeOptions,
   tokens: Tokens,
-  shared: SharedStore | null = null,
+  { shared = null, trouble = new Trouble() }: { shared?: SharedStore | null; trouble?: Trouble } = {},
 ): Promise<Composed> {
   const metrics = new Metrics()
   const store = metrics.timed(shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db') }))
   try {
-    return await composeOn(store, metrics, options, tokens, shared)
+    return await composeOn(store, metrics, options, tokens, { shared, trouble })
   } catch (error) {
     await store.close()
     throw error
@@ -53,11 +54,9 @@ async function composeOn(
   metrics: Metrics,
   { config, dataFolder, host: address, port, timeoutMs, secrets }: ServeOptions,
   tokens: Tokens,
-  shared: SharedStore | null,
+  { shared, trouble }: { shared: SharedStore | null; trouble: Trouble },
 ): Promise<Composed> {
-  // Logged once there is a log: the gateway's.
-  let onError: (error: unknown) => void = () => undefined
-  const report = (error: unknown) => onError(error)
+  const { report } = trouble
   const localToken = newToken('askback_local')
   const credentials = await createCredentials({
     store,
@@ -105,7 +104,11 @@ async function composeOn(
     log: process.stderr,
     ...(webApp !== undefined && { webApp }),
   })
-  onError = (error) => gateway.app.log.error({ err: error }, 'Something failed in the background')
+  const log = (error: unknown) => gateway.app.log.error({ err: error }, 'Something failed in the background')
+  host.ready.then(
+    () => trouble.tell(log),
+    () => undefined,
+  )
   const url = await gateway.listen({ host: address, port })
   listening(url)
   connectors.start()

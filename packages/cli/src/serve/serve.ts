@@ -5,6 +5,7 @@ import { hasBrowser, openBrowser } from '../open-browser.js'
 import { serveOptions, type ServeOptions } from './options.js'
 import type { SharedStore, StoreAddress } from './shared-store.js'
 import { serveTokens, sharedTokens, type Tokens } from './tokens.js'
+import { Trouble } from './trouble.js'
 
 /** What agents must not inherit: a person's token, or the way to the data. */
 const SECRETS = [
@@ -19,7 +20,8 @@ const SECRETS = [
 /** Runs until it is told to stop. */
 export async function serve(args: string[]): Promise<undefined> {
   const options = serveOptions(args)
-  const shared = options.store && (await openShared(options.store))
+  const trouble = new Trouble()
+  const shared = options.store && (await openShared(options.store, trouble))
   const tokens = shared
     ? await sharedTokens(shared.store, options.host, process.env).catch(async (error: unknown) => {
         await shared.store.close()
@@ -27,21 +29,22 @@ export async function serve(args: string[]): Promise<undefined> {
       })
     : serveTokens(options, process.env)
   for (const name of SECRETS) delete process.env[name]
-  const composed = await compose(options, tokens, shared).catch((error: unknown) => {
+  const composed = await compose(options, tokens, { shared, trouble }).catch((error: unknown) => {
     throw listenProblem(error, options) ?? error
   })
   try {
     await run(composed, options, tokens)
   } catch (error) {
-    await composed.gateway.close()
+    // It is told why the start failed, not what else fails for the same reason.
+    await composed.gateway.close().catch(() => undefined)
     throw error
   }
 }
 
 /** Loaded where it is used: most gateways keep their data in a file. */
-async function openShared(address: StoreAddress): Promise<SharedStore> {
+async function openShared(address: StoreAddress, trouble: Trouble): Promise<SharedStore> {
   const { openSharedStore } = await import('./shared-store.js')
-  return openSharedStore(address, (error) => process.stderr.write(`${String(error)}\n`))
+  return openSharedStore(address, trouble.report)
 }
 
 async function run(composed: Composed, options: ServeOptions, tokens: Tokens): Promise<void> {
@@ -56,8 +59,13 @@ async function run(composed: Composed, options: ServeOptions, tokens: Tokens): P
   process.on('unhandledRejection', (error) => gateway.app.log.error({ err: error }, 'Nobody took this error'))
   // Whoever started us may stop reading.
   process.stdout.on('error', () => undefined)
-  await ready
-  await sayReady(composed, options, tokens)
+  try {
+    await ready
+    await sayReady(composed, options, tokens)
+  } catch (error) {
+    retract()
+    throw error
+  }
 }
 
 async function sayReady(

@@ -24,6 +24,7 @@ export class KeptCredentials {
     web: new Map(),
   }
   #disarm: (() => void) | null = null
+  #closed = false
 
   private constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -71,6 +72,7 @@ export class KeptCredentials {
   }
 
   close(): void {
+    this.#closed = true
     this.#disarm?.()
   }
 
@@ -87,6 +89,7 @@ export class KeptCredentials {
   }
 
   #keepFresh(onError: (error: unknown) => void): void {
+    if (this.#closed) return
     this.#disarm = this.#clock.alarm(this.#clock.now() + REFRESH_MS, () => {
       this.#refresh()
         .catch(onError)
