@@ -86,12 +86,12 @@ export class KeptProgram implements Running {
     })
     closeSync(log)
     child.stdio[3]?.on('error', () => {})
-    let isOver = child.pid === undefined
+    const over = new AbortController()
     const exited = new Promise<void>((resolve) => {
       for (const event of ['exit', 'error']) child.once(event, () => resolve())
-    }).then(() => void (isOver = true))
+    }).then(() => over.abort())
     const deadline = Date.now() + START_MS
-    while (!isOver && Date.now() < deadline) {
+    while (!over.signal.aborted && Date.now() < deadline) {
       const said = await readFile(join(place, 'log'), 'utf8')
       const found = address(said)
       if (found !== null) {
