@@ -1,5 +1,5 @@
 import type { BusMessage } from '@askback/core'
-import type { LiveEvent } from '@askback/protocol'
+import { liveEvent, type LiveEvent } from '@askback/protocol'
 
 /** PostgreSQL takes less than 8,000 bytes. */
 const MOST_BYTES = 7800
@@ -56,6 +56,33 @@ export function payloads(from: string, messages: BusMessage[]): string[] {
   }
   end()
   return made
+}
+
+/** Whoever may connect to the database may notify: what is not ours is nothing. */
+export function readPayload(payload: string): { from: string; messages: BusMessage[] } {
+  try {
+    const { from, messages } = JSON.parse(payload) as { from: unknown; messages: unknown }
+    if (typeof from === 'string' && Array.isArray(messages))
+      return { from, messages: messages.filter(isMessage) }
+  } catch {
+    // As above.
+  }
+  return { from: '', messages: [] }
+}
+
+function isMessage(value: unknown): value is BusMessage {
+  if (typeof value !== 'object' || value === null) return false
+  const { type, sessionId, seq, event, to } = value as Record<string, unknown>
+  switch (type) {
+    case 'append':
+      return typeof sessionId === 'string' && Number.isSafeInteger(seq)
+    case 'live':
+      return typeof sessionId === 'string' && liveEvent.safeParse(event).success
+    case 'mail':
+      return typeof to === 'string'
+    default:
+      return type === 'left'
+  }
 }
 
 type Live = Extract<BusMessage, { type: 'live' }>

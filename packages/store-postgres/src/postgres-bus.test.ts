@@ -26,6 +26,29 @@ busContract('PostgreSQL', () => {
   })
 })
 
+it('what others notify on its channel is no message, and does no harm', async () => {
+  const schema = `bus ${buses++}`
+  const bus = await postgresBus({ url: server.url(), schema })
+  const other = await postgresBus({ url: server.url(), schema })
+  const heard: unknown[] = []
+  bus.on((message) => heard.push(message))
+  const ring = { type: 'append', sessionId: 's', seq: 1 } as const
+  const live = { type: 'live', sessionId: 's', event: { type: 'text_delta', text: 7 } }
+  const texts = [
+    'garbage',
+    'null',
+    '{"from":1}',
+    JSON.stringify({
+      from: 'x',
+      messages: [null, 3, { type: 'append' }, { ...ring, seq: 'x' }, live, { type: 'x' }],
+    }),
+  ]
+  for (const text of texts) await admin.query('SELECT pg_notify($1, $2)', [`askback ${schema}`, text])
+  other.publish(ring)
+  await expect.poll(() => heard).toEqual([ring])
+  await Promise.all([bus.close(), other.close()])
+})
+
 it('what is published in one moment is one message', async () => {
   const schema = `bus ${buses++}`
   const bus = await postgresBus({ url: server.url(), schema })

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { addressOf, connect } from './database.js'
 import { failure } from './failure.js'
 import { Listening } from './listening.js'
-import { payloads, Outgoing } from './outgoing.js'
+import { payloads, Outgoing, readPayload } from './outgoing.js'
 
 export interface PostgresBusOptions {
   url: string
@@ -34,7 +34,7 @@ export async function postgresBus(options: PostgresBusOptions): Promise<Bus> {
   let closed = false
 
   const listening = new Listening(addressOf(listenUrl).config, channel, (payload) => {
-    const { from, messages } = JSON.parse(payload) as { from: string; messages: BusMessage[] }
+    const { from, messages } = readPayload(payload)
     if (from === self) return heardOurselves()
     for (const message of messages) bell.ring(message)
   })
