@@ -35,9 +35,10 @@ import type { Anchoring, Command, OpenCommand, Reported } from './command.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
-import { Engine, type Listener } from './engine.js'
+import { Engine } from './engine.js'
 import { formKind } from './form.js'
 import { Housekeeping } from './housekeeping.js'
+import type { Listener } from './listeners.js'
 import { keyOf, sessionKey } from './idempotency.js'
 import { newId as randomId } from './ids.js'
 import { kindsByName, parseWith, type InteractionKind, type StandardSchema } from './kinds.js'
@@ -98,7 +99,7 @@ export class Desk {
       },
       {
         settled: (appended) => wake(this.#engine, appended),
-        heard: (sessionId) => recheck(this.#engine, sessionId),
+        recheck: (sessionId) => recheck(this.#engine, sessionId),
       },
     )
     this.#housekeeping = new Housekeeping(this.#engine, {
@@ -107,7 +108,7 @@ export class Desk {
     })
     this.#latecomers = new Latecomers(this.#engine)
     this.#stopListening = store.onAppend((ring) => {
-      if (!this.#engine.knows(ring)) this.#engine.hear(ring).catch(onError)
+      if (!this.#engine.hearing.knows(ring)) this.#engine.hearing.hear(ring).catch(onError)
     })
     this.ready = this.#housekeeping.start().then(() => this.#latecomers.start())
     this.ready.catch(onError)

@@ -1,7 +1,5 @@
 import {
   AskbackError,
-  openInteraction,
-  settleInteraction,
   viewInteraction,
   type Interaction,
   type SessionEvent,
@@ -9,16 +7,19 @@ import {
 } from '@askback/protocol'
 import type { Clock } from './clock.js'
 import type { Command, Decision } from './command.js'
-import { Deadlines } from './deadlines.js'
 import { decide } from './decide.js'
 import { eventTexts } from './event-texts.js'
+import { Hearing } from './hearing.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
 import type { InteractionKind } from './kinds.js'
+import { Listeners, type Listener } from './listeners.js'
 import { lookUp, type IsInside, type Looked } from './lookups.js'
 import type { SessionLog } from './session-log.js'
 import { SessionLogs } from './session-logs.js'
 import { optional } from './optional.js'
+import { interactionIn, settledBy } from './settled-by.js'
 import type { AppendResult, Fence, Store } from './store.js'
+import { Timeouts } from './timeouts.js'
 import { Waiters, type Waiter } from './waiters.js'
 
 export interface EngineOptions {
@@ -34,24 +35,12 @@ export interface EngineOptions {
   onError: (error: unknown) => void
 }
 
-/** `events` may be empty, or not the next ones for whoever listens: the log itself is in the store. */
-export type Listener = (appended: {
-  sessionId: string
-  seq: number
-  events: SessionEvent[]
-  /** The same as JSON, one text each. */
-  texts: () => string[]
-}) => void
-
 /** Told after each commit of this process; `settled` before anyone had claimed them. */
 export type Committed = (appended: {
   events: SessionEvent[]
   settled: Interaction[]
   claims: Waiter[]
 }) => void
-
-/** Told when a session may hold what this process did not append. */
-export type Heard = (sessionId: string) => Promise<void>
 
 /** With what an append was decided. */
 interface Appending {
@@ -63,30 +52,42 @@ interface Appending {
 }
 
 const MAX_ATTEMPTS = 100
-const RETRY_MS = 1000
 
 /** Runs commands: look up, decide, append, and only when that is durable tell whoever waits, listens or asked. */
 export class Engine {
-  readonly waiters = new Waiters()
-  /** Sessions that were heard of while the store could not be read: who waits in them is looked after later. */
-  readonly unheard = new Set<string>()
   readonly options: EngineOptions
+  readonly waiters = new Waiters()
+  readonly timeouts: Timeouts
+  readonly hearing: Hearing
   readonly #logs: SessionLogs
-  readonly #deadlines: Deadlines
-  readonly #listeners = new Set<Listener>()
+  readonly #listeners: Listeners
   readonly #settled: Committed
-  readonly #heard: Heard
   #closed = false
 
-  constructor(options: EngineOptions, told: { settled: Committed; heard: Heard }) {
+  constructor(
+    options: EngineOptions,
+    told: { settled: Committed; recheck: (sessionId: string) => Promise<void> },
+  ) {
+    const { store, clock, keepSessions, onError } = options
     this.options = options
     this.#settled = told.settled
-    this.#heard = told.heard
-    this.#logs = new SessionLogs(options.store, options.keepSessions, (sessionId) => {
-      // It may have been read with what others appended while it was not in memory.
-      if (options.store.shared) this.#lookAfter(sessionId).catch(options.onError)
+    this.#listeners = new Listeners(onError)
+    this.#logs = new SessionLogs(store, keepSessions, (sessionId) => this.hearing.loaded(sessionId))
+    this.timeouts = new Timeouts({
+      clock,
+      expire: async (sessionId, interactionId) =>
+        (await this.run(sessionId, { type: 'expire', interactionId })).interaction,
+      onError,
     })
-    this.#deadlines = new Deadlines(options.clock, (deadline) => this.#expire(deadline))
+    this.hearing = new Hearing({
+      logs: this.#logs,
+      timeouts: this.timeouts,
+      listeners: this.#listeners,
+      clock,
+      shared: store.shared ?? false,
+      recheck: told.recheck,
+      onError,
+    })
   }
 
   /**
@@ -120,7 +121,7 @@ export class Engine {
         } catch (error) {
           release(claims)
           // What is refused may rest on an append that is still under way.
-          if (!(await log.durable()) || (await this.#isBehind(log))) continue
+          if (!(await log.durable()) || (await this.hearing.isBehind(log))) continue
           // The same command may have been under way under the same key: then this one ended as that one did.
           const since = key && (await recall(this.options, key))
           if (since) return since
@@ -169,7 +170,7 @@ export class Engine {
       // Most reads rest on nothing that is under way, and wait for nothing.
       if (!log.idle && !(await log.durable())) continue
       if (there) return value as T
-      if (!(await this.#isBehind(log))) throw missing(log.state)
+      if (!(await this.hearing.isBehind(log))) throw missing(log.state)
     }
   }
 
@@ -182,63 +183,14 @@ export class Engine {
     this.#logs.forget(sessionId)
   }
 
-  setDeadline(sessionId: string, interactionId: string, at: number): void {
-    if (!this.#closed) this.#deadlines.set({ sessionId, interactionId, at })
-  }
-
   on(listener: Listener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  /** Somebody appended. If it was another process, this one catches up and looks again at what is waited for. */
-  async hear(ring: { sessionId: string; seq: number }): Promise<void> {
-    try {
-      if (!(await this.#catchUp(ring))) return
-    } catch (error) {
-      this.unheard.add(ring.sessionId)
-      throw error
-    }
-    await this.#lookAfter(ring.sessionId)
-  }
-
-  /** As it does of its own appends. */
-  knows({ sessionId, seq }: { sessionId: string; seq: number }): boolean {
-    return (this.#logs.peek(sessionId)?.state.seq ?? -1) >= seq
-  }
-
-  async #lookAfter(sessionId: string): Promise<void> {
-    try {
-      await this.#heard(sessionId)
-    } catch (error) {
-      this.unheard.add(sessionId)
-      throw error
-    }
-  }
-
-  /** Resolves to whether there may be news. */
-  async #catchUp({ sessionId, seq }: { sessionId: string; seq: number }): Promise<boolean> {
-    if (this.#closed || this.knows({ sessionId, seq })) return false
-    const log = this.#logs.peek(sessionId)
-    const events = log && !log.stale ? await log.catchUp() : []
-    // Nothing new: either it was known, or the session was made anew and this is the log of the old one.
-    if (log && events.length === 0 && (await log.isCurrent())) return false
-    this.setDeadlines(events)
-    this.#tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events, texts: eventTexts(events) })
-    return true
-  }
-
-  /** Whoever appended them: a process that opens an interaction may be gone at its deadline. */
-  setDeadlines(events: SessionEvent[]): void {
-    for (const event of events) {
-      if (event.type === 'interaction_request') this.#arm(event)
-      if (event.type === 'interaction_response') this.#deadlines.delete(event.interactionId)
-    }
+    return this.#listeners.add(listener)
   }
 
   close(): void {
     this.#closed = true
-    this.#deadlines.clear()
+    this.timeouts.close()
+    this.hearing.close()
     this.#listeners.clear()
     this.waiters.rejectAll(closedError())
   }
@@ -285,7 +237,7 @@ export class Engine {
     const { interactionId, routed, wait } = decision
     const interaction =
       interactionId === undefined ? undefined : interactionIn(log.state, interactionId, extra)
-    if (!(await log.durable()) || (await this.#isBehind(log))) return null
+    if (!(await log.durable()) || (await this.hearing.isBehind(log))) return null
     if (key && !wait) {
       const write = recordOf(key, decision, [])
       if (!(await this.options.store.kv.put(write.key, write.value, null))) return null
@@ -322,7 +274,7 @@ export class Engine {
 
   #failed(log: SessionLog, claims: Waiter[]): void {
     release(claims)
-    this.#lookAgain(log.state.sessionId)
+    this.hearing.lookAgain(log.state.sessionId)
   }
 
   /** Another process runs the agent now: who waits here for that agent waits for nothing any more. */
@@ -355,92 +307,12 @@ export class Engine {
     claims: Waiter[],
   ): void {
     if (this.#closed) return
-    for (const event of events) if (event.type === 'interaction_request') this.#arm(event)
-    for (const { interactionId } of settled) this.#deadlines.delete(interactionId)
+    this.timeouts.heed(events)
     this.#settled({ events, settled, claims })
     const { sessionId, seq } = events.at(-1)!
-    this.#tell({ sessionId, seq, events, texts })
+    this.#listeners.tell({ sessionId, seq, events, texts })
     if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
   }
-
-  /** A decision that appends nothing is not checked by an append: where others append too, it is by a look at the log. */
-  async #isBehind(log: SessionLog): Promise<boolean> {
-    const { sessionId, seq } = log.state
-    if (!this.options.store.shared || (await log.isCurrent())) return false
-    await this.hear({ sessionId, seq: seq + 1 })
-    return true
-  }
-
-  /**
-   * After an append that failed: others were faster, and their doorbell was taken for ours, or it was written and nobody
-   * knows. Makes up for what that would have armed, told and woken.
-   */
-  #lookAgain(sessionId: string): void {
-    const look = async () => {
-      const { state } = await this.log(sessionId)
-      for (const id of state.pending) this.#arm(state.interactions.get(id)!)
-      this.#tell({ sessionId, seq: state.seq, events: [], texts: () => [] })
-      await this.#heard(sessionId)
-    }
-    look().catch((error: unknown) => {
-      if (this.#closed) return
-      const { clock, onError } = this.options
-      onError(error)
-      clock.alarm(clock.now() + RETRY_MS, () => this.#lookAgain(sessionId))
-    })
-  }
-
-  #expire({ sessionId, interactionId }: { sessionId: string; interactionId: string }): void {
-    this.run(sessionId, { type: 'expire', interactionId }).then(
-      // Still pending: the clock was set back on the way here.
-      ({ interaction }) => interaction?.status === 'pending' && this.#arm(interaction),
-      (error: unknown) => {
-        if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
-        this.options.onError(error)
-        this.setDeadline(sessionId, interactionId, this.options.clock.now() + RETRY_MS)
-      },
-    )
-  }
-
-  #arm(asked: Pick<Interaction, 'sessionId' | 'interactionId' | 'expiresAt' | 'onTimeout'>): void {
-    const { sessionId, interactionId, expiresAt, onTimeout } = asked
-    if (expiresAt !== undefined && onTimeout !== 'keep') this.setDeadline(sessionId, interactionId, expiresAt)
-  }
-
-  #tell(appended: Parameters<Listener>[0]): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(appended)
-      } catch (error) {
-        this.options.onError(error)
-      }
-    }
-  }
-}
-
-/** The interactions that these events settle, as they are before anyone has claimed them. */
-function settledBy(events: SessionEvent[], state: SessionState, extra: Looked): Interaction[] {
-  const settled: Interaction[] = []
-  for (const event of events) {
-    if (event.type !== 'interaction_response') continue
-    const { interactionId } = event
-    const item = interactionIn(state, interactionId, extra) ?? openedBy(events, interactionId)
-    if (item) settled.push(settleInteraction(item, event))
-  }
-  return settled
-}
-
-function openedBy(events: SessionEvent[], interactionId: string): Interaction | undefined {
-  for (const event of events) {
-    if (event.type === 'interaction_request' && event.interactionId === interactionId)
-      return openInteraction(event)
-  }
-  return undefined
-}
-
-function interactionIn(state: SessionState, interactionId: string, extra: Looked): Interaction | undefined {
-  const { found } = extra
-  return state.interactions.get(interactionId) ?? (found?.interactionId === interactionId ? found : undefined)
 }
 
 /** Changes when turns come or leave. */

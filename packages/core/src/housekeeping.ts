@@ -68,13 +68,13 @@ export class Housekeeping {
       for (const { cursor, sessionId, seq } of news) {
         this.#cursor = cursor
         if (seq === null) await this.#erased(sessionId)
-        else await this.#engine.hear({ sessionId, seq })
+        else await this.#engine.hearing.hear({ sessionId, seq })
       }
     }
     await this.#keepDeadlines()
-    for (const sessionId of this.#engine.unheard) {
+    for (const sessionId of this.#engine.hearing.unheard) {
       await recheck(this.#engine, sessionId)
-      this.#engine.unheard.delete(sessionId)
+      this.#engine.hearing.unheard.delete(sessionId)
     }
     await this.#finishErasures()
   }
@@ -94,14 +94,14 @@ export class Housekeeping {
     const { store, clock } = this.#engine.options
     const before = store.shared ? { before: clock.now() + 2 * this.#options.repairMs } : undefined
     for (const { sessionId, interactionId, expiresAt } of await store.deadlines(before))
-      this.#engine.setDeadline(sessionId, interactionId, expiresAt)
+      this.#engine.timeouts.set(sessionId, interactionId, expiresAt)
   }
 
   async #erased(sessionId: string): Promise<void> {
     this.#engine.forget(sessionId)
-    this.#engine.unheard.add(sessionId)
+    this.#engine.hearing.unheard.add(sessionId)
     await recheck(this.#engine, sessionId)
-    this.#engine.unheard.delete(sessionId)
+    this.#engine.hearing.unheard.delete(sessionId)
   }
 
   stop(): void {

@@ -78,7 +78,7 @@ async function settledOr(
       throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
     if (item.status === 'pending') {
       // Another process has opened it, or an append of ours that settles it was under way.
-      await engine.hear({ sessionId, seq: log.state.seq + 1 })
+      await engine.hearing.hear({ sessionId, seq: log.state.seq + 1 })
       continue
     }
     const next = await reprompted(engine, item)
