@@ -154,7 +154,7 @@ export class Desk {
     const { sessionId, idempotencyKey, attach = false } = body
     const { limits, timeouts } = this.#options
     const prepared = prepareRequest(body, {
-      kind: (name) => this.#kinds.get(name),
+      kind: this.#engine.options.kind,
       maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
       defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
       role: body.role,

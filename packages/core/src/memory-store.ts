@@ -36,8 +36,8 @@ export function memoryStore(): Store {
   }
 
   function isAnother(sessionId: string, logId: string | undefined): boolean {
-    const first = log.sessions.get(sessionId)?.events[0]
-    return logId !== undefined && first !== undefined && first.id !== logId
+    const first = logId === undefined ? undefined : log.sessions.get(sessionId)?.events[0]
+    return first !== undefined && first.id !== logId
   }
 
   return {

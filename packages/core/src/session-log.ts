@@ -23,6 +23,8 @@ const PAGE = 1000
 export class SessionLog {
   readonly state: SessionState
   stale = false
+  /** Since it was last looked at whether it should leave memory. */
+  used = false
   readonly #store: Store
   #underway = 0
   #last: Promise<AppendResult> = Promise.resolve({ ok: true })

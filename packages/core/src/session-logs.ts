@@ -6,7 +6,7 @@ export class SessionLogs {
   readonly #store: Store
   readonly #kept: number
   readonly #onLoad: (sessionId: string) => void
-  /** In the order of their last use. */
+  /** Those that were used stay for one more round: to put each behind all others at every use would cost more. */
   readonly #loaded = new Map<string, SessionLog>()
   readonly #loading = new Map<string, Promise<SessionLog>>()
   /** How often each is held. */
@@ -21,8 +21,7 @@ export class SessionLogs {
   get(sessionId: string): SessionLog | Promise<SessionLog> {
     const log = this.#loaded.get(sessionId)
     if (log && !log.stale) {
-      this.#loaded.delete(sessionId)
-      this.#loaded.set(sessionId, log)
+      log.used = true
       return log
     }
     return this.#loading.get(sessionId) ?? this.#load(sessionId)
@@ -84,6 +83,12 @@ export class SessionLogs {
     for (const [sessionId, log] of this.#loaded) {
       if (this.#loaded.size <= this.#kept) return
       if (log === fresh || !log.idle || this.#held.has(sessionId)) continue
+      if (log.used) {
+        log.used = false
+        this.#loaded.delete(sessionId)
+        this.#loaded.set(sessionId, log)
+        continue
+      }
       // Whoever still holds it must come back for the one that is loaded next.
       log.stale = true
       this.#loaded.delete(sessionId)

@@ -55,24 +55,23 @@ export class SessionHandle {
   }
 
   ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
-    const { questions, ...options } = request
-    return this.#request('question', { questions }, options)
+    return this.#request('question', { questions: request.questions }, request)
   }
 
   approve(request: ApprovalRequest & AskOptions & { toolName: string }): Promise<Settlement<ApprovalAnswer>> {
-    const { input, title, description, reason, blockedPath, suggestions, preview, ...options } = request
+    const { input, title, description, reason, blockedPath, suggestions, preview } = request
     const body = { input, ...optional({ title, description, reason, blockedPath, suggestions, preview }) }
-    return this.#request('approval', body, options)
+    return this.#request('approval', body, request)
   }
 
   reviewPlan(request: PlanReviewRequest & AskOptions): Promise<Settlement<PlanReviewAnswer>> {
-    const { plan, planFilePath, ...options } = request
-    return this.#request('plan_review', { plan, ...optional({ planFilePath }) }, options)
+    const { plan, planFilePath } = request
+    return this.#request('plan_review', { plan, ...optional({ planFilePath }) }, request)
   }
 
   form(request: FormRequest & AskOptions): Promise<Settlement<FormAnswer>> {
-    const { message, schema, initialValues, ...options } = request
-    return this.#request('form', { message, schema, ...optional({ initialValues }) }, options)
+    const { message, schema, initialValues } = request
+    return this.#request('form', { message, schema, ...optional({ initialValues }) }, request)
   }
 
   /** Asks with a kind of one's own. */
