@@ -2,7 +2,7 @@ import { chmod, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { codexExecAgent } from '@askback/agents/codex'
+import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { sqliteStore } from '@askback/store-sqlite'
 import { agentSession, me } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
@@ -152,18 +152,35 @@ describe.concurrent('codex exec', () => {
 })
 
 describe.concurrent('a failure of codex exec', () => {
-  it('a refused credential is an error that says so, and the session goes on', async () => {
-    const when = 'who am I'
+  it.each([
+    ['codex exec', codexExecAgent],
+    ['codex app-server', codexAgent],
+  ])('a credential of %s that is refused says what to do, and the session goes on', async (name, by) => {
+    const when = `who am I, ${name}`
     const message = 'Incorrect API key provided'
     endpoint.add({ when, steps: [{ status: 401, type: 'invalid_request_error', message }] })
-    const session = await begin()
+    const session = await begin({ by })
     await session.say(when)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
     const [error] = await session.of('error')
     expect(error).toMatchObject({ code: 'agent_error', fatal: false })
-    expect(error!.message).toContain('401')
+    expect(error!.message).toMatch(/^Codex was refused by its model: log in with codex login, .*401/)
     expect(error!.message).toContain(message)
     await hello(session, 2)
+    await session.close()
+  })
+
+  it.each([
+    ['codex exec', codexExecAgent],
+    ['codex app-server', codexAgent],
+  ])('a model that %s does not reach is told of once, while it tries again', async (_, by) => {
+    const session = await begin({ url: 'http://127.0.0.1:9', by })
+    await session.say('say hello')
+    const [error] = await session.until('error')
+    expect(error).toMatchObject({ code: 'agent_retries', fatal: false })
+    expect(error!.message).toContain('Reconnecting')
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     await session.close()
   })
 

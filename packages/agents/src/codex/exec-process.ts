@@ -8,6 +8,7 @@ import { outcomesOf } from '../session/take-up.js'
 import { Turn } from '../session/turn.js'
 import { execCall, execResult, type ExecItem } from './exec-items.js'
 import { ExecIds } from './exec-ids.js'
+import { trouble } from './trouble.js'
 
 export interface ExecOptions {
   codexHome: string
@@ -25,6 +26,7 @@ interface ExecEvent {
 }
 
 const FORGOTTEN = 'no rollout found'
+const RETRIES = /^Reconnecting/
 
 /** A session's Codex by its plain command: one process for each message, which asks nobody. */
 export class ExecProcess implements AgentProcess {
@@ -42,6 +44,7 @@ export class ExecProcess implements AgentProcess {
   #handled: Promise<void> = Promise.resolve()
   #isInterrupted = false
   #isOver = false
+  #hasToldRetry = false
   #end: (ending: Ending) => void = () => {}
 
   constructor(context: AgentContext, options: ExecOptions) {
@@ -87,6 +90,7 @@ export class ExecProcess implements AgentProcess {
     const [text = ''] = this.#mail.splice(0, 1)
     const resume = this.#threadId === null ? [] : ['resume', this.#threadId]
     this.#isOver = false
+    this.#hasToldRetry = false
     this.#calls.clear()
     const child = await this.#options.start([
       ...sandboxOf(this.#mode),
@@ -113,7 +117,7 @@ export class ExecProcess implements AgentProcess {
       .catch((error: unknown) => this.#fail(error))
   }
 
-  async #heard({ type, thread_id, item, error, usage }: ExecEvent): Promise<void> {
+  async #heard({ type, thread_id, item, error, usage, message = '' }: ExecEvent): Promise<void> {
     if (this.#stop.signal.aborted) return
     switch (type) {
       case 'thread.started':
@@ -131,12 +135,21 @@ export class ExecProcess implements AgentProcess {
         this.#isOver = true
         if (usage) this.#turn.count({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens })
         return
-      case 'turn.failed': {
+      case 'turn.failed':
         this.#isOver = true
-        const message = error?.message ?? 'Codex failed.'
-        return this.#turn.end('error', { type: 'error', code: 'agent_error', message, fatal: false })
-      }
+        return this.#turn.end('error', trouble(error?.message))
+      case 'error':
+        // Any other comes again as the end of the turn.
+        if (RETRIES.test(message)) await this.#retries(message)
+        return
     }
+  }
+
+  /** It tries again for as long as it takes, so a person should know why nothing happens. */
+  async #retries(message: string): Promise<void> {
+    if (this.#hasToldRetry) return
+    this.#hasToldRetry = true
+    await this.#turn.report({ type: 'error', code: 'agent_retries', message, fatal: false })
   }
 
   async #started(item: ExecItem): Promise<string | null> {

@@ -3,7 +3,7 @@ import type { PermissionMode } from '@askback/protocol'
 import type { Running } from '../program/child.js'
 import type { Channel, Params } from '../program/peer.js'
 import { pause } from '../session/asking.js'
-import { PeerAgent, problem, type TurnReason } from '../session/peer-agent.js'
+import { PeerAgent, type TurnReason } from '../session/peer-agent.js'
 import { reviewOf } from '../session/plan.js'
 import type { ThreadOpened, Turn as CodexTurn } from './app-server.js'
 import { PLAN } from './items.js'
@@ -11,6 +11,7 @@ import type { CodexOptions } from './options.js'
 import { answerRequest, type RequestPorts } from './requests.js'
 import { resumeThread, startThread } from './thread.js'
 import { ThreadLog } from './thread-log.js'
+import { trouble } from './trouble.js'
 
 const INTERRUPT_MS = 5000
 
@@ -190,10 +191,11 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
     if (this.#codexTurn !== null && id !== this.#codexTurn) return
     this.#codexTurn = null
     const plan = this.#log.end()
-    if (status === 'failed') {
-      const why = [error?.message, error?.additionalDetails].filter(Boolean).join(' ') || 'Codex failed.'
-      return this.endTurn('error', problem(why))
-    }
+    if (status === 'failed')
+      return this.endTurn(
+        'error',
+        trouble([error?.message, error?.additionalDetails].filter(Boolean).join(' ')),
+      )
     if (status === 'interrupted' || this.#interrupted) return this.endTurn('interrupted')
     if (!plan || !this.#isPlanning) return this.endTurn('done')
     this.#review(plan).catch((failed: unknown) => this.fail(failed))
