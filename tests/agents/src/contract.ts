@@ -5,7 +5,7 @@ import type { Block, Scenario } from './scenario.js'
 
 vi.setConfig({ testTimeout: 30_000 })
 
-export const messages = { plain: 'say hello', question: 'ask me', approval: 'make a file' }
+const messages = { plain: 'say hello', question: 'ask me', approval: 'make a file' }
 
 /** What an agent does with them, whose model asks with one call and makes a file with the other. */
 export function contractScenarios(ask: Block, make: Block): Scenario[] {
