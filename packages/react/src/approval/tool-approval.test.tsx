@@ -258,6 +258,12 @@ describe('what is shown', () => {
     expect(screen.getAllByRole('button', { name: 'Approve once' })).toHaveLength(1)
   })
 
+  it('does not say twice what the card says by itself', async () => {
+    const input = { file_path: '/a.ts', content: 'x' }
+    await show({ events: approval(input, { toolName: 'Write', title: 'Write /a.ts', reason: 'Needed.' }) })
+    expect(screen.getByLabelText('The agent says').textContent).toBe('Needed.')
+  })
+
   it('says which subagent asks', async () => {
     await show({ events: asked('i1', { agentId: 'reviewer' }) })
     expect(card().textContent).toContain('asked by subagent reviewer')

@@ -54,7 +54,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
           <ShownText text={interaction.toolName} as="code" />
         </span>
       </p>
-      <Reasons request={request} />
+      <Reasons request={request} known={`${words} ${object}`} />
       {edited === null ? (
         <ApprovalInput toolName={interaction.toolName} input={request.input} onComplete={setComplete} />
       ) : (
@@ -83,8 +83,11 @@ function ApprovalObject({ input, object }: { input: Json; object: string | null 
 }
 
 /** Why it is asked. All of it is the agent's word, and looks like it. */
-function Reasons({ request: { title, description, reason, blockedPath } }: { request: ApprovalRequest }) {
+function Reasons({ request, known }: { request: ApprovalRequest; known: string }) {
+  const { title, description, reason, blockedPath } = request
   const said = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
+  // The card says that already.
+  said.delete(known)
   return (
     <>
       {said.size > 0 && (

@@ -1,5 +1,5 @@
 import { MessageCircleQuestion } from 'lucide-react'
-import { useId, type KeyboardEvent } from 'react'
+import { useId, useState, type KeyboardEvent } from 'react'
 import { ShownText } from '../content/shown-text.js'
 import { focusCardAround } from '../interaction/focus-interaction.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
@@ -18,9 +18,12 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
   const control = useQuestion(interaction, open)
   const isArmed = useArmed()
   const questionId = useId()
+  // Most answers need no note.
+  const [notingAt, setNotingAt] = useState<number | null>(null)
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { questions, step, goTo, isComplete, canAnswer } = control
   const question = questions[step]!
+  const isNoting = notingAt === step || control.replies[step]!.note !== ''
   const isLast = step === questions.length - 1
   const title = questions.length === 1 ? 'The agent asks' : `The agent asks ${questions.length} questions`
 
@@ -70,7 +73,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
         </p>
       </div>
       <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} />
-      {question.options.length > 0 && <QuestionNote key={`note-${step}`} control={control} step={step} />}
+      {isNoting && <QuestionNote key={`note-${step}`} control={control} step={step} />}
       <div className="ab-card-footer">
         {!isLast && (
           <button
@@ -86,6 +89,17 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
           <SubmitButton control={control} disabled={!isComplete || !isArmed} onPress={control.submit}>
             Submit
           </SubmitButton>
+        )}
+        {!isNoting && question.options.length > 0 && (
+          <button
+            type="button"
+            className="ab-button"
+            data-tone="quiet"
+            disabled={!canAnswer}
+            onClick={() => setNotingAt(step)}
+          >
+            Add a note
+          </button>
         )}
         <span className="ab-hint">
           {question.multiSelect ? 'Choose any number' : question.options.length > 0 ? 'Choose one' : ''}
