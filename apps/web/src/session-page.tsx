@@ -17,7 +17,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
   if (view.error) {
     return (
       <>
-        <header className="px-2 py-2 md:hidden">{menu}</header>
+        <header className="border-b border-line px-3 py-2 md:hidden">{menu}</header>
         <Trouble title="This session can’t be shown" message={view.error.message} />
       </>
     )
@@ -25,7 +25,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
   const isBusy = state?.status === 'running' || state?.status === 'waiting'
   return (
     <>
-      <header className="flex items-center gap-2 border-b border-line px-4 py-2.5 max-md:pl-2">
+      <header className="flex items-center gap-2 border-b border-line px-4 py-2.5 max-md:pl-3">
         {menu}
         <div className="min-w-0 flex-1">
           <h1 className="truncate text-sm font-semibold">
