@@ -57,6 +57,8 @@ try {
   await everywhere(context, page, 'form')
   await show(page, '#/new')
   await everywhere(context, page, 'new')
+  await show(page, '#/s/nothing-there')
+  await everywhere(context, page, 'not-found')
 } finally {
   await browser.close()
   gateway.kill('SIGTERM')
@@ -89,7 +91,7 @@ async function everywhere(context, page, name) {
       const other = await browser.newContext({ viewport, colorScheme, storageState, reducedMotion: 'reduce' })
       const copy = await other.newPage()
       await copy.goto(page.url())
-      await copy.locator('main :is(button, a)').first().waitFor()
+      await copy.locator('main :is(button, a):visible').first().waitFor()
       await copy.evaluate(() => document.fonts.ready)
       // Cards come in with a short movement, and take what they need on demand.
       await copy.waitForTimeout(600)
