@@ -5,6 +5,7 @@ import { chromium } from 'playwright-core'
 /**
  * @typedef {object} Ready
  * @property {string} url
+ * @property {string} app The folder of the build.
  * @property {string} openUrl
  * @property {string} short A session of 100 events.
  * @property {string} long One of 10,000.
@@ -40,7 +41,68 @@ export async function openStage(ready) {
 export async function newPage({ browser, login }) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 850 } })
   await context.addCookies(login)
-  return context.newPage()
+  const page = await context.newPage()
+  seen.set(page, record(page))
+  return page
+}
+
+/** @type {WeakMap<Page, string[]>} */
+const seen = new WeakMap()
+const KEPT = 60
+
+/**
+ * The last that a page said and asked for.
+ *
+ * @param {Page} page
+ */
+function record(page) {
+  /** @type {string[]} */
+  const lines = []
+  /** @param {string} line */
+  const note = (line) => {
+    lines.push(`${new Date().toISOString()} ${line.slice(0, 200)}`)
+    if (lines.length > KEPT) lines.shift()
+  }
+  page.on('console', (message) => note(`console: ${message.text()}`))
+  page.on('pageerror', (error) => note(`error: ${error.message}`))
+  page.on('crash', () => note('crashed'))
+  page.on('response', (response) => note(`${response.status()} ${response.url()}`))
+  page.on('requestfailed', (request) => note(`failed ${request.url()} ${request.failure()?.errorText}`))
+  page.on('websocket', (socket) => {
+    socket.on('framesent', ({ payload }) => note(`> ${String(payload)}`))
+    socket.on('framereceived', ({ payload }) => note(`< ${String(payload)}`))
+    socket.on('close', () => note('the socket is closed'))
+  })
+  return lines
+}
+
+const PATIENCE_MS = 20_000
+
+/**
+ * What takes too long tells what the page looked like and did.
+ *
+ * @template T
+ * @param {Page} page
+ * @param {Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function inTime(page, work) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The page took too long.')), PATIENCE_MS)
+  })
+  try {
+    return /** @type {T} */ (await Promise.race([work, late]))
+  } catch (error) {
+    console.error((seen.get(page) ?? []).join('\n'))
+    const shown = page.evaluate(() => `${location.href}\n${document.body.innerText.slice(-1000)}`)
+    const nothing = new Promise((resolve) => setTimeout(resolve, 2000, 'The page does not answer.'))
+    console.error(await Promise.race([shown, nothing]).catch(String))
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /**

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { median } from '../core/measure.mjs'
 import { newPage } from './browser.mjs'
 
@@ -10,7 +9,6 @@ import { newPage } from './browser.mjs'
 /** @import { Stage } from './browser.mjs' */
 
 const ROUNDS = 15
-const dist = fileURLToPath(new URL('../../apps/web/dist', import.meta.url))
 
 /**
  * The first paint with something on it, against a page without a script: the same style sheet, one paragraph, and the
@@ -20,10 +18,11 @@ const dist = fileURLToPath(new URL('../../apps/web/dist', import.meta.url))
  * @returns {Promise<Row[]>}
  */
 export async function firstPaint(stage) {
+  const dist = stage.ready.app
   const server = createServer(({ url = '/' }, response) => {
     const path = url === '/' ? '' : url
     response.setHeader('content-type', types[extname(path)] ?? 'text/html')
-    response.end(path === '' ? plainPage() : readFileSync(join(dist, path)))
+    response.end(path === '' ? plainPage(dist) : readFileSync(join(dist, path)))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
   const { port } = /** @type {AddressInfo} */ (server.address())
@@ -51,7 +50,8 @@ export async function firstPaint(stage) {
 /** @type {Record<string, string | undefined>} */
 const types = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
 
-function plainPage() {
+/** @param {string} dist */
+function plainPage(dist) {
   const page = readFileSync(join(dist, 'index.html'), 'utf8')
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
   const links = assets.map((path) =>

@@ -2,7 +2,6 @@
 import { demoAgent } from '@askback/agents/demo'
 import { createDesk, createHost, memoryStore } from '@askback/core'
 import { createCredentials, createGateway, gatewayConfig, Metrics } from '@askback/gateway'
-import { fileURLToPath } from 'node:url'
 import { answer, turnsOf } from './workload.mjs'
 
 const store = memoryStore()
@@ -24,7 +23,7 @@ const gateway = createGateway({
   metrics: new Metrics(),
   version: '0.0.0',
   log: process.stderr,
-  webApp: fileURLToPath(new URL('../../apps/web/dist', import.meta.url)),
+  webApp: process.argv[2] ?? '',
 })
 const url = await gateway.listen({ host: '127.0.0.1', port: 0 })
 

@@ -1,7 +1,8 @@
 import { median } from '../core/measure.mjs'
-import { goToSession, newPage } from './browser.mjs'
+import { goToSession, inTime, newPage } from './browser.mjs'
 
 /** @import { Row } from '../core/measure.mjs' */
+/** @import { Page } from 'playwright-core' */
 /** @import { Stage } from './browser.mjs' */
 
 const ROUNDS = 9
@@ -35,6 +36,17 @@ export async function longSession(stage) {
  */
 async function timeToUse(stage, sessionId) {
   const page = await newPage(stage)
+  const value = await inTime(page, open(stage, page, sessionId))
+  await page.context().close()
+  return value
+}
+
+/**
+ * @param {Stage} stage
+ * @param {Page} page
+ * @param {string} sessionId
+ */
+async function open(stage, page, sessionId) {
   await page.goto(stage.ready.url)
   await page.locator('nav li a').first().waitFor()
   await page.evaluate(() => {
@@ -51,7 +63,5 @@ async function timeToUse(stage, sessionId) {
   })
   await goToSession(page, sessionId)
   const time = await page.waitForFunction(() => performance.getEntriesByName('usable')[0]?.duration)
-  const value = Number(await time.jsonValue())
-  await page.context().close()
-  return value
+  return Number(await time.jsonValue())
 }
