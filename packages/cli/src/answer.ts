@@ -1,4 +1,4 @@
-import type { Interaction } from '@askback/protocol'
+import type { Interaction, QuestionAnswer } from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { jsonArgument } from './asking/json-input.js'
 import { asPerson, findInteraction } from './people/person.js'
@@ -36,6 +36,16 @@ export async function answer(args: string[]): Promise<number> {
     body: { answer: given, digest: item.digest },
   })
   if (values.json) process.stdout.write(`${JSON.stringify(interaction)}\n`)
-  else process.stderr.write(`${interaction.settlement}.\n`.replace(/^./, (first) => first.toUpperCase()))
+  else process.stderr.write(told(interaction))
   return 0
+}
+
+/** What was understood: a text that was meant for a label, or a number that is none, shows here. */
+function told({ kind, settlement = 'answered', answer: given }: Interaction): string {
+  const settled = settlement.replace(/^./, (first) => first.toUpperCase())
+  if (kind !== 'question') return `${settled}.\n`
+  const replies = (given as QuestionAnswer).answers.map(({ selected, other }) =>
+    [...selected, ...(other === undefined ? [] : [other])].map((text) => JSON.stringify(text)).join(', '),
+  )
+  return `${settled}: ${replies.join(' · ')}.\n`
 }

@@ -21,6 +21,8 @@ export async function ask(args: string[]): Promise<number> {
     throw usageError('It is askback ask "QUESTION" with one --option for each choice.')
   }
   const { option: options, multi, header, default: defaults } = values
+  const twice = options.find((label, index) => options.indexOf(label) !== index)
+  if (twice !== undefined) throw usageError(`--option ${JSON.stringify(twice)} is there twice.`)
   const body: OpenBody = {
     kind: 'question',
     toolName: 'askback_ask',

@@ -15,6 +15,8 @@ export async function audit(args: string[]): Promise<number> {
   })
   const format = values.json ? 'jsonl' : values.format
   if (format !== 'jsonl' && format !== 'csv') throw usageError('--format is jsonl or csv.')
-  process.stdout.write(await asPerson(values).text({ method: 'GET', path: `/api/audit?format=${format}` }))
+  const lines = await asPerson(values).text({ method: 'GET', path: `/api/audit?format=${format}` })
+  process.stdout.write(lines)
+  if (lines === '') process.stderr.write('Nothing was settled yet.\n')
   return 0
 }

@@ -117,6 +117,7 @@ it('asks for a form from a file or from stdin, and follows it when it is asked a
   )
   const item = await interactionOf(gateway, await waitsFor(command))
   expect(item.request).toEqual({ message: 'Which port?', schema })
+  expect(command.stderr).toContain('Waiting for a person: Which port? Answer at')
   const wrong = await gateway.call<{ error: { details: { interaction: Interaction } } }>(
     'POST',
     `${at(item)}/response`,

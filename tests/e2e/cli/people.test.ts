@@ -127,18 +127,27 @@ it('the second answer is told that it is settled', async () => {
 
 it('lists what waits on one line each, and shows what would hide', async () => {
   const gateway = own()
-  expect(await outcome(['pending', '--data', gateway.data])).toEqual({
-    code: 0,
-    stdout: '',
-    stderr: 'Nothing waits.\n',
-  })
+  for (const [command, says] of [
+    ['pending', 'Nothing waits.'],
+    ['sessions', 'There are no sessions.'],
+    ['audit', 'Nothing was settled yet.'],
+  ] as const)
+    expect(await outcome([command, '--data', gateway.data])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `${says}\n`,
+    })
   const ask = run(['ask', 'Which\u001b[2K\n?', ...databases, '--data', gateway.data])
   const id = await waitsFor(ask)
   const { stdout } = await outcome(['pending', '--data', gateway.data])
   expect(stdout).toBe(`${id}  question  Which⟦ESC[2K⟧ ? [1 Postgres | 2 SQLite]\n`)
   const json = await outcome(['pending', '--json', '--data', gateway.data])
   expect(JSON.parse(json.stdout)).toMatchObject({ interactions: [{ interactionId: id }] })
-  await outcome(['answer', id, '2', '--data', gateway.data])
+  expect(await outcome(['answer', id, '2', '--data', gateway.data])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'Answered: "SQLite".\n',
+  })
   expect(await end(ask)).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 

@@ -13,6 +13,7 @@ it.each([
   [['ask']],
   [['ask', 'One?', 'Two?']],
   [['ask', 'Which?', '--unknown']],
+  [['ask', 'Which?', '--option', 'a', '--option', 'a']],
   [['ask', 'Which?', '--timeout', 'soon']],
   [['ask', 'Which?', '--default', 'a', '--default', 'b']],
   [['form']],

@@ -51,7 +51,9 @@ describe('what cannot be served ends with one sentence', () => {
     const { ready, data } = await serve()
     const command = run(['serve', '--port', '0', '--data', data, '--json'])
     expect((await command.ended).code).not.toBe(0)
-    expect(command.stderr).toMatch(new RegExp(`is in use by process ${ready.pid} on .*\\n$`))
+    expect(command.stderr).toBe(
+      `A gateway runs here already, at ${ready.url} (process ${ready.pid}). Open it with askback open, or start another with --data DIR.\n`,
+    )
     expect((await fetch(`${ready.url}/readyz`)).status).toBe(200)
   })
 

@@ -39,8 +39,9 @@ export async function runAsking(body: OpenBody, flags: AskingFlags, what: string
 }
 
 export function sayPending({ interactionId }: Interaction, url: string, what: string): void {
+  const asks = what === '' || /\p{P}$/u.test(what) ? what : `${what}.`
   say(
-    `Waiting for a person: ${what} Answer at ${url}, or take this up later with: askback wait ${interactionId}`,
+    `Waiting for a person: ${asks} Answer at ${url}, or take this up later with: askback wait ${interactionId}`,
   )
 }
 

@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol'
-import { announceGateway } from '../running-gateway.js'
+import { announceGateway, findGateway } from '../running-gateway.js'
 import { compose, type Composed } from './compose.js'
 import { hasBrowser, openBrowser } from '../open-browser.js'
 import { serveOptions, type ServeOptions } from './options.js'
@@ -30,7 +30,7 @@ export async function serve(args: string[]): Promise<undefined> {
     : serveTokens(options, process.env)
   for (const name of SECRETS) delete process.env[name]
   const composed = await compose(options, tokens, { shared, trouble }).catch((error: unknown) => {
-    throw listenProblem(error, options) ?? error
+    throw listenProblem(error, options) ?? alreadyRuns(error, options) ?? error
   })
   try {
     await run(composed, options, tokens)
@@ -101,6 +101,18 @@ function stopOnSignals({ gateway }: Composed, { json }: ServeOptions, retract: (
     )
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
+}
+
+/** Whoever starts a second one most likely wants to see the first. */
+function alreadyRuns(error: unknown, { dataFolder }: ServeOptions): AskbackError | null {
+  if (!(error instanceof AskbackError) || !error.message.includes(' is in use by process ')) return null
+  const running = findGateway(dataFolder)
+  return running && error.message.includes(` process ${running.pid} `)
+    ? new AskbackError(
+        'unavailable',
+        `A gateway runs here already, at ${running.url} (process ${running.pid}). Open it with askback open, or start another with --data DIR.`,
+      )
+    : null
 }
 
 function listenProblem(error: unknown, { host, port }: ServeOptions): AskbackError | null {
