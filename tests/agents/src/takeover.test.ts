@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
@@ -12,12 +12,15 @@ import { codexAgent } from '@askback/agents/codex'
 import type { AgentAdapter } from '@askback/core'
 import type { EventOf, Interaction, SessionEvent } from '@askback/protocol'
 import { startPostgres, type PostgresServer } from '@askback/store-postgres/testing'
+import { Command } from '../../e2e/http/command.js'
+import { RunningGateway } from '../../e2e/http/gateways.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
 import { clusterMember } from './cluster-member.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import { codex, codexEnv, codexHome } from './codex-session.js'
 import { folderOf } from './folders.js'
+import { pendingAt } from './outside-gateway.js'
 import { programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -202,6 +205,26 @@ describe.concurrent('another gateway takes over Codex', () => {
     expect((await both.of('error'))[0]!.message).toContain('Another one has taken over')
     expect(await both.of('interaction_delivered')).toHaveLength(1)
   })
+})
+
+it('a gateway that others take over from leaves no Codex behind that would go on beside theirs', async () => {
+  const when = 'wait for me, all of you'
+  openai.add({ when, steps: [{ say: [exec('touch never')] }] })
+  const home = await codexHome(openai.url)
+  const data = await folderOf('data')
+  const PATH = `${dirname(codex)}:${process.env['PATH']}`
+  const args = ['serve', '--port', '0', '--data', data, '--json', '--store', postgres.url()]
+  const command = new Command(args, { ...codexEnv(home), PATH })
+  ends.push(async () => void (await command.kill('SIGKILL')))
+  const gateway = new RunningGateway(command, data, await command.ready())
+  const body = { agent: 'codex', cwd: await folderOf('work') }
+  const made = await gateway.call<{ session: { id: string } }>('POST', '/api/sessions', { body })
+  const { id } = made.body.session
+  await gateway.call('POST', `/api/sessions/${id}/messages`, { body: { text: when } })
+  await pendingAt(gateway)
+  expect(await programsOf(home, 'codex')).not.toEqual([])
+  await command.kill('SIGKILL')
+  await vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), 10_000)
 })
 
 async function end(gateway: ChildProcess): Promise<void> {

@@ -79,7 +79,8 @@ async function composeOn(
   const host = createHost({
     desk,
     // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
-    agents: agentAdapters(config.agents, dataFolder),
+    // Where others take over, none may go on without its gateway: it would work beside the one that they start.
+    agents: agentAdapters(config.agents, shared ? undefined : dataFolder),
     onError: report,
     ...(shared && { bus: shared.bus, leases: shared.leases }),
     // Agents that were cut by a restart may start before the port is known.
