@@ -30,11 +30,15 @@ function scripted(reconnect?: (context: AgentContext) => Promise<AgentProcess | 
   return { adapter, process, said, contexts }
 }
 
+function unexpected(error: unknown): never {
+  throw error
+}
+
 /** A session whose gateway went down in the middle of a turn. */
 async function cut() {
   const store = memoryStore()
   const agent = scripted()
-  const before = createHost({ desk: createDesk({ store }), agents: [agent.adapter] })
+  const before = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: unexpected })
   await before.ready
   const { session } = await before.createSession({})
   await before.message({ sessionId: session.id, text: 'go', ...me })
@@ -48,7 +52,7 @@ async function cut() {
 it('[L10] an agent that has outlived its gateway goes on in its turn, and takes the next message', async () => {
   const { store, sessionId, types } = await cut()
   const agent = scripted((context) => Promise.resolve(agent.process(context)))
-  const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter] })
+  const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: unexpected })
   await host.ready
   const { turnId } = agent.contexts[0]?.resume ?? {}
   await agent.contexts[0]!.report({ type: 'text', turnId: turnId!, blockId: 'b', text: 'Still here.' })
