@@ -41,6 +41,12 @@ describe.runIf(canKeep())('a program that is kept', () => {
     expect(started!.ending).toBe(' ended: out of tea')
   })
 
+  it('that says nothing is told by its code', async () => {
+    const started = await start('silent', 'echo listening at home >&2; sleep 0.2; exit 3')
+    await started!.gone
+    expect(started!.ending).toBe(' ended with the exit code 3.')
+  })
+
   it('is asked to end before it is made to', async () => {
     const file = join(folder, '..', `kept-${process.pid}`)
     const script = `trap 'touch ${file}; exit' TERM; echo listening at home >&2; while :; do sleep 0.05; done`

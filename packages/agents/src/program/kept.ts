@@ -49,14 +49,14 @@ export class KeptProgram implements Running {
   readonly address: string
   readonly #note: Note
   #isGone = false
-  #complaint = ''
+  #ending = ''
 
-  private constructor(folder: string, note: Note, exited?: Promise<void>) {
+  private constructor(folder: string, note: Note, exited?: Promise<number | null>) {
     this.#note = note
     this.address = note.address
-    this.gone = (exited ?? this.#watch()).then(() => {
+    this.gone = (exited ?? this.#watch()).then((code) => {
       this.#isGone = true
-      this.#complaint = complaintIn(folder, note)
+      this.#ending = endingOf(complaintIn(folder, note), code)
       end(-note.pid, 'SIGKILL')
       endRun(note.mark)
       return rm(folder, { recursive: true, force: true })
@@ -87,9 +87,10 @@ export class KeptProgram implements Running {
     closeSync(log)
     child.stdio[3]?.on('error', () => {})
     const over = new AbortController()
-    const exited = new Promise<void>((resolve) => {
-      for (const event of ['exit', 'error']) child.once(event, () => resolve())
-    }).then(() => over.abort())
+    const exited = new Promise<number | null>((resolve) => {
+      child.once('exit', resolve)
+      child.once('error', () => resolve(null))
+    }).finally(() => over.abort())
     const deadline = Date.now() + START_MS
     while (!over.signal.aborted && Date.now() < deadline) {
       const said = await readFile(join(place, 'log'), 'utf8')
@@ -128,7 +129,7 @@ export class KeptProgram implements Running {
   }
 
   get ending(): string {
-    return endingOf(this.#complaint, null)
+    return this.#ending
   }
 
   async kill(): Promise<void> {
@@ -140,8 +141,9 @@ export class KeptProgram implements Running {
   }
 
   /** It is nobody's child any more, so that its end is not told. */
-  async #watch(): Promise<void> {
+  async #watch(): Promise<null> {
     while (isRunning(this.#note)) await sleep(STEP_MS * 10)
+    return null
   }
 }
 
@@ -178,8 +180,12 @@ function complaintIn(place: string, { introduction }: Note): string {
 }
 
 async function noteIn(place: string): Promise<Note | null> {
-  const text = await readFile(join(place, 'note.json'), 'utf8').catch(() => 'null')
-  return JSON.parse(text) as Note | null
+  try {
+    return JSON.parse(await readFile(join(place, 'note.json'), 'utf8')) as Note
+  } catch {
+    // There is none, or the gateway was killed while it wrote it.
+    return null
+  }
 }
 
 async function hasGateway(place: string): Promise<boolean> {
