@@ -121,11 +121,10 @@ describe.concurrent('a Codex whose gateway is killed', () => {
 
   it('that was done before there was another gateway leaves nothing out', async () => {
     const when = 'end while nobody looks'
-    endpoint.add({
-      when,
-      steps: [{ say: [run('touch started; sleep 1')] }, { say: [{ text: 'Nobody saw that.' }] }],
-    })
+    const cmd = 'touch started; until test -e go; do sleep 0.1; done'
+    endpoint.add({ when, steps: [{ say: [run(cmd)] }, { say: [{ text: 'Nobody saw that.' }] }] })
     const killed = await killedAt(when, runs)
+    await writeFile(join(killed.cwd, 'go'), '')
     await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(2), { timeout: 20_000 })
     const session = await killed.next()
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
