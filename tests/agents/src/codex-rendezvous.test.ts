@@ -35,7 +35,8 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(async () => {
   client.close()
-  await gateway.kill('SIGKILL')
+  // In order: killed, it would leave its Codex running for a while.
+  await gateway.kill('SIGTERM')
   await endpoint.close()
 })
 
