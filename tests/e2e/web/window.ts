@@ -1,13 +1,11 @@
-import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { root } from '../../architecture/workspace.js'
 import type { RunningGateway } from '../http/gateways.js'
+import { madeOnce } from '../http/made-once.js'
 import { newPage } from './browser.js'
 import { buildApp } from './build-app.js'
 
 /** The command that the tests bundle looks for the web app here. */
-export const built = join(root, 'node_modules/.cache/askback/e2e/web')
-await buildApp('web', built)
+export const built = await madeOnce('web', (folder) => buildApp('web', folder))
 
 /** The app of a gateway in a browser of its own, signed in. */
 export async function openWindow(

@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../architecture/workspace.js'
+
+const cache = join(root, 'node_modules/.cache/askback/made')
+const run = join(cache, `${process.pid}-${newestSource()}`)
+
+/** Something that is built from the sources as they are, and that the files of a run share. */
+export async function madeOnce(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(run, name)
+  if (existsSync(folder)) return folder
+  removeOldRuns()
+  const draft = `${folder}-${crypto.randomUUID()}`
+  await make(draft)
+  try {
+    renameSync(draft, folder)
+  } catch {
+    // Another worker was faster.
+    rmSync(draft, { recursive: true, force: true })
+  }
+  return folder
+}
+
+function removeOldRuns(): void {
+  mkdirSync(run, { recursive: true })
+  for (const name of readdirSync(cache))
+    if (!isRunning(Number.parseInt(name, 10))) rmSync(join(cache, name), { recursive: true, force: true })
+}
+
+function newestSource(): number {
+  const sources = ['packages', 'apps'].flatMap((place) =>
+    readdirSync(join(root, place)).map((name) => join(root, place, name, 'src')),
+  )
+  const files = sources.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()),
+  )
+  return Math.max(...files.map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs))
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
