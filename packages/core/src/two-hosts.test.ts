@@ -88,15 +88,14 @@ describe('two hosts on one store', () => {
     const { interactionId } = (await ask()).interaction
     const signal = new AbortController().signal
     const fence = here.host.fenceOf(session.id)
-    const waits = expect(
-      here.host.desk.poll(session.id, interactionId, { to: 'script', signal, fence }),
-    ).rejects.toMatchObject({ code: 'forbidden' })
+    const waits = here.host.desk.poll(session.id, interactionId, { to: 'script', signal, fence })
+    const waited = waits.catch((error: unknown) => error)
     const entry = await shared.kv.get(`lease/${session.id}`)
     await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)
     await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
     const answer = { answers: [{ selected: ['Yes'] }] }
     await there.host.desk.respond({ ...me, interactionId, answer })
-    await waits
+    expect(await waited).toMatchObject({ code: 'forbidden' })
     here.leases.forget(session.id)
     await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
   })
