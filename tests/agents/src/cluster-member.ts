@@ -1,7 +1,7 @@
 import { createDesk, createHost, Leases, storeOnBus, type AgentAdapter } from '@askback/core'
 import { postgresBus, postgresStore } from '@askback/store-postgres'
 
-export const LEASE_MS = 2000
+const LEASE_MS = 2000
 
 /** The inside of one of several gateways on a PostgreSQL. */
 export async function clusterMember(url: string, adapter: AgentAdapter, onError: (error: unknown) => void) {
