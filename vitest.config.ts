@@ -11,8 +11,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/**/*.test.ts'],
     pool: 'threads',
-    // On two cores one worker would be the default, though most of the time is spent waiting for other processes.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // On two cores one worker would be the default, though much of the time is spent waiting for other processes.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     retry: 0,
     // Real browsers, agents and processes share the machine with everything else.
     testTimeout: 60_000,
