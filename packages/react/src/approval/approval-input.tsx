@@ -21,19 +21,24 @@ const LARGEST_TREE = 20_000
 export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
-  if (edits) return <EditInput edits={edits} onComplete={onComplete} />
+  if (edits) return <EditInput title="Changes" edits={edits} onComplete={onComplete} />
   if (command !== null) return <CommandInput command={command} input={input} onComplete={onComplete} />
   return <JsonInput input={input} title="Input" onComplete={onComplete} />
 }
 
-function EditInput({ edits, onComplete }: { edits: FileEdit[] } & Pick<ApprovalInputProps, 'onComplete'>) {
+interface EditInputProps extends Pick<ApprovalInputProps, 'onComplete'> {
+  title: string
+  edits: FileEdit[]
+}
+
+export function EditInput({ title, edits, onComplete }: EditInputProps) {
   const { isSplit, toggle } = useDiffLayout()
   const text = edits.map((edit) => ('patch' in edit ? edit.patch : edit.after)).join('\n')
   // A new file has nothing to stand beside.
   const hasTwoSides = edits.some((edit) => 'patch' in edit || edit.before !== '')
   return (
     <Framed
-      title="Changes"
+      title={title}
       size={sizeOf(text)}
       tool={
         toggle &&
@@ -72,7 +77,7 @@ function CommandInput({ command, input, onComplete }: CommandInputProps) {
   )
 }
 
-function JsonInput({
+export function JsonInput({
   input,
   title,
   onComplete,
@@ -81,8 +86,8 @@ function JsonInput({
   title: string
   onComplete?: ((isComplete: boolean) => void) | undefined
 }) {
-  const text = useMemo(() => JSON.stringify(input, null, 2), [input])
-  const isSmall = text.length <= LARGEST_TREE
+  const text = useMemo(() => (typeof input === 'string' ? input : JSON.stringify(input, null, 2)), [input])
+  const isSmall = typeof input !== 'string' && text.length <= LARGEST_TREE
   useEffect(() => {
     if (isSmall) onComplete?.(true)
   }, [onComplete, isSmall])

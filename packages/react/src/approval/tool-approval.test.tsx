@@ -244,6 +244,28 @@ describe('what is shown', () => {
     expect(button('Approve once').disabled).toBe(false)
   })
 
+  it('is what the agent says it would change, beside the input', async () => {
+    const preview = { diffs: [{ path: '/shop/a.ts', oldText: 'let a\n', newText: 'const a\n' }] }
+    await show({ events: approval({ file: 1 }, { toolName: 'patcher', preview }) })
+    await screen.findByText('What it would change')
+    await screen.findByText('/shop/a.ts')
+    expect(button('Approve once').disabled).toBe(false)
+  })
+
+  it('must be opened to its end in what the agent shows beside it, too', async () => {
+    const { user } = await show({ events: approval(ls, { preview: 'a line\n'.repeat(5000) }) })
+    expect(button('Approve once').disabled).toBe(true)
+    await user.click(button(/Show the remaining/))
+    expect(button('Approve once').disabled).toBe(false)
+  })
+
+  it('is what was approved before, where another call comes', async () => {
+    const preview = { approved: { command: 'ls' }, asked: ls }
+    const { user } = await show({ events: approval(ls, { preview }) })
+    await user.click(screen.getByText('What was approved before'))
+    screen.getByText('ls')
+  })
+
   it('counts what goes with a command as well', async () => {
     await show({ events: approval({ command: 'ls', env: 'x\n'.repeat(100_000) }) })
     expect(button('Approve once').disabled).toBe(true)

@@ -10,6 +10,7 @@ import { useArmed } from '../interaction/use-armed.js'
 import { ApprovalActions } from './approval-actions.js'
 import { ApprovalEditor } from './approval-editor.js'
 import { ApprovalInput } from './approval-input.js'
+import { ApprovalPreview } from './approval-preview.js'
 import { approvalOutcome, ApprovalSummary } from './approval-summary.js'
 import { commandIn } from './command.js'
 import { describeCall } from './describe-call.js'
@@ -19,11 +20,13 @@ import { useApproval } from './use-approval.js'
 export function ToolApproval({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useApproval(interaction, open)
   const isArmed = useArmed()
-  const [isComplete, setComplete] = useState(false)
+  const [isInputWhole, setInputWhole] = useState(false)
+  const [isPreviewWhole, setPreviewWhole] = useState(false)
   const [isExplaining, setExplaining] = useState(false)
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited } = control
   const { words, object } = describeCall(interaction.toolName, request.input)
+  const isComplete = isInputWhole && (isPreviewWhole || request.preview === undefined)
   // What is edited is all in the editor.
   const canApprove = isArmed && (isComplete || edited !== null) && control.editError === null
 
@@ -55,8 +58,15 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
         </span>
       </p>
       <Reasons request={request} known={`${words} ${object}`} />
+      {request.preview !== undefined && (
+        <ApprovalPreview
+          toolName={interaction.toolName}
+          preview={request.preview}
+          onComplete={setPreviewWhole}
+        />
+      )}
       {edited === null ? (
-        <ApprovalInput toolName={interaction.toolName} input={request.input} onComplete={setComplete} />
+        <ApprovalInput toolName={interaction.toolName} input={request.input} onComplete={setInputWhole} />
       ) : (
         <ApprovalEditor control={control} />
       )}
