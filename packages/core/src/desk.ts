@@ -52,7 +52,7 @@ import { optional } from './optional.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import type { AuditRow, Fence, Fenced, Page, SessionRow } from './store.js'
 import { reportToolCall } from './tool-calls.js'
-import { awaitSettled, claimFor, pollFor, recheck, waitFor, wake } from './waiting.js'
+import { claimFor, pollFor, recheck, waitFor, waitForSettlement, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
@@ -242,20 +242,12 @@ export class Desk {
     signal?: AbortSignal,
     options: { sessionId?: string; to?: string; fence?: Fence | undefined } = {},
   ): Promise<Settlement> {
-    const { to = 'desk', fence } = options
-    return new Promise((resolve, reject) => {
-      const settled = (item: Interaction) => {
-        try {
-          resolve(settlementOf(item))
-        } catch (error) {
-          reject(error)
-        }
-      }
-      const wait = (sessionId: string) =>
-        awaitSettled(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settled, reject)
-      if (options.sessionId === undefined) this.#sessionOf(interactionId).then(wait).catch(reject)
-      else wait(options.sessionId)
-    })
+    const { sessionId, to = 'desk', fence } = options
+    if (sessionId === undefined)
+      return this.#sessionOf(interactionId).then((found) =>
+        waitForSettlement(this.#engine, { sessionId: found, interactionId }, { to, signal, fence }),
+      )
+    return waitForSettlement(this.#engine, { sessionId, interactionId }, { to, signal, fence })
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */

@@ -2,6 +2,7 @@ import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Committed, Engine } from './engine.js'
 import type { SessionLog } from './session-log.js'
+import { settlementOf, type Settlement } from './settlement.js'
 import type { Fence } from './store.js'
 import { Waiter } from './waiters.js'
 
@@ -27,8 +28,32 @@ export function waitFor(
   return new Promise((resolve, reject) => awaitSettled(engine, target, wait, resolve, reject))
 }
 
-/** The same for a promise that is there: each one between the store and whoever waits is kept as long as the wait. */
-export function awaitSettled(
+/** The same as its waiter gets it, in one promise: each one more would be kept as long as the wait. */
+export function waitForSettlement(
+  engine: Engine,
+  target: { sessionId: string; interactionId: string },
+  wait: Wait,
+): Promise<Settlement> {
+  return new Promise((resolve, reject) =>
+    awaitSettled(engine, target, wait, settlesWith(resolve, reject), reject),
+  )
+}
+
+/** Made here, where it holds on to nothing but the two. */
+function settlesWith(
+  resolve: (settlement: Settlement) => void,
+  reject: (error: unknown) => void,
+): (item: Interaction) => void {
+  return (item) => {
+    try {
+      resolve(settlementOf(item))
+    } catch (error) {
+      reject(error)
+    }
+  }
+}
+
+function awaitSettled(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
   wait: Wait,
