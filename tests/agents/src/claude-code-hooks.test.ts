@@ -1,34 +1,11 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Interaction, Session, SessionEvent } from '@askback/protocol'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import type { Session, SessionEvent } from '@askback/protocol'
+import { expect, it } from 'vitest'
 import { Command, file, newFolder } from '../../e2e/http/command.js'
-import type { RunningGateway } from '../../e2e/http/gateways.js'
 import { claudePrint, claudeTerminal } from './claude-code-cli.js'
-import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './folders.js'
-import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
-
-vi.setConfig({ testTimeout: 60_000 })
-
-let endpoint: ClaudeEndpoint
-let gateway: RunningGateway
-let home: string
-let cwd: string
-beforeAll(async () => {
-  endpoint = await startClaudeEndpoint()
-  gateway = await startGateway(newFolder())
-})
-beforeEach(async () => {
-  home = await folderOf('home')
-  cwd = await folderOf('work')
-})
-afterEach(() => expect(endpoint.problems).toEqual([]))
-afterAll(async () => {
-  await gateway.stop('SIGKILL')
-  await endpoint.close()
-})
+import { answer, cwd, endpoint, gateway, home, pending } from './claude-code-world.js'
 
 const settings = () => join(home, '.claude/settings.json')
 
@@ -40,9 +17,6 @@ async function askback(...args: string[]): Promise<Command> {
 }
 
 const install = (data = gateway.data) => askback('install', 'claude-code', '--yes', '--data', data)
-
-const pending = () => pendingAt(gateway)
-const answer = (item: Interaction, given: object) => answerAt(gateway, item, given)
 
 async function log(sessionId: string): Promise<SessionEvent[]> {
   const response = await fetch(`${gateway.ready.url}/api/sessions/${sessionId}/events`, {

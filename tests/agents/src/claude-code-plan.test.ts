@@ -1,36 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Interaction } from '@askback/protocol'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { Command, file, newFolder } from '../../e2e/http/command.js'
-import type { RunningGateway } from '../../e2e/http/gateways.js'
+import { expect, it } from 'vitest'
+import { Command, file } from '../../e2e/http/command.js'
 import { claudePrint, claudeTerminal } from './claude-code-cli.js'
-import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { folderOf } from './folders.js'
-import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
-
-vi.setConfig({ testTimeout: 60_000 })
-
-let endpoint: ClaudeEndpoint
-let gateway: RunningGateway
-let home: string
-let cwd: string
-beforeAll(async () => {
-  endpoint = await startClaudeEndpoint()
-  gateway = await startGateway(newFolder())
-})
-beforeEach(async () => {
-  home = await folderOf('home')
-  cwd = await folderOf('work')
-})
-afterEach(() => expect(endpoint.problems).toEqual([]))
-afterAll(async () => {
-  await gateway.stop('SIGKILL')
-  await endpoint.close()
-})
-
-const pending = () => pendingAt(gateway)
-const answer = (item: Interaction, given: object) => answerAt(gateway, item, given)
+import { answer, cwd, endpoint, gateway, home, pending } from './claude-code-world.js'
 
 /** The model writes its plan down and hands it in, is told to change it, and hands it in again. */
 function plans(when: string): void {

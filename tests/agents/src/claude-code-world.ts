@@ -1,0 +1,31 @@
+import type { Interaction } from '@askback/protocol'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
+import { newFolder } from '../../e2e/http/command.js'
+import type { RunningGateway } from '../../e2e/http/gateways.js'
+import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { folderOf } from './folders.js'
+import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+/** For a Claude Code that is started by hand: its model, a gateway, and in each test a home and a folder of its own. */
+export let endpoint: ClaudeEndpoint
+export let gateway: RunningGateway
+export let home: string
+export let cwd: string
+beforeAll(async () => {
+  endpoint = await startClaudeEndpoint()
+  gateway = await startGateway(newFolder())
+})
+beforeEach(async () => {
+  home = await folderOf('home')
+  cwd = await folderOf('work')
+})
+afterEach(() => expect(endpoint.problems).toEqual([]))
+afterAll(async () => {
+  await gateway.stop('SIGKILL')
+  await endpoint.close()
+})
+
+export const pending = () => pendingAt(gateway)
+export const answer = (item: Interaction, given: object) => answerAt(gateway, item, given)
