@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { codexAgent } from '@askback/agents/codex'
-import { agentSession, me } from './agent-session.js'
-import { folderOf } from './folders.js'
+import { me } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codexEnv, codexSession } from './codex-session.js'
+import { codexEnv, codexSession, expectMissingToBeSaid } from './codex-session.js'
 import { isAlive, programsOf } from './processes.js'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -221,13 +220,6 @@ describe.concurrent('a failure', () => {
 
   it('a program that is not installed is said in one line, with what to do', async () => {
     const adapter = codexAgent({ env: codexEnv('/nowhere'), executable: '/nowhere/codex' })
-    const missing = 'There is no Codex to run: npm install -g @openai/codex'
-    expect(await adapter.check()).toEqual({ available: false, reason: missing })
-    const available = { ...adapter, check: () => Promise.resolve({ available: true } as const) }
-    const session = await agentSession({ adapter: available, cwd: await folderOf('work') })
-    await session.say('say hello')
-    await session.until('turn_ended')
-    expect((await session.of('error'))[0]!.message).toBe(missing)
-    await session.close()
+    await expectMissingToBeSaid(adapter)
   })
 })

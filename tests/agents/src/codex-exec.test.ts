@@ -4,9 +4,16 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { sqliteStore } from '@askback/store-sqlite'
-import { agentSession, me } from './agent-session.js'
+import { me } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codex, codexEnv, codexHome, codexSession, type CodexSessionOptions } from './codex-session.js'
+import {
+  codex,
+  codexEnv,
+  codexHome,
+  codexSession,
+  expectMissingToBeSaid,
+  type CodexSessionOptions,
+} from './codex-session.js'
 import { folderOf } from './folders.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { isAlive, programsOf } from './processes.js'
@@ -251,13 +258,6 @@ describe.concurrent('a failure of codex exec', () => {
 
   it('a program that is not installed is said in one line, with what to do', async () => {
     const adapter = codexExecAgent({ env: codexEnv('/nowhere'), executable: '/nowhere/codex' })
-    const missing = 'There is no Codex to run: npm install -g @openai/codex'
-    expect(await adapter.check()).toEqual({ available: false, reason: missing })
-    const available = { ...adapter, check: () => Promise.resolve({ available: true } as const) }
-    const session = await agentSession({ adapter: available, cwd: await folderOf('work') })
-    await session.say('say hello')
-    await session.until('turn_ended')
-    expect((await session.of('error'))[0]!.message).toBe(missing)
-    await session.close()
+    await expectMissingToBeSaid(adapter)
   })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { codexAgent, type CodexAgentOptions } from '@askback/agents/codex'
 import type { AgentAdapter } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
+import { expect } from 'vitest'
 import { agentSession, type Before } from './agent-session.js'
 import { folderOf } from './folders.js'
 
@@ -60,4 +61,16 @@ export function codexEnv(home: string): Record<string, string> {
     CODEX_HOME: join(home, '.codex'),
     SCRIPTED_KEY: 'dummy',
   }
+}
+
+/** Of one that names a program which is not there. */
+export async function expectMissingToBeSaid(adapter: AgentAdapter): Promise<void> {
+  const missing = 'There is no Codex to run: npm install -g @openai/codex'
+  expect(await adapter.check()).toEqual({ available: false, reason: missing })
+  const available = { ...adapter, check: () => Promise.resolve({ available: true } as const) }
+  const session = await agentSession({ adapter: available, cwd: await folderOf('work') })
+  await session.say('say hello')
+  await session.until('turn_ended')
+  expect((await session.of('error'))[0]!.message).toBe(missing)
+  await session.close()
 }
