@@ -1,14 +1,22 @@
-import { approvalRequest, spellOut, type Interaction, type Json } from '@askback/protocol'
+import {
+  approvalRequest,
+  spellOut,
+  type ApprovalRequest,
+  type Interaction,
+  type Json,
+} from '@askback/protocol'
 import { back, stale, type CardFlow, type Part } from './connector-card.js'
+import { previewParts } from './connector-preview.js'
 
 /** Approve, Deny, or Deny with a reason that comes as a text. */
 export const approvalFlow: CardFlow = {
   step: () => 0,
   body(item, view) {
     const { asking } = view
+    const request = approvalRequest.parse(item.request)
     return {
       title: `Approve ${spellOut(item.toolName, 'code')}?`,
-      parts: [...wordsOf(item), ...inputParts(approvalRequest.parse(item.request).input)],
+      parts: [...wordsOf(item, request), ...inputParts(request.input), ...previewParts(request)],
       controls: asking
         ? [back]
         : [
@@ -44,8 +52,8 @@ export const approvalFlow: CardFlow = {
   said: (item) => (item.message ? `Reason: ${spellOut(item.message, 'prose')}` : ''),
 }
 
-function wordsOf(item: Interaction): Part[] {
-  const { title, description, reason, blockedPath } = approvalRequest.parse(item.request)
+function wordsOf(item: Interaction, request: ApprovalRequest): Part[] {
+  const { title, description, reason, blockedPath } = request
   const quoted = (text: string | undefined, label?: string): Part[] =>
     text ? [{ as: 'quote', text: spellOut(text, 'prose'), ...(label && { label }) }] : []
   return [

@@ -184,6 +184,38 @@ describe('a card', () => {
     ])
   })
 
+  it.each<[string, Json, [string, string][]]>([
+    [
+      'changes, line by line',
+      { diffs: [{ path: '/a.ts', oldText: 'one\ntwo\nfour\n', newText: 'one\nthree\u202e\nfour\n' }] },
+      [['Would change /a.ts', '  one\n- two\n+ three⟦U+202E⟧\n  four']],
+    ],
+    [
+      'a new file and one that goes',
+      {
+        diffs: [
+          { path: '/new', oldText: '', newText: 'a\n' },
+          { path: '/old', oldText: 'b', newText: '' },
+        ],
+      },
+      [
+        ['Would change /new', '+ a'],
+        ['Would change /old', '- b'],
+      ],
+    ],
+    ['what was approved before', { approved: 'ls', asked: 'rm' }, [['What was approved before', 'ls']]],
+    ['a text', 'as it is', [['Preview', 'as it is']]],
+    ['changes that are none', { diffs: [{}] }, [['Preview', '{\n  "diffs": [\n    {}\n  ]\n}']]],
+  ])('shows what the agent shows beside an approval: %s', (_name, preview, shown) => {
+    const { parts } = bodyOf(item('approval', { input: {}, preview }), freshView)
+    expect(parts.slice(1).map(({ label, text: words }) => [label, words])).toEqual(shown)
+  })
+
+  it('shows the rules that an agent suggests', () => {
+    const { parts } = bodyOf(item('approval', { input: {}, suggestions: ['Bash(ls:*)'] }), freshView)
+    expect(parts.at(-1)).toMatchObject({ label: 'Rules that the agent suggests', as: 'code' })
+  })
+
   it.each<[Partial<Interaction>, string]>([
     [
       { settlement: 'approved', by: { id: 'a', name: 'Ada' }, via: 'telegram' },

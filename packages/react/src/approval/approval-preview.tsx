@@ -21,7 +21,7 @@ export function ApprovalPreview({ toolName, preview, onComplete }: ApprovalPrevi
   if (edits) return <EditInput title="What it would change" edits={edits} onComplete={onComplete} />
   if (approved === undefined) return <JsonInput input={preview} title="Preview" onComplete={onComplete} />
   return (
-    <details className="ab-card-text">
+    <details className="ab-details">
       <summary>What was approved before</summary>
       <ApprovalInput toolName={toolName} input={approved} />
     </details>

@@ -266,6 +266,18 @@ describe('what is shown', () => {
     screen.getByText('ls')
   })
 
+  it.each<[string, Json]>([
+    ['texts', ['Bash(ls:\u202e*)']],
+    ['JSON', [{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'ls:\u202e*' }] }]],
+  ])('is what rules the agent suggests, as %s, and that they are not stored', async (_as, suggestions) => {
+    const { user, answers } = await show({ events: approval(ls, { suggestions }) })
+    await user.click(screen.getByText('Rules that the agent suggests'))
+    expect(document.querySelector('details')?.textContent).toContain('U+202E')
+    screen.getByText(/Nothing of this is stored/)
+    await user.click(button('Approve once'))
+    expect(answers()).toEqual([{ decision: 'approve', scope: 'once' }])
+  })
+
   it('counts what goes with a command as well', async () => {
     await show({ events: approval({ command: 'ls', env: 'x\n'.repeat(100_000) }) })
     expect(button('Approve once').disabled).toBe(true)

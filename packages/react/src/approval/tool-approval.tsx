@@ -11,6 +11,7 @@ import { ApprovalActions } from './approval-actions.js'
 import { ApprovalEditor } from './approval-editor.js'
 import { ApprovalInput } from './approval-input.js'
 import { ApprovalPreview } from './approval-preview.js'
+import { ApprovalSuggestions } from './approval-suggestions.js'
 import { approvalOutcome, ApprovalSummary } from './approval-summary.js'
 import { commandIn } from './command.js'
 import { describeCall } from './describe-call.js'
@@ -70,6 +71,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       ) : (
         <ApprovalEditor control={control} />
       )}
+      {request.suggestions !== undefined && <ApprovalSuggestions suggestions={request.suggestions} />}
       <ApprovalActions
         control={control}
         isArmed={isArmed}

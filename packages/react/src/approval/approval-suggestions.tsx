@@ -1,0 +1,14 @@
+import type { Json } from '@askback/protocol'
+import { JsonInput } from './approval-input.js'
+
+/** Rules that the agent would have: its word, and no choice here, as a rule is about one input and nothing else. */
+export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {
+  if (Array.isArray(suggestions) && suggestions.length === 0) return null
+  return (
+    <details className="ab-details">
+      <summary>Rules that the agent suggests</summary>
+      <JsonInput input={suggestions} title="Suggested by the agent" />
+      <p className="ab-hint">Nothing of this is stored. A rule that you store allows exactly this input.</p>
+    </details>
+  )
+}
