@@ -84,13 +84,14 @@ const PATIENCE_MS = 20_000
  * @template T
  * @param {Page} page
  * @param {Promise<T>} work
+ * @param {number} [patience]
  * @returns {Promise<T>}
  */
-export async function inTime(page, work) {
+export async function inTime(page, work, patience = PATIENCE_MS) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The page took too long.')), PATIENCE_MS)
+    timer = setTimeout(() => reject(new Error('The page took too long.')), patience)
   })
   try {
     return /** @type {T} */ (await Promise.race([work, late]))

@@ -10,13 +10,14 @@ import { openStage } from './browser.mjs'
 import { firstPaint } from './first-paint.mjs'
 import { heap } from './heap.mjs'
 import { longSession } from './long-session.mjs'
+import { scrolling } from './scrolling.mjs'
 import { streaming } from './streaming.mjs'
 import { submit } from './submit.mjs'
 
 /** @import { Row } from '../core/measure.mjs' */
 /** @import { Ready } from './browser.mjs' */
 
-const all = { 'first-paint': firstPaint, 'long-session': longSession, streaming, submit, heap }
+const all = { 'first-paint': firstPaint, 'long-session': longSession, scrolling, streaming, submit, heap }
 
 const wanted = process.argv.slice(2)
 // A copy, as a build by somebody else would take the files away in the middle.

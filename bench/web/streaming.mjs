@@ -1,11 +1,9 @@
 import { median } from '../core/measure.mjs'
 import { newPage } from './browser.mjs'
+import { tasksDuring } from './tasks.mjs'
 
 /** @import { Row } from '../core/measure.mjs' */
-/** @import { Page } from 'playwright-core' */
 /** @import { Stage } from './browser.mjs' */
-
-/** @typedef {{ name: string; pid: number; tid: number; dur?: number; tdur?: number; args: { name?: string } }} TraceEvent */
 
 const ROUNDS = 3
 
@@ -44,31 +42,10 @@ async function tasksOf(stage) {
   await page.getByLabel('Message').fill('Tell me everything.')
   await page.getByRole('button', { name: 'Start' }).click()
   await page.locator('.ab-row').first().waitFor()
-  const tasks = await traced(stage, page, async () => {
+  const tasks = await tasksDuring(stage, page, async () => {
     await page.getByLabel('The agent is working').waitFor()
     await page.getByLabel('The agent is working').waitFor({ state: 'detached', timeout: 120_000 })
   })
   await page.context().close()
   return tasks
-}
-
-/**
- * @param {Stage} stage
- * @param {Page} page
- * @param {() => Promise<void>} work
- */
-async function traced({ browser }, page, work) {
-  await browser.startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata'] })
-  await work()
-  const { traceEvents } = /** @type {{ traceEvents: TraceEvent[] }} */ (
-    JSON.parse(String(await browser.stopTracing()))
-  )
-  const mains = new Set(
-    traceEvents
-      .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
-      .map(({ pid, tid }) => `${pid} ${tid}`),
-  )
-  return traceEvents
-    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`))
-    .map(({ dur = 0, tdur = 0 }) => ({ computed: tdur / 1000, took: dur / 1000 }))
 }

@@ -118,6 +118,33 @@ it('events in any order, any number of times, make the same state', () => {
   )
 })
 
+it('what is laid out after a look at the past is what is laid out of the whole, and what was there is still the same', () => {
+  const looks = logs.chain((events) => fc.tuple(fc.constant(events), fc.integer({ min: 1, max: 20 })))
+  fc.assert(
+    fc.property(looks, ([events, page]) => {
+      const folded = new SessionFold()
+      folded.load(snapshotOf(events))
+      const draw = createLayout()
+      const wholeState = fold(emptyState('s1'), events, { turnsKept: Infinity })
+      for (let isMore = true; isMore;) {
+        const end = folded.lookBack()
+        const older = events.filter(({ seq }) => seq < end).slice(-page)
+        const before = folded.state!
+        folded.prepend(end, older)
+        const { state } = folded
+        expect(draw(state!)).toEqual(layout(state!))
+        for (const [id, call] of state!.toolCalls) {
+          const was = before.toolCalls.get(id)
+          if (was && was !== call) expect(call).not.toEqual(was)
+        }
+        isMore = older.length > 0
+      }
+      expect(stateToJson(folded.state!)).toEqual(stateToJson(wholeState))
+    }),
+    { numRuns: 150 },
+  )
+})
+
 function snapshotOf(events: SessionEvent[]) {
   const state = fold(emptyState('s1'), events)
   const { seq, logId } = state

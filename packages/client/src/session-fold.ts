@@ -8,6 +8,7 @@ import {
   type SessionEvent,
   type SessionState,
 } from '@askback/protocol'
+import { keepIdentity } from './keep-identity.js'
 import { LiveBlocks } from './live-blocks.js'
 import type { SessionSnapshot } from './transport.js'
 
@@ -71,7 +72,9 @@ export class SessionFold {
     const events = [...page, ...this.#past.events]
     this.#past = { start: first.seq, events }
     const longer = fold(beforeAll(this.#state, events), events, KEEP_ALL)
-    if (longer.turns.length > this.#state.turns.length || first.seq === 1) this.#state = longer
+    if (longer.turns.length > this.#state.turns.length || first.seq === 1) {
+      this.#state = keepIdentity(this.#state, longer)
+    }
   }
 
   #advance(): boolean {

@@ -3,9 +3,12 @@ import type { Row } from './rows.js'
 
 /** A screen full: the rest of the past is drawn after what somebody came for. */
 const FIRST = 20
-const STEP = 60
+/** So much of the past as can be drawn in a frame, and the next of it in the next: nobody who scrolls notices. */
+const STEP = 10
+/** It is there before somebody is: two screens and more above. */
+const AHEAD = '1800px 0px 0px'
 /** Who comes back to the end after a long look at the past needs none of it any more. */
-const KEEP = 4 * STEP
+const KEEP = 240
 
 export interface Tail {
   shown: Row[]
@@ -48,7 +51,7 @@ export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptio
         keepPlace()
         setFirst(all[Math.max(0, from - STEP)]?.key ?? null)
       },
-      { root: scroller.current, rootMargin: '600px 0px 0px' },
+      { root: scroller.current, rootMargin: AHEAD },
     )
     observer.observe(element)
     return () => observer.disconnect()
@@ -62,7 +65,10 @@ export function useTail(rows: Row[], { scroller, isAtEnd, loadOlder }: TailOptio
   return { shown, waitingBefore: rows.slice(0, start).filter((row) => row.isWaiting), hasMore, sentinel }
 }
 
-/** What is added above must not push down what somebody reads; not every browser sees to that itself. */
+/**
+ * What is added above must not push down what somebody reads. Most browsers see to that themselves, without stopping a wheel
+ * that turns, but not at the very top.
+ */
 function useKeepPlace(scroller: RefObject<HTMLElement | null>, firstKey: string | undefined): () => void {
   const fromEnd = useRef<number | null>(null)
   useLayoutEffect(() => {
@@ -72,6 +78,7 @@ function useKeepPlace(scroller: RefObject<HTMLElement | null>, firstKey: string 
   }, [scroller, firstKey])
   return () => {
     const element = scroller.current
-    if (element) fromEnd.current = element.scrollHeight - element.scrollTop
+    if (!element || (element.scrollTop > 0 && CSS.supports('overflow-anchor', 'auto'))) return
+    fromEnd.current = element.scrollHeight - element.scrollTop
   }
 }

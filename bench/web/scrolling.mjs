@@ -1,0 +1,120 @@
+import { median } from '../core/measure.mjs'
+import { goToSession, inTime, newPage } from './browser.mjs'
+import { tasksDuring } from './tasks.mjs'
+
+/** @import { Row } from '../core/measure.mjs' */
+/** @import { Page } from 'playwright-core' */
+/** @import { Stage } from './browser.mjs' */
+
+const ROUNDS = 3
+/** A quick hand: twelve screens a second. */
+const WHEEL = 400
+const PAUSE_MS = 40
+const LATE_MS = (2 * 1000) / 60
+
+/**
+ * By the wheel from the last words of 10,000 events back to the first, while the past is fetched and drawn. In turn with it
+ * the same rows in a page without scripts. A frame is late that comes after more than two frame times.
+ *
+ * @param {Stage} stage
+ * @returns {Promise<Row[]>}
+ */
+export async function scrolling(stage) {
+  /** @type {Record<'app' | 'still', Ride[]>} */
+  const rides = { app: [], still: [] }
+  for (let round = 0; round < ROUNDS; round++) {
+    const page = await newPage(stage)
+    rides.app.push(await inTime(page, throughTheApp(stage, page), 120_000))
+    const still = await withoutScripts(stage, page)
+    rides.still.push(await ride(stage, still))
+    await still.context().close()
+    await page.context().close()
+  }
+  /** @param {(ride: Ride) => number} of */
+  const both = (of) => ({ app: median(rides.app.map(of)), still: median(rides.still.map(of)) })
+  const late = both((each) => each.late)
+  const longest = both((each) => each.longest)
+  return [
+    { what: 'late frames through 10,000 events', value: late.app, unit: ' %', atMost: late.still + 2 },
+    { what: 'the same without scripts', value: late.still, unit: ' %' },
+    { what: 'longest task on that way', value: longest.app, unit: ' ms', atMost: 50 },
+    { what: 'the same without scripts', value: longest.still, unit: ' ms' },
+  ]
+}
+
+/** @typedef {{ late: number; longest: number }} Ride Percent of the frames, and milliseconds of the processor. */
+
+/**
+ * @param {Stage} stage
+ * @param {Page} page
+ */
+async function throughTheApp(stage, page) {
+  await page.goto(stage.ready.url)
+  await page.locator('nav li a').first().waitFor()
+  await goToSession(page, stage.ready.long)
+  await page.getByText('These are the last words.').last().waitFor()
+  return ride(stage, page)
+}
+
+/**
+ * @param {Stage} stage
+ * @param {Page} page
+ * @returns {Promise<Page>}
+ */
+async function withoutScripts(stage, page) {
+  const { html, css } = await page.evaluate(() => ({
+    html: document.querySelector('.ab-conversation')?.outerHTML ?? '',
+    css: [...document.styleSheets]
+      .flatMap(({ cssRules }) => [...cssRules].map(({ cssText }) => cssText))
+      .join('\n'),
+  }))
+  const still = await newPage(stage)
+  await still.setContent(`<style>${css}</style><div style="height: 100dvh">${html}</div>`)
+  await still.locator('.ab-scroller').evaluate((element) => {
+    element.scrollTop = element.scrollHeight
+  })
+  return still
+}
+
+/**
+ * @param {Stage} stage
+ * @param {Page} page
+ * @returns {Promise<Ride>}
+ */
+async function ride(stage, page) {
+  await page.mouse.move(700, 400)
+  await page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)))
+  const frames = await page.evaluateHandle(() => {
+    /** @type {number[]} */
+    const times = []
+    requestAnimationFrame(function note(at) {
+      times.push(at)
+      requestAnimationFrame(note)
+    })
+    return times
+  })
+  const tasks = await tasksDuring(stage, page, async () => {
+    while (!(await isAtTheBeginning(page))) {
+      for (let turn = 0; turn < 10; turn++) {
+        await page.mouse.wheel(0, -WHEEL)
+        await page.waitForTimeout(PAUSE_MS)
+      }
+    }
+  })
+  const times = await frames.jsonValue()
+  const late = times.filter((at, index) => at - (times[index - 1] ?? at) > LATE_MS + 1).length
+  return {
+    late: (100 * late) / times.length,
+    longest: Math.max(...tasks.map(({ computed }) => computed)),
+  }
+}
+
+/**
+ * @param {Page} page
+ * @returns {Promise<boolean>}
+ */
+function isAtTheBeginning(page) {
+  return page
+    .locator('.ab-scroller')
+    .evaluate((element) => element.scrollTop === 0 && !element.querySelector('.ab-earlier'))
+}
