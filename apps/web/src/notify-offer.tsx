@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { canAskToNotify } from './use-notifications.js'
+import { canAskToNotify } from './notify.js'
 
 const KEY = 'askback.notify-offered'
 

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Dialog } from './dialog.js'
 import { PairingSettings } from './pairing.js'
 import { applyTheme, theme, themes } from './theme.js'
-import { canAskToNotify, canNotify } from './use-notifications.js'
+import { canAskToNotify, canNotify } from './notify.js'
 
 export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpen: boolean) => void }) {
   const [chosen, setChosen] = useState(theme)

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
@@ -42,35 +41,6 @@ it('offers every agent that the gateway knows, and says what is missing', async 
   }
 })
 
-describe('a window that nobody looks at', () => {
-  it('tells of what begins to wait, and leads there', async () => {
-    const gateway = await serve()
-    const page = await openWindow(gateway)
-    await page.addInitScript(() => {
-      const shown: { title: string; click: () => void }[] = []
-      Object.defineProperty(document, 'hidden', { get: () => true })
-      Object.assign(window, {
-        shown,
-        Notification: class extends EventTarget {
-          static permission = 'granted'
-          constructor(title: string) {
-            super()
-            shown.push({ title, click: () => this.dispatchEvent(new Event('click')) })
-          }
-          close() {}
-        },
-      })
-    })
-    await page.reload()
-    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
-    await expect.poll(() => page.locator('nav').textContent()).toContain('None yet.')
-    const { sessionId } = await ask(gateway, database)
-    await expect.poll(() => titles(page)).toEqual(['An agent has a question'])
-    await page.evaluate(() => (window as unknown as { shown: { click: () => void }[] }).shown[0]!.click())
-    await expect.poll(() => page.url()).toContain(sessionId)
-  })
-})
-
 it('asks once whether to tell of what waits, when something does', async () => {
   const gateway = await serve()
   const page = await openWindow(gateway)
@@ -97,12 +67,6 @@ it('asks once whether to tell of what waits, when something does', async () => {
   await page.locator('.ab-card').waitFor()
   expect(await offer.count()).toBe(0)
 })
-
-function titles(page: Page): Promise<string[]> {
-  return page.evaluate(() =>
-    (window as unknown as { shown: { title: string }[] }).shown.map(({ title }) => title),
-  )
-}
 
 describe('an approval', () => {
   it('takes no key that was held down, and A once it is armed', async () => {

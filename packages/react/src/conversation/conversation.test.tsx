@@ -2,7 +2,7 @@
 import { asked, askedQuestion, called, ended, settled, wrote } from '@askback/client/testing'
 import type { NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { registerRenderer } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
 
@@ -61,6 +61,30 @@ describe('text', () => {
     await grow(20, ' piece')
     screen.getByText('Second piece')
     expect(screen.getByText('First piece.').contains(mark)).toBe(true)
+  })
+})
+
+describe('in a page that nobody sees, which has no frames', () => {
+  beforeEach(() => {
+    vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
+    vi.stubGlobal('requestAnimationFrame', () => 0)
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  it('text is drawn as it is written, by a timer', async () => {
+    const { transport } = await show({ events: [begun] })
+    transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Behind' })
+    await pass(249)
+    expect(screen.queryByText('Behind')).toBeNull()
+    await pass(1)
+    screen.getByText('Behind')
+  })
+
+  it('[lesson 21] the typing indicator goes when the turn ends', async () => {
+    const { play } = await show({ events: [begun] })
+    expect(typing()).not.toBeNull()
+    await play({ type: 'turn_ended', turnId: 't1', reason: 'done' })
+    expect(typing()).toBeNull()
   })
 })
 
