@@ -42,12 +42,15 @@ async function notifyByWorker(
 ): Promise<ServiceWorkerRegistration> {
   const { serviceWorker } = navigator
   await serviceWorker.register(`${import.meta.env.BASE_URL}notification-worker.js`)
-  serviceWorker.onmessage = ({ data }: MessageEvent<string>) => {
-    location.hash = data
-  }
+  serviceWorker.addEventListener('message', follow)
+  serviceWorker.startMessages()
   const worker = await serviceWorker.ready
   await worker.showNotification(title, options)
   return worker
+}
+
+function follow({ data }: MessageEvent<string>): void {
+  location.hash = data
 }
 
 async function closeByWorker(worker: ServiceWorkerRegistration, tag: string): Promise<void> {

@@ -163,7 +163,7 @@ describe('a page that is not painted', () => {
       }),
     )
     await page.reload()
-    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+    await expect.poll(() => page.getByRole('button', { name: 'Take the tour' }).count()).toBe(1)
   })
 })
 

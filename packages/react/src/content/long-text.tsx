@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'react'
 import { bytes, count } from './amounts.js'
 import { chunksOf } from './chunks.js'
+import { useTellCutOff } from './cut-off.js'
 import { ShownText } from './shown-text.js'
 
 export interface LongTextProps {
@@ -18,6 +19,7 @@ export function LongText({ text, onComplete, label }: LongTextProps) {
   const [shown, setShown] = useState(FIRST_CHUNKS)
   const isComplete = shown >= chunks.length
   useEffect(() => onComplete?.(isComplete), [onComplete, isComplete])
+  useTellCutOff(!isComplete)
 
   const rest = isComplete ? 0 : chunks.slice(shown).reduce((sum, chunk) => sum + chunk.text.length, 0)
   return (

@@ -3,6 +3,7 @@ import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { count } from './amounts.js'
 import { CodeBlock, StillWriting } from './code-block.js'
+import { useTellCutOff } from './cut-off.js'
 import { ErrorBoundary } from './error-boundary.js'
 import { hrefOf, OuterLink } from './outer-link.js'
 import { LongText } from './long-text.js'
@@ -25,6 +26,7 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
   const blocks = useMemo(() => markdownBlocks(shown), [shown])
   // What has been drawn piece by piece while it was written need not be hidden when it is done.
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
+  useTellCutOff(blocks.length > limit)
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
       <StillWriting value={isStreaming}>

@@ -2,20 +2,28 @@ import { focusCardAround } from '../interaction/focus-interaction.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import type { PlanReviewControl } from './use-plan-review.js'
 
+interface PlanDecisionsProps {
+  control: PlanReviewControl
+  isArmed: boolean
+  /** All of the plan is on the page: nothing of it may be approved before. */
+  isWhole: boolean
+}
+
 /** Three ways to go on, and one to go back. */
-export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl; isArmed: boolean }) {
+export function PlanDecisions({ control, isArmed, isWhole }: PlanDecisionsProps) {
   const { request, edited, edit, canAnswer, isAdjusting, setAdjusting, decide } = control
   if (isAdjusting) return <Adjust control={control} isArmed={isArmed} />
+  const isClosed = !isArmed || !isWhole
   return (
     <>
       <div className="ab-card-footer">
-        <SubmitButton control={control} disabled={!isArmed} onPress={() => decide('edit')}>
+        <SubmitButton control={control} disabled={isClosed} onPress={() => decide('edit')}>
           Proceed
         </SubmitButton>
-        <SubmitButton control={control} tone="plain" disabled={!isArmed} onPress={() => decide('clean_edit')}>
+        <SubmitButton control={control} tone="plain" disabled={isClosed} onPress={() => decide('clean_edit')}>
           Proceed with a fresh context
         </SubmitButton>
-        <SubmitButton control={control} tone="plain" disabled={!isArmed} onPress={() => decide('default')}>
+        <SubmitButton control={control} tone="plain" disabled={isClosed} onPress={() => decide('default')}>
           Proceed in default mode
         </SubmitButton>
         <button type="button" className="ab-button" disabled={!canAnswer} onClick={() => setAdjusting(true)}>
@@ -23,8 +31,10 @@ export function PlanDecisions({ control, isArmed }: { control: PlanReviewControl
         </button>
       </div>
       <div className="ab-card-footer">
-        <p className="ab-hint ab-plan-hint">
-          “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
+        <p className="ab-hint ab-plan-hint" role="status">
+          {isWhole
+            ? '“Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.'
+            : 'It can be approved once all of it is shown.'}
         </p>
         <button
           type="button"

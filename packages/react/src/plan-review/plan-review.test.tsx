@@ -35,6 +35,27 @@ it.each([
   expect(answers()).toEqual([{ decision }])
 })
 
+it.each([
+  ['of many paragraphs', Array.from({ length: 500 }, (_, line) => `Step ${line}`).join('\n\n')],
+  ['with a long block of code', `\`\`\`\n${'x\n'.repeat(50_000)}\`\`\``],
+  ['on one endless line', 'x'.repeat(500_000)],
+])('a plan %s must be opened to its end before it can be approved', async (_name, long) => {
+  const request = { plan: long }
+  const { answers } = await show({
+    events: asked('i1', { kind: 'plan_review', presentation: 'questionnaire', request }),
+  })
+  const proceed = ['Proceed', 'Proceed with a fresh context', 'Proceed in default mode'].map((name) =>
+    screen.getByRole<HTMLButtonElement>('button', { name }),
+  )
+  expect(proceed.map(({ disabled }) => disabled)).toEqual([true, true, true])
+  expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Adjust…' }).disabled).toBe(false)
+  fireEvent.click(screen.getByRole('button', { name: /Show the remaining/ }))
+  expect(proceed.map(({ disabled }) => disabled)).toEqual([false, false, false])
+  press('Proceed')
+  await pass(0)
+  expect(answers()).toEqual([{ decision: 'edit' }])
+})
+
 it('adjusts with feedback, and not without', async () => {
   const { user, answers } = await show({ events })
   press('Adjust…')

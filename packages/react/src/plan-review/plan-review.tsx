@@ -1,6 +1,7 @@
 import { planReviewAnswer, type Interaction, type PlanDecision } from '@askback/protocol'
 import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
+import { CutOff, useCutOff } from '../content/cut-off.js'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
 import { focusCardAround } from '../interaction/focus-interaction.js'
@@ -15,6 +16,7 @@ import { usePlanReview } from './use-plan-review.js'
 export function PlanReview({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = usePlanReview(interaction, open)
   const isArmed = useArmed()
+  const { isWhole, enter } = useCutOff()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, edit, canAnswer } = control
 
@@ -34,7 +36,9 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       )}
       {edited === null ? (
         <div className="ab-plan" tabIndex={0} role="group" aria-label="The plan">
-          <Markdown text={request.plan} />
+          <CutOff value={enter}>
+            <Markdown text={request.plan} />
+          </CutOff>
         </div>
       ) : (
         <textarea
@@ -53,7 +57,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
           }}
         />
       )}
-      <PlanDecisions control={control} isArmed={isArmed} />
+      <PlanDecisions control={control} isArmed={isArmed} isWhole={isWhole} />
     </InteractionCard>
   )
 }
