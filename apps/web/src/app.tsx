@@ -67,7 +67,7 @@ function MenuButton({ waiting, open }: { waiting: number; open: () => void }) {
   return (
     <button
       type="button"
-      className="flex items-center gap-1.5 rounded-md p-2 hover:bg-side md:hidden"
+      className="flex items-center gap-1.5 rounded-md p-2 hover:bg-side md:hidden touchable"
       aria-label={waiting > 0 ? `Menu, ${waiting} waiting` : 'Menu'}
       onClick={open}
     >

@@ -1,4 +1,5 @@
-import { useComposer } from '@askback/react'
+import { spellOut } from '@askback/protocol'
+import { ShownText, useComposer } from '@askback/react'
 import { ArrowUpIcon, XIcon } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 
@@ -17,16 +18,16 @@ export function Composer({ sessionId }: { sessionId: string }) {
     >
       <div className="mx-auto max-w-[46rem]">
         {target && (
-          <p className="mb-2 flex items-start gap-2 text-xs leading-5 text-soft">
-            <span className="min-w-0 flex-1">
-              <span className="line-clamp-1">
-                Replying to: <q className="font-medium text-ink">{target.about}</q>
-              </span>
-              <span className="block">{target.effect}</span>
+          <p className="mb-2 flex flex-wrap items-center gap-x-2 text-xs leading-5 text-soft">
+            <span className="line-clamp-1 min-w-0 flex-1">
+              Replying to:{' '}
+              <q className="font-medium text-ink">
+                <ShownText text={target.about} />
+              </q>
             </span>
             <button
               type="button"
-              className="flex shrink-0 items-center gap-1 rounded px-1.5 py-0.5 hover:bg-side"
+              className="-mr-1.5 flex shrink-0 items-center gap-1 rounded px-1.5 py-0.5 hover:bg-side touchable"
               onClick={leave}
             >
               <XIcon className="size-3" aria-hidden />
@@ -34,6 +35,7 @@ export function Composer({ sessionId }: { sessionId: string }) {
                 Write to the agent<span className="max-sm:hidden"> instead</span>
               </span>
             </button>
+            <span className="basis-full">{target.effect}</span>
           </p>
         )}
         {goBack && (
@@ -49,9 +51,9 @@ export function Composer({ sessionId }: { sessionId: string }) {
             ref={field}
             rows={1}
             value={text}
-            aria-label={target ? `Reply to: ${target.about}` : 'Message to the agent'}
+            aria-label={target ? `Reply to: ${spellOut(target.about, 'prose')}` : 'Message to the agent'}
             placeholder={target ? 'Type your reply…' : 'Message the agent…'}
-            className="max-h-48 min-h-6 flex-1 resize-none bg-transparent py-1 text-sm leading-5 outline-none placeholder:text-soft"
+            className="max-h-48 min-h-6 flex-1 resize-none bg-transparent py-1 text-sm leading-5 pointer-coarse:py-2 outline-none placeholder:text-soft pointer-coarse:text-base"
             onChange={(event) => setText(event.target.value)}
             onKeyDown={(event) => {
               if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
@@ -63,7 +65,7 @@ export function Composer({ sessionId }: { sessionId: string }) {
             type="submit"
             aria-label="Send"
             disabled={!canSend}
-            className="rounded-lg bg-primary p-1.5 text-on-primary transition-opacity disabled:opacity-30"
+            className="rounded-lg bg-primary p-1.5 text-on-primary transition-opacity disabled:opacity-30 pointer-coarse:p-2.5"
           >
             <ArrowUpIcon className="size-4" aria-hidden />
           </button>

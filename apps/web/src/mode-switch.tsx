@@ -20,7 +20,7 @@ export function ModeSwitch({
     <DropdownMenu.Root>
       <DropdownMenu.Trigger
         aria-label={`Permission mode: ${modes[mode].name}`}
-        className={`flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side ${mode === 'bypassPermissions' ? 'text-bad' : ''}`}
+        className={`flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side touchable ${mode === 'bypassPermissions' ? 'text-bad' : ''}`}
       >
         <ShieldIcon className="size-3.5" aria-hidden />
         <span className="max-sm:sr-only">{modes[mode].name}</span>

@@ -74,7 +74,7 @@ export function NewSession() {
             value={text}
             onChange={(event) => setText(event.target.value)}
             placeholder={chosen === 'demo' ? 'Say hello to take the tour' : 'What should the agent do?'}
-            className="w-full rounded-lg border border-line bg-raised px-3 py-2 text-sm outline-none focus:border-brand"
+            className="ab-input"
           />
         </label>
         <label className="block">
@@ -86,7 +86,7 @@ export function NewSession() {
             onChange={(event) => setCwd(event.target.value)}
             placeholder="/path/to/project"
             spellCheck={false}
-            className="w-full rounded-lg border border-line bg-raised px-3 py-2 font-mono text-sm outline-none focus:border-brand"
+            className="ab-input ab-editor-text"
           />
         </label>
         <label className="block">
@@ -94,7 +94,7 @@ export function NewSession() {
           <select
             value={mode}
             onChange={(event) => setMode(event.target.value as PermissionMode)}
-            className="w-full rounded-lg border border-line bg-raised px-2 py-2 text-sm"
+            className="ab-input"
           >
             {Object.entries(modes).map(([value, { name, says }]) => (
               <option key={value} value={value}>

@@ -1,4 +1,4 @@
-import type { Interaction } from '@askback/protocol'
+import { spellOut, type Interaction } from '@askback/protocol'
 import { hrefOf } from './route.js'
 
 export function canNotify(): boolean {
@@ -20,7 +20,7 @@ const titles: Record<string, string> = {
 export function notify({ sessionId, interactionId, kind, toolName }: Interaction): () => void {
   const title = titles[kind] ?? 'An agent waits for you'
   const hash = hrefOf({ page: 'session', sessionId })
-  const options: NotificationOptions = { body: toolName, tag: interactionId, data: hash }
+  const options: NotificationOptions = { body: spellOut(toolName, 'code'), tag: interactionId, data: hash }
   try {
     const shown = new Notification(title, options)
     shown.addEventListener('click', () => {

@@ -1,4 +1,4 @@
-import { Conversation, useClient, useSession } from '@askback/react'
+import { Conversation, ShownText, useClient, useSession } from '@askback/react'
 import { EraserIcon, EllipsisIcon, SquareIcon, Trash2Icon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
@@ -29,10 +29,12 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         {menu}
         <div className="min-w-0 flex-1">
           <h1 className="truncate text-sm font-semibold">
-            {state ? titleOf({ ...state, id: sessionId }) : ' '}
+            <ShownText text={state ? titleOf({ ...state, id: sessionId }) : ' '} />
           </h1>
           <p className="truncate text-xs text-soft">
-            {state?.cwd ?? (state?.agent === null ? 'outside agent' : state?.agent)}
+            <ShownText
+              text={state?.cwd ?? (state?.agent === null ? 'outside agent' : (state?.agent ?? ' '))}
+            />
           </p>
         </div>
         {state && (
@@ -44,7 +46,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         {isBusy && (
           <button
             type="button"
-            className="flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side"
+            className="flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side touchable"
             onClick={() => call(() => store.interrupt())}
           >
             <SquareIcon className="size-3" aria-hidden />
@@ -59,7 +61,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         </p>
       )}
       <div className="min-h-0 flex-1">
-        <Conversation sessionId={sessionId} />
+        <Conversation sessionId={sessionId} banner={false} />
       </div>
       <Composer sessionId={sessionId} />
     </>
@@ -80,7 +82,7 @@ function SessionMenu({ sessionId, clear }: { sessionId: string; clear: () => voi
     <DropdownMenu.Root>
       <DropdownMenu.Trigger
         aria-label="More"
-        className="rounded-md p-2 text-soft hover:bg-side hover:text-ink"
+        className="rounded-md p-2 text-soft hover:bg-side hover:text-ink touchable"
       >
         <EllipsisIcon className="size-4" aria-hidden />
       </DropdownMenu.Trigger>

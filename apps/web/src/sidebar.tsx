@@ -1,4 +1,4 @@
-import { useInbox, useSessions } from '@askback/react'
+import { ShownText, useInbox, useSessions } from '@askback/react'
 import type { Session } from '@askback/protocol'
 import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
 import { useState } from 'react'
@@ -92,10 +92,10 @@ export function titleOf(session: Pick<Session, 'id' | 'title' | 'cwd' | 'agent'>
 }
 
 const dots: Record<Session['status'], { color: string; label: string }> = {
-  idle: { color: 'bg-line', label: 'idle' },
+  idle: { color: 'bg-soft/40', label: 'idle' },
   running: { color: 'bg-brand animate-pulse motion-reduce:animate-none', label: 'running' },
-  waiting: { color: 'bg-wait', label: 'waiting for you' },
-  ended: { color: 'bg-line', label: 'ended' },
+  waiting: { color: 'bg-wait-bright', label: 'waiting for you' },
+  ended: { color: 'bg-soft/40', label: 'ended' },
   failed: { color: 'bg-bad', label: 'failed' },
 }
 
@@ -106,7 +106,9 @@ function SessionRow({ session, waiting, route }: { session: Session; waiting: nu
     <Row href={hrefOf({ page: 'session', sessionId: session.id })} isCurrent={isCurrent}>
       <span className={`size-2 shrink-0 rounded-full ${color}`} role="img" aria-label={label} title={label} />
       <span className="min-w-0 flex-1">
-        <span className="block truncate">{titleOf(session)}</span>
+        <span className="block truncate">
+          <ShownText text={titleOf(session)} />
+        </span>
         <span className="block truncate text-xs text-soft">{session.agent ?? 'outside agent'}</span>
       </span>
       {waiting > 0 && <Count value={waiting} />}
@@ -119,7 +121,7 @@ function Row({ href, isCurrent, children }: { href: string; isCurrent: boolean; 
     <a
       href={href}
       aria-current={isCurrent ? 'page' : undefined}
-      className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm hover:bg-line/60 aria-[current]:bg-line/80 aria-[current]:font-medium"
+      className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm pointer-coarse:min-h-11 hover:bg-line/60 aria-[current]:bg-line/80 aria-[current]:font-medium"
     >
       {children}
     </a>
@@ -140,7 +142,7 @@ function Tool({
       type="button"
       aria-label={label}
       title={label}
-      className="rounded-md p-2 text-soft hover:bg-line/60 hover:text-ink"
+      className="rounded-md p-2 text-soft hover:bg-line/60 hover:text-ink pointer-coarse:p-3.5"
       onClick={onClick}
     >
       {children}

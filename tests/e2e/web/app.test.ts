@@ -150,6 +150,54 @@ describe('what an agent sends', () => {
     expect(await page.locator('.ab-hidden-character').count()).toBeGreaterThan(0)
   })
 
+  it('turns nothing around, wherever it stands', async () => {
+    const gateway = await serve()
+    const turned = 'gpj\u202e.exe\u2066\u200b'
+    const { body } = await gateway.call<{ session: { id: string } }>('POST', '/api/sessions', {
+      body: { agent: null, title: turned },
+      as: gateway.ready.agentToken,
+    })
+    const sessionId = body.session.id
+    const page = await openWindow(gateway)
+    const hidden = () =>
+      page.evaluate(() => {
+        const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+        const found: string[] = []
+        while (texts.nextNode()) found.push(texts.currentNode.textContent ?? '')
+        return found.filter((text) => /[\u200b\u202a-\u202e\u2066-\u2069]/.test(text))
+      })
+    const bodies = [
+      { kind: 'approval', toolName: turned, request: { input: { command: turned }, suggestions: turned } },
+      { kind: 'plan_review', request: { plan: `# ${turned}` } },
+      { kind: 'form', request: { message: turned, schema: { fields: [{ name: turned, type: 'text' }] } } },
+    ]
+    for (const asked of bodies) {
+      const item = await ask(gateway, asked, sessionId)
+      await goTo(page, `#/s/${sessionId}`)
+      await page.locator(`.ab-card[data-kind=${asked.kind}]`).waitFor()
+      expect(await hidden()).toEqual([])
+      await goTo(page, '#/inbox')
+      await page.locator('.ab-inbox-item').first().waitFor()
+      expect(await hidden()).toEqual([])
+      await gateway.call('DELETE', `/api/sessions/${sessionId}/interactions/${item.interactionId}`)
+    }
+  })
+
+  it('is shown from its beginning, where it is longer than the window', async () => {
+    const gateway = await serve()
+    const fields = Array.from({ length: 30 }, (_, index) => ({ name: `f${index}`, type: 'text' }))
+    const request = { message: 'A long form', schema: { fields } }
+    const { sessionId } = await ask(gateway, { kind: 'form', request })
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${sessionId}`)
+    await expect.poll(() => page.getByText('A long form').evaluate(isInView)).toBe(true)
+    const last = page.getByLabel('f29')
+    await last.click()
+    await page.keyboard.type('typed')
+    expect(await last.evaluate(isInView)).toBe(true)
+    expect(await page.getByRole('button', { name: 'Something waits for you' }).count()).toBe(0)
+  })
+
   it('opens at its end however long it is', async () => {
     const data = newFolder()
     const store = sqliteStore({ path: join(data, 'askback.db') })
@@ -195,6 +243,13 @@ describe('what an agent sends', () => {
     await expect.poll(() => page.getByText('Which database?').last().isVisible()).toBe(true)
   })
 })
+
+/** Runs in the page. */
+function isInView(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect()
+  const view = element.closest('.ab-scroller')!.getBoundingClientRect()
+  return top >= view.top && bottom <= view.bottom
+}
 
 function turnOf(turn: number): Reported[] {
   const turnId = `t${turn}`

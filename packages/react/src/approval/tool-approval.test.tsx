@@ -232,6 +232,13 @@ describe('what is shown', () => {
     screen.getByText('rm -rf /')
   })
 
+  it('is JSON in which a text looks like one, whatever it says', async () => {
+    const input = { text: 'false', fact: false, number: '7', nothing: '', blank: ' x', plain: 'seven' }
+    await show({ events: approval(input, { toolName: 'deploy' }) })
+    const values = [...document.querySelectorAll('.ab-json-value')].map(({ textContent }) => textContent)
+    expect(values).toEqual(['"false"', 'false', '"7"', '""', '" x"', 'seven'])
+  })
+
   it('must be opened to its end before it can be approved', async () => {
     const command = Array.from({ length: 5000 }, (_, line) => `echo line ${line}`).join('\n')
     const { user, answers } = await show({ events: approval({ command }) })

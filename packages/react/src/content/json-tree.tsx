@@ -67,7 +67,13 @@ function Scalar({ value }: { value: string | number | boolean | null }) {
   const type = value === null ? 'null' : typeof value
   return (
     <span className="ab-json-value" data-type={type}>
-      {typeof value === 'string' ? <ShownText text={value} as="code" /> : String(value)}
+      {typeof value === 'string' ? <ShownText text={quotedIfNeeded(value)} as="code" /> : String(value)}
     </span>
   )
+}
+
+/** A text that would read as something else, or as nothing, says that it is one. */
+function quotedIfNeeded(text: string): string {
+  const isPlain = text !== '' && text === text.trim() && !/^(?:true|false|null|-?\d+(?:\.\d+)?)$/.test(text)
+  return isPlain ? text : JSON.stringify(text)
 }

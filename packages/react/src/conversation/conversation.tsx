@@ -14,10 +14,12 @@ export interface ConversationProps {
   sessionId: string
   /** What stands where nothing has been said yet. */
   empty?: ReactNode
+  /** Says when the gateway cannot be reached; not where the page around it says so. */
+  banner?: boolean
 }
 
 /** A session as it goes on: what was said, what was done, and what is asked. */
-export function Conversation({ sessionId, empty }: ConversationProps) {
+export function Conversation({ sessionId, empty, banner = true }: ConversationProps) {
   const { view, store } = useSession(sessionId)
   const { layout, state, older, typing } = view
   const scroller = useRef<HTMLDivElement>(null)
@@ -43,7 +45,7 @@ export function Conversation({ sessionId, empty }: ConversationProps) {
   return (
     <SessionFactsContext value={facts}>
       <div className="ab-conversation">
-        <Trouble view={view} onRetry={() => store.reconnect()} />
+        {banner && <Trouble view={view} onRetry={() => store.reconnect()} />}
         <div className="ab-scroller" ref={scroller} tabIndex={-1}>
           <div className="ab-flow" ref={content}>
             {(hasMore || older !== 'none') && (

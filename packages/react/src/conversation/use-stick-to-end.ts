@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 
 const NEAR = 48
+const OPEN_CARD = '.ab-card:not([data-phase=settled])'
+const ABOVE_CARD = 12
 
 export interface StickToEnd {
   isAtEnd: boolean
@@ -19,7 +21,7 @@ export function useStickToEnd(
     const element = scroller.current
     if (!element) return
     wants.current = true
-    element.scrollTop = element.scrollHeight
+    follow(element)
     setAtEnd(true)
   }, [scroller])
 
@@ -33,7 +35,7 @@ export function useStickToEnd(
     if (!element || !inner) return
     let top = element.scrollTop
     const onScroll = () => {
-      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+      const isNear = endOf(element) - element.scrollTop < NEAR
       // Only a person scrolls up; that the end has moved on since is no reason to stay behind.
       if (isNear || element.scrollTop < top) wants.current = isNear
       top = element.scrollTop
@@ -41,7 +43,7 @@ export function useStickToEnd(
     }
     element.addEventListener('scroll', onScroll, { passive: true })
     const observer = new ResizeObserver(() => {
-      if (wants.current) element.scrollTop = element.scrollHeight
+      if (wants.current) follow(element)
     })
     observer.observe(inner)
     return () => {
@@ -51,4 +53,19 @@ export function useStickToEnd(
   }, [scroller, content])
 
   return { isAtEnd, goToEnd }
+}
+
+/** Never back: who has read on in a long card stays where they are. */
+function follow(element: HTMLElement): void {
+  const end = endOf(element)
+  if (element.scrollTop < end) element.scrollTop = end
+}
+
+/** Of a card that is longer than the view its beginning counts: nobody should decide before they have seen that. */
+function endOf(element: HTMLElement): number {
+  const end = element.scrollHeight - element.clientHeight
+  const card = [...element.querySelectorAll<HTMLElement>(OPEN_CARD)].at(-1)
+  if (!card || card.offsetHeight < element.clientHeight) return end
+  const above = card.getBoundingClientRect().top - element.getBoundingClientRect().top
+  return Math.min(end, element.scrollTop + above - ABOVE_CARD)
 }

@@ -1,4 +1,5 @@
 import { CloudOff, TriangleAlert } from 'lucide-react'
+import { ShownText } from '../content/shown-text.js'
 import type { InteractionControl } from './use-interaction.js'
 
 export interface FailureProps {
@@ -22,7 +23,9 @@ export function Failure({ control, onRetry = control.retry }: FailureProps) {
   return (
     <p className="ab-notice" data-tone="bad" role="alert">
       <TriangleAlert aria-hidden />
-      <span>Your answer was not taken. {error?.message}</span>
+      <span>
+        Your answer was not taken. <ShownText text={error?.message ?? ''} />
+      </span>
       {canAnswer && (
         <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
           Try again

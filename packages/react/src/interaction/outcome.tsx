@@ -52,18 +52,20 @@ export function Outcome({
       <span className="ab-outcome-icon">
         <Icon aria-hidden />
       </span>
-      <span className="ab-outcome-word">{word ?? look.word}</span>
-      {!isOwn && (by || via) && (
-        <span className="ab-quiet">
-          {by && (
-            <>
-              by <ShownText text={by.name ?? by.id} />
-            </>
-          )}
-          {by && via && ' '}
-          {via && surfaces[via]}
-        </span>
-      )}
+      <span className="ab-outcome-text">
+        <span className="ab-outcome-word">{word ?? look.word}</span>
+        {!isOwn && (by || via) && (
+          <span className="ab-quiet">
+            {by && (
+              <>
+                by <ShownText text={by.name ?? by.id} />
+              </>
+            )}
+            {by && via && ' '}
+            {via && surfaces[via]}
+          </span>
+        )}
+      </span>
     </p>
   )
 }

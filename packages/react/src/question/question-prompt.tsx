@@ -25,7 +25,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
   const question = questions[step]!
   const isNoting = notingAt === step || control.replies[step]!.note !== ''
   const isLast = step === questions.length - 1
-  const title = questions.length === 1 ? 'The agent asks' : `The agent asks ${questions.length} questions`
+  const title = questions.length === 1 ? 'The agent asks' : `${questions.length} questions for you`
 
   const goOn = (from: Element) => {
     if (!isArmed) return
@@ -63,7 +63,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
     >
       {questions.length > 1 && <Steps control={control} />}
       <div className="ab-question">
-        {question.header !== undefined && question.header !== '' && (
+        {questions.length === 1 && question.header !== undefined && question.header !== '' && (
           <span className="ab-chip" title={question.header}>
             <ShownText text={question.header} />
           </span>

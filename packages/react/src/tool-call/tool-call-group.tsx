@@ -28,8 +28,13 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
         </span>
         <span className="ab-tool-words">{count(calls.length, 'tool call')}</span>
         <span className="ab-tool-object">{toolNames(calls)}</span>
-        {failed > 0 && <span className="ab-tool-failed">{failed} failed</span>}
-        <ToolStatusLabel status={isBusy ? last.status : 'done'} />
+        {failed > 0 && !isBusy ? (
+          <span className="ab-tool-status" data-tone="bad">
+            {failed === calls.length ? 'All failed' : `${failed} failed`}
+          </span>
+        ) : (
+          <ToolStatusLabel status={isBusy ? last.status : 'done'} />
+        )}
         <ChevronRight className="ab-tool-chevron" aria-hidden />
       </button>
       {isOpen && (
