@@ -8,6 +8,9 @@ interface Reader {
   queue: AsyncQueue<StreamItem>
 }
 
+/** In place of a session: what lists need to know of all of them. */
+export const ALL_SESSIONS = '*'
+
 /** Who reads which session over the one socket. The gateway knows one subscription a session, readers share it. */
 export class SocketSubscriptions {
   readonly #sessions = new Map<string, Set<Reader>>()
@@ -75,6 +78,7 @@ export class SocketSubscriptions {
   }
 
   #takeEvent(sessionId: string, event: SessionEvent): void {
+    if (sessionId === ALL_SESSIONS) return this.tell({ type: 'event', event }, sessionId)
     for (const { place, queue } of this.#of(sessionId)) {
       if (place.take(event)) queue.push({ type: 'event', event })
     }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { fakeGateway, json, networkDown, quiet, refusal } from './fake-gateway.test.helper.js'
+import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
 import { fakeWebSockets } from './fake-web-socket.test.helper.js'
 import { fakeClock } from './testing/fake-clock.js'
 import { readStream } from './testing/conformance-subject.js'
@@ -229,6 +229,46 @@ describe('an answer', () => {
     await responding
     expect(made.received).toMatchObject([{ method: 'POST', body: { answer: { a: 1 }, digest: 'd' } }])
     expect(made.received[0]?.headers.get('idempotency-key')).toBe('key')
+  })
+})
+
+describe('changes', () => {
+  async function watched(...answers: Parameters<typeof fakeGateway>) {
+    const made = setup({}, ...answers)
+    const items: unknown[] = []
+    void (async () => {
+      for await (const item of made.transport.changes()) items.push(item)
+    })()
+    await quiet()
+    made.sockets[0]!.open()
+    await quiet()
+    return { ...made, socket: made.sockets[0]!, items }
+  }
+
+  it('of all sessions come over the one socket, whatever their places', async () => {
+    const { socket, items } = await watched()
+    expect(socket.sent).toMatchObject([{ op: 'subscribe', sessionId: '*' }])
+    socket.agree()
+    const [first] = log.events
+    const other = { ...first!, sessionId: 's2' }
+    for (const event of [log.events[1], other]) socket.receive({ op: 'event', sessionId: '*', event })
+    await quiet()
+    expect(items).toMatchObject([
+      { type: 'connection', status: 'live' },
+      { type: 'event', event: { sessionId: 's1', seq: 2 } },
+      { type: 'event', event: { sessionId: 's2', seq: 1 } },
+    ])
+  })
+
+  it('come over HTTP from a gateway that does not know of that', async () => {
+    const { socket, received } = await watched(silence)
+    socket.receive({
+      ref: socket.sent[0]!['ref'],
+      ok: false,
+      error: { code: 'not_found', message: 'There is no session *.' },
+    })
+    await quiet()
+    expect(received.some(({ url }) => url.endsWith('/api/events'))).toBe(true)
   })
 })
 

@@ -3,10 +3,11 @@ import { requestHeaders } from './http-calls.js'
 import { HttpTransport, STALL_MS, type HttpTransportOptions } from './http-transport.js'
 import { ownAnswer } from './own-answer.js'
 import { SocketLink } from './socket-link.js'
-import { SocketSubscriptions } from './socket-subscriptions.js'
+import { ALL_SESSIONS, SocketSubscriptions } from './socket-subscriptions.js'
 import {
   cursorOf,
   type CallOptions,
+  type ChangeItem,
   type Cursor,
   type RespondInput,
   type Settled,
@@ -53,6 +54,19 @@ export class WebSocketTransport extends HttpTransport {
     } finally {
       signal?.removeEventListener('abort', stop)
       stop()
+    }
+  }
+
+  /** Over the socket as well: a browser has six other connections for all its windows. */
+  override async *changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
+    try {
+      for await (const item of this.events(ALL_SESSIONS, 0, signal)) {
+        if (item.type === 'event' || item.type === 'connection') yield item
+      }
+    } catch (error) {
+      // An older gateway takes it for a session.
+      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+      yield* super.changes(signal)
     }
   }
 

@@ -2,6 +2,7 @@ import { memoryStore } from '@askback/core'
 import { describe, expect, it } from 'vitest'
 import { getJson, openSse } from './sse-client.test.helper.js'
 import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
+import { wsClient } from './ws-client.test.helper.js'
 
 describe('the events of all sessions', () => {
   it.each([
@@ -33,6 +34,41 @@ describe('the events of all sessions', () => {
       )
     },
   )
+
+  it.each([
+    ['alone', memoryStore()],
+    ['with others', { ...memoryStore(), shared: true }],
+  ])('come over a WebSocket, too, on a store that this process has %s', async (_name, store) => {
+    const server = await streamServer({ store })
+    const id = await sessionWith(server, 1)
+    const client = await wsClient(server.port)
+    expect(await client.ask({ op: 'subscribe', sessionId: '*', after: 0 })).toMatchObject({ ok: true })
+    await say(server.host, id, 1)
+    await asked(server, id)
+    const frames = await client.take(3)
+    const events = frames.map((frame) => frame['event'] as { type: string; sessionId: string })
+    expect(frames.map(({ op, sessionId }) => [op, sessionId])).toEqual(frames.map(() => ['event', '*']))
+    expect(events.map(({ type }) => type)).toEqual([
+      'interaction_pending',
+      'interaction_request',
+      'session_status',
+    ])
+    expect(events.map(({ sessionId }) => sessionId)).toEqual(events.map(() => id))
+
+    expect(await client.ask({ op: 'unsubscribe', sessionId: '*' })).toMatchObject({ ok: true })
+    await asked(server, id)
+    await client.ask({ op: 'ping' })
+    expect(client.frames.filter((frame) => frame.op === 'event')).toHaveLength(3)
+  })
+
+  it('come to no agent over a WebSocket', async () => {
+    const server = await streamServer()
+    const client = await wsClient(server.port, { 'x-caller': 'agent of s' })
+    expect(await client.ask({ op: 'subscribe', sessionId: '*', after: 0 })).toMatchObject({
+      ok: false,
+      error: { code: 'forbidden' },
+    })
+  })
 
   it('are for people', async () => {
     const server = await streamServer()

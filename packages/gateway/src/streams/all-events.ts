@@ -1,20 +1,23 @@
 import type { Listener, Store } from '@askback/core'
 import { isCopy, type SessionEvent } from '@askback/protocol'
 import { writeOrCut, type Reader } from './reader.js'
-import { withoutId } from './sse-encoding.js'
 
 export interface AllEventsOptions {
   store: Store
+  /** How they look on the wire, in one piece. `texts` are the events as JSON. */
+  encode: (events: SessionEvent[], texts: string[]) => Buffer
   bufferBytes: number
   onError: (error: unknown) => void
 }
+
+type Listening = Pick<Reader, 'socket'>
 
 const PAGE = 500
 
 /** What every inbox and session list needs to know, of all sessions, from now on. */
 export class AllEvents {
   readonly #options: AllEventsOptions
-  readonly #readers = new Set<Reader>()
+  readonly #readers = new Set<Listening>()
   /** Where others write too, the log of all is read from here: then the desk's word only says that there is more. */
   #cursor: string | null = null
   #reading: 'no' | 'yes' | 'again' = 'no'
@@ -23,13 +26,13 @@ export class AllEvents {
     this.#options = options
   }
 
-  async add(reader: Reader): Promise<void> {
+  async add(reader: Listening): Promise<void> {
     const { store } = this.#options
     if (store.shared) this.#cursor ??= await store.head()
     this.#readers.add(reader)
   }
 
-  remove(reader: Reader): void {
+  remove(reader: Listening): void {
     this.#readers.delete(reader)
     if (this.#readers.size === 0) this.#cursor = null
   }
@@ -75,11 +78,8 @@ export class AllEvents {
 
   #give(events: SessionEvent[], texts: () => string[]): void {
     if (!events.some(concernsAll)) return
-    const frames = texts().map((text, index) => {
-      const event = events[index]!
-      return concernsAll(event) ? withoutId(event, text) : ''
-    })
-    const data = Buffer.from(frames.join(''))
+    const told = texts().filter((_, index) => concernsAll(events[index]!))
+    const data = this.#options.encode(events.filter(concernsAll), told)
     for (const { socket } of this.#readers) writeOrCut(socket, data, this.#options.bufferBytes)
   }
 }

@@ -9,9 +9,9 @@ import { OpenStreams } from './open-streams.js'
 import { STREAM_DEFAULTS, type StreamOptions } from './options.js'
 import { PageCache } from './page-cache.js'
 import { streamSession } from './session-events.js'
-import { sseEncoding } from './sse-encoding.js'
+import { sseEncoding, withoutIds } from './sse-encoding.js'
 import { openSse, SseStream } from './sse-stream.js'
-import { wsEncoding } from './ws-encoding.js'
+import { ofAllSessions, wsEncoding } from './ws-encoding.js'
 import { serveWebSockets, WS_PATH } from './ws-server.js'
 
 export interface Streams {
@@ -33,9 +33,20 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   const ports = { host, store, cache, onError, bufferBytes: config.bufferBytes }
   const sse = new Feeds({ ...ports, encoding: sseEncoding })
   const ws = new Feeds({ ...ports, encoding: wsEncoding })
-  const all = new AllEvents(ports)
-  const stopTelling = host.desk.on((appended) => all.tell(appended))
-  const sockets = serveWebSockets(app.server, { ...ports, ...config, feeds: ws, streams, authorize })
+  const all = new AllEvents({ ...ports, encode: withoutIds })
+  const allOnSockets = new AllEvents({ ...ports, encode: ofAllSessions })
+  const stopTelling = host.desk.on((appended) => {
+    all.tell(appended)
+    allOnSockets.tell(appended)
+  })
+  const sockets = serveWebSockets(app.server, {
+    ...ports,
+    ...config,
+    feeds: ws,
+    all: allOnSockets,
+    streams,
+    authorize,
+  })
 
   app.get<{ Params: { id: string }; Querystring: Query }>(
     '/api/sessions/:id/events',

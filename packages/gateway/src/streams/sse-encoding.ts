@@ -13,8 +13,8 @@ export const sseEncoding: Encoding = {
 }
 
 /** For the stream over all sessions, where a cursor of one of them would mean nothing. */
-export function withoutId({ type }: SessionEvent, text: string): string {
-  return fields(type, text)
+export function withoutIds(events: SessionEvent[], texts: string[]): Buffer {
+  return Buffer.from(events.map(({ type }, index) => fields(type, texts[index]!)).join(''))
 }
 
 /** JSON has no line breaks, so that it is one field. */

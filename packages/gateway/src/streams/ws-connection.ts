@@ -4,17 +4,19 @@ import type { Socket } from 'node:net'
 import type { RawData, WebSocket } from 'ws'
 import { bodyOf, toAskbackError } from '../http/answers.js'
 import { idempotencyKey } from '../http/idempotency-key.js'
+import type { AllEvents } from './all-events.js'
 import type { Feeds } from './feeds.js'
 import type { OpenStream, OpenStreams } from './open-streams.js'
 import type { Caller } from './options.js'
 import { writeOrCut } from './reader.js'
-import { jsonFrame, wsEncoding } from './ws-encoding.js'
+import { ALL_SESSIONS, jsonFrame, wsEncoding } from './ws-encoding.js'
 import { parseOp, type Ref, type WsOp, type WsOpOf } from './ws-ops.js'
 import { Subscription } from './ws-subscription.js'
 
 export interface WsConnectionOptions {
   host: Host
   feeds: Feeds
+  all: AllEvents
   streams: OpenStreams
   bufferBytes: number
   onError: (error: unknown) => void
@@ -32,6 +34,7 @@ export class WsConnection implements OpenStream {
   readonly #caller: Caller
   readonly #options: WsConnectionOptions
   readonly #subscriptions = new Map<string, Subscription>()
+  readonly #listening: { socket: Socket }
   #underway = 0
   #alive = true
   #draining = false
@@ -39,6 +42,7 @@ export class WsConnection implements OpenStream {
   constructor(peer: { ws: WebSocket; socket: Socket; caller: Caller }, options: WsConnectionOptions) {
     this.#ws = peer.ws
     this.#socket = peer.socket
+    this.#listening = { socket: peer.socket }
     this.#caller = peer.caller
     this.credential = peer.caller.credential
     this.#options = options
@@ -92,7 +96,7 @@ export class WsConnection implements OpenStream {
   #run(op: WsOp): Promise<void> {
     switch (op.op) {
       case 'subscribe':
-        return this.#subscribe(op)
+        return op.sessionId === ALL_SESSIONS ? this.#subscribeToAll(op) : this.#subscribe(op)
       case 'unsubscribe':
         return this.#unsubscribe(op)
       case 'respond':
@@ -122,9 +126,19 @@ export class WsConnection implements OpenStream {
     }
   }
 
+  /** From now on: a cursor would mean nothing. */
+  async #subscribeToAll({ ref }: WsOpOf<'subscribe'>): Promise<void> {
+    if (!this.#caller.person) throw new AskbackError('forbidden', 'Only people see all sessions.')
+    await this.#options.all.add(this.#listening)
+    this.#send({ ref, ok: true })
+    // It may have gone meanwhile.
+    if (this.#ws.readyState !== this.#ws.OPEN) this.#options.all.remove(this.#listening)
+  }
+
   async #unsubscribe({ ref, sessionId }: WsOpOf<'unsubscribe'>): Promise<void> {
     const subscription = this.#subscriptions.get(sessionId)
     if (subscription) this.#drop(subscription)
+    if (sessionId === ALL_SESSIONS) this.#options.all.remove(this.#listening)
     this.#send({ ref, ok: true })
   }
 
@@ -157,6 +171,7 @@ export class WsConnection implements OpenStream {
   }
 
   #dropAll(): void {
+    this.#options.all.remove(this.#listening)
     for (const subscription of this.#subscriptions.values()) subscription.end()
     this.#subscriptions.clear()
   }

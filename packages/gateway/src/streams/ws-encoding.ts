@@ -9,6 +9,14 @@ export const wsEncoding: Encoding = {
   resync: (sessionId) => jsonFrame({ op: 'resync', sessionId }),
 }
 
+/** What a client subscribes to, to hear of all sessions what the stream over all of them tells. */
+export const ALL_SESSIONS = '*'
+
+export function ofAllSessions(_events: unknown, texts: string[]): Buffer {
+  const start = `{"op":"event","sessionId":"${ALL_SESSIONS}","event":`
+  return Buffer.concat(texts.map((text) => textFrame(`${start}${text}}`)))
+}
+
 export function jsonFrame(message: object): Buffer {
   return textFrame(JSON.stringify(message))
 }
