@@ -76,6 +76,16 @@ describe('deciding', () => {
     expect(screen.getAllByRole('radio')).toHaveLength(2)
   })
 
+  it('collapses to the decision, and for how long', async () => {
+    const { user } = await show({ events: approval(ls) })
+    await user.click(screen.getByRole('radio', { name: 'This session' }))
+    await user.click(button('Approve for this session'))
+    await pass(0)
+    screen.getByText('Approved for this session')
+    expect(card().dataset['phase']).toBe('settled')
+    expect(screen.queryByRole('radio')).toBeNull()
+  })
+
   it('says who decided where, and keeps the reason in view', async () => {
     await show({
       events: [

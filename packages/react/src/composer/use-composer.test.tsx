@@ -8,8 +8,8 @@ import { pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
 
-function Composer() {
-  const { text, setText, target, leave, send, error } = useComposer('s1')
+function Composer({ sessionId = 's1' }: { sessionId?: string }) {
+  const { text, setText, target, leave, send, error } = useComposer(sessionId)
   return (
     <>
       <p>{target ? `Replying to: ${target.about}` : 'To the agent'}</p>
@@ -69,4 +69,14 @@ it('keeps what was typed over a reload', async () => {
   await user.type(screen.getByRole('textbox'), 'half')
   await reload()
   expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('half')
+})
+
+it('[lesson 7] what was typed in one session is not in another', async () => {
+  const { user } = await show({
+    ui: ['s1', 's2'].map((sessionId) => <Composer key={sessionId} sessionId={sessionId} />),
+    change: (transport) => transport.play('s2', ...askedQuestion('i2')),
+  })
+  const [first, second] = screen.getAllByRole<HTMLInputElement>('textbox')
+  await user.type(first!, 'for the first')
+  expect(second!.value).toBe('')
 })

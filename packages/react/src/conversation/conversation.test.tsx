@@ -102,6 +102,52 @@ describe('tool calls', () => {
     screen.getByText('made it')
   })
 
+  it.each<[string, NewEvent, () => void]>([
+    [
+      'an edit as its changes',
+      called('c1', {
+        toolName: 'Edit',
+        input: { file_path: '/a.ts', old_string: 'one', new_string: 'two' },
+        ...r1,
+      }),
+      () => expect(document.querySelectorAll('.ab-diff-row')).toHaveLength(2),
+    ],
+    [
+      'a file that was read',
+      called('c1', { toolName: 'Read', input: { file_path: '/a.ts' }, ...r1 }),
+      () => screen.getByText('done'),
+    ],
+    [
+      'anything else as JSON',
+      called('c1', { toolName: 'deploy', input: { to: { region: 'north' } }, ...r1 }),
+      () => expect(document.querySelector('.ab-json-value')?.textContent).toBe('north'),
+    ],
+  ])('open to what they are: %s', async (_name, call, expectShown) => {
+    const { user } = await show({ events: [begun, call, ended('c1')] })
+    await user.click(document.querySelector('.ab-tool-line')!)
+    await vi.dynamicImportSettled()
+    await pass(0)
+    expectShown()
+  })
+
+  it('leave their group when one of them begins to wait, and come back when it is over', async () => {
+    const calls = ['a', 'b', 'c'].map((id) => called(id, r1))
+    const { play } = await show({ events: [begun, ...calls] })
+    screen.getByRole('button', { name: /3 tool calls/ })
+    await play(...asked('i1', { toolCallId: 'b', ...r1 }))
+    expect(screen.queryByRole('button', { name: /tool calls/ })).toBeNull()
+    screen.getByText('Waiting for input')
+    await play(...settled('i1', { toolCallId: 'b', settlement: 'approved', ...r1 }), ended('b'))
+    expect(screen.queryByText('Waiting for input')).toBeNull()
+    expect(document.querySelectorAll('.ab-card[data-phase=settled]')).toHaveLength(1)
+  })
+
+  it('of which some failed say so in their group', async () => {
+    const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id, { isError: id === 'b' })])
+    await show({ events: [begun, ...calls] })
+    expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('1 failed')
+  })
+
   it('that follow each other fold into one line, and open from there', async () => {
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id)])
     const { user } = await show({ events: [begun, ...calls] })

@@ -154,6 +154,15 @@ describe('a deadline', () => {
     expect(screen.getByRole('timer').textContent).toBe('0:05 left')
   })
 
+  it.each([
+    [60 * 60_000, '60 min left'],
+    [(3 * 60 + 49) * 60_000, '4 hours left'],
+    [3 * 24 * 60 * 60_000, '3 days left'],
+  ])('[lesson 24] that is far away is told in words: %i ms', async (ms, words) => {
+    await show({ events: askedQuestion('i1', inTime(ms)), after: 0 })
+    expect(screen.getByRole('timer').textContent).toBe(words)
+  })
+
   it('runs by the server’s clock', async () => {
     await show({
       events: askedQuestion('i1', inTime(10 * 60_000)),
