@@ -295,6 +295,15 @@ describe('what is shown', () => {
     expect(answers()).toEqual([{ decision: 'approve', scope: 'once' }])
   })
 
+  it('is bound by its digest, which can be read', async () => {
+    const { user, transport } = await show({ events: approval(ls) })
+    await user.click(screen.getByText(/^SHA-256/))
+    screen.getByText('digest-i1', { selector: 'code' })
+    await user.click(button('Approve once'))
+    const respond = transport.calls.find(({ method }) => method === 'respond')
+    expect(respond?.args[0]).toMatchObject({ digest: 'digest-i1' })
+  })
+
   it('counts what goes with a command as well', async () => {
     await show({ events: approval({ command: 'ls', env: 'x\n'.repeat(100_000) }) })
     expect(button('Approve once').disabled).toBe(true)

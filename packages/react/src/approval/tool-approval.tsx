@@ -8,6 +8,7 @@ import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useArmed } from '../interaction/use-armed.js'
 import { ApprovalActions } from './approval-actions.js'
+import { ApprovalDigest } from './approval-digest.js'
 import { ApprovalEditor } from './approval-editor.js'
 import { ApprovalInput } from './approval-input.js'
 import { ApprovalPreview } from './approval-preview.js'
@@ -80,6 +81,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
         isExplaining={isExplaining}
         setExplaining={setExplaining}
       />
+      <ApprovalDigest digest={interaction.digest} />
     </InteractionCard>
   )
 }

@@ -27,6 +27,16 @@ it('holds what waits in all sessions, to be answered in place', async () => {
   expect(screen.queryByText('Which database?')).toBeNull()
 })
 
+it('begins with the oldest', async () => {
+  await show({
+    events: askedQuestion('younger', { requestedAt: NOW + 2000 }),
+    ui: <Inbox />,
+    change: (transport) => void transport.play('s2', ...asked('older', { requestedAt: NOW + 1000 })),
+  })
+  const shown = [...document.querySelectorAll<HTMLElement>('.ab-card')]
+  expect(shown.map(({ dataset }) => dataset['interaction'])).toEqual(['older', 'younger'])
+})
+
 it('J and K go from card to card, and never to what decides', async () => {
   await inbox()
   const cards = [...document.querySelectorAll<HTMLElement>('.ab-card')]
