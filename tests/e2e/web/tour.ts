@@ -4,6 +4,8 @@ import { expect } from 'vitest'
 /** From the first page to the last words of the demo agent, with a click for each thing that it asks. */
 export async function takeTour(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Take the tour' }).click()
+  await page.locator('.ab-markdown[data-streaming]').first().waitFor()
+  await page.getByRole('button', { name: /Read package\.json/ }).waitFor()
   await page.getByRole('radio', { name: /PostgreSQL/ }).click()
   await expect.poll(() => page.title()).toBe('(1) Askback')
   await page.getByRole('button', { name: 'Submit' }).click()
@@ -14,6 +16,7 @@ export async function takeTour(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Submit' }).click()
   await page.getByRole('button', { name: 'Approve once' }).click()
   await page.getByText('Done. Next, one file needs a change.').waitFor()
+  await page.locator('.ab-diff-row[data-type=added]').waitFor()
   await page.getByRole('button', { name: 'Approve once' }).click()
   await page.getByRole('button', { name: 'Proceed', exact: true }).click()
   await page.getByText('That was the tour.').waitFor()
