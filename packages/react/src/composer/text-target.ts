@@ -8,11 +8,12 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { describeCall } from '../approval/describe-call.js'
+import { firstLine } from '../content/first-line.js'
 import { repliesIn } from '../question/use-question.js'
 
 export interface TextTarget {
   interaction: Interaction
-  /** What it is about, for "Replying to: …". Words of the agent. */
+  /** What it is about, for "Replying to: …", in one line. Words of the agent. */
   about: string
   /** What the text does there. */
   effect: string
@@ -37,7 +38,7 @@ function targetOf(interaction: Interaction): TextTarget | null {
   switch (interaction.kind) {
     case 'approval': {
       const { words, object } = describeCall(interaction.toolName, inputIn(interaction))
-      const about = object === null ? words : `${words} ${object}`
+      const about = object === null ? words : firstLine(`${words} ${object}`)
       return { interaction, about, effect: 'Your text denies this, and is given as the reason.' }
     }
     case 'plan_review':
@@ -58,7 +59,7 @@ function questionTarget(interaction: Interaction): TextTarget | null {
   if (!parsed.success) return null
   const { questions } = parsed.data
   const questionIndex = Math.min(repliesIn(interaction.progress).length, questions.length - 1)
-  const about = questions[questionIndex]!.question
+  const about = firstLine(questions[questionIndex]!.question)
   return { interaction, about, effect: 'Your text is the answer.', questionIndex }
 }
 
@@ -66,7 +67,7 @@ function formTarget(interaction: Interaction): TextTarget | null {
   const parsed = formRequest.safeParse(interaction.request)
   const [field, another] = parsed.success ? fieldsOf(parsed.data.schema) : []
   if (!field || another || (field.type !== 'text' && field.type !== 'textarea')) return null
-  return { interaction, about: field.label ?? field.name, effect: 'Your text fills in the form.' }
+  return { interaction, about: firstLine(field.label ?? field.name), effect: 'Your text fills in the form.' }
 }
 
 function inputIn({ request }: Interaction) {

@@ -53,6 +53,11 @@ it('an approval takes a text before a question does', async () => {
   screen.getByText('Replying to: Run ls')
 })
 
+it('says it in one line, however much is asked about', async () => {
+  await composer(asked('i1', { request: { input: { command: `${'x'.repeat(1_000_000)}\ny` } } }))
+  expect(screen.getByText(/^Replying to: Run x+…$/).textContent.length).toBeLessThan(200)
+})
+
 it('keeps the text when it is refused, says why, and empties when it is sent', async () => {
   const { sends, transport } = await composer()
   transport.failNext('send', new AskbackError('needs_decision', 'A text denies.'))

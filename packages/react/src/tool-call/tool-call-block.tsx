@@ -2,6 +2,7 @@ import type { ToolBlock } from '@askback/client'
 import { ChevronRight } from 'lucide-react'
 import { memo, useId, useState } from 'react'
 import { describeCall } from '../approval/describe-call.js'
+import { firstLine } from '../content/first-line.js'
 import { ShownText } from '../content/shown-text.js'
 import { InteractionView } from '../interaction/interaction-view.js'
 import { ToolCallDetail } from './tool-call-detail.js'
@@ -47,11 +48,3 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
     </div>
   )
 })
-
-const LONGEST = 160
-
-function firstLine(text: string): string {
-  const end = text.indexOf('\n')
-  const line = end < 0 ? text : `${text.slice(0, end)} …`
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
-}
