@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite'
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), writtenInto('theme.js'), fetchAtOnce('start')],
+  plugins: [react(), tailwindcss(), writtenInto('theme.js'), fetchAtOnce('start'), compressed()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
   // What has light-dark(), which must not be rewritten: the components' theme can be set on any element.
@@ -49,6 +51,21 @@ function fetchAtOnce(name: string): Plugin {
         },
         injectTo: 'head',
       }))
+    },
+  }
+}
+
+/** Beside each text, for whoever is not on the same machine: the gateway sends it as it is. */
+function compressed(): Plugin {
+  const SMALLEST = 1000
+  return {
+    name: 'compressed',
+    apply: 'build',
+    writeBundle({ dir = '' }, bundle) {
+      for (const file of Object.keys(bundle).filter((name) => /\.(?:js|css|html|svg)$/.test(name))) {
+        const text = readFileSync(join(dir, file))
+        if (text.length > SMALLEST) writeFileSync(join(dir, `${file}.gz`), gzipSync(text, { level: 9 }))
+      }
     },
   }
 }

@@ -5,7 +5,7 @@ import { newPage } from './browser.js'
 import { buildApp } from './build-app.js'
 
 /** The command that the tests bundle looks for the web app here. */
-export const built = await madeOnce('web', (folder) => buildApp('web', folder))
+await madeOnce('web', (folder) => buildApp('web', folder))
 
 /** The app of a gateway in a browser of its own, signed in. */
 export async function openWindow(

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Api, startTestGateway, type TestGateway } from '../testing/index.js'
 
@@ -36,6 +37,24 @@ describe('the web app', () => {
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
     expect(headers['cache-control']).toContain('immutable')
+  })
+
+  it('is sent compressed to who takes it, where the build has it so', async () => {
+    const packed = gzipSync('export {}')
+    writeFileSync(join(root, 'dist', 'assets', 'app-1a2b.js.gz'), packed)
+    const path = '/assets/app-1a2b.js'
+    const { headers } = await browser.send('HEAD', path, undefined, { 'accept-encoding': 'gzip, br' })
+    expect(headers).toMatchObject({
+      'content-encoding': 'gzip',
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-length': String(packed.length),
+      vary: 'accept-encoding',
+    })
+    const plain = await browser.get<string>(path)
+    expect(plain.body).toBe('export {}')
+    expect(plain.headers['content-encoding']).toBeUndefined()
+    const page = await browser.get('/', { 'accept-encoding': 'gzip' })
+    expect(page.headers['content-encoding']).toBeUndefined()
   })
 
   it('answers a HEAD with the head', async () => {

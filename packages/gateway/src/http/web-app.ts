@@ -79,8 +79,9 @@ export function noRoute(method: string, path: string): AskbackError {
   return new AskbackError('not_found', `There is no ${method} ${path.slice(0, 200)}.`)
 }
 
+/** The build has what is worth it compressed beside it. */
 async function sendFile(
-  { method }: FastifyRequest,
+  { method, headers: { 'accept-encoding': accepted = '' } }: FastifyRequest,
   reply: FastifyReply,
   { folder, path, policy }: { folder: string; path: string; policy: string },
 ): Promise<FastifyReply> {
@@ -90,8 +91,14 @@ async function sendFile(
   if (!found?.isFile()) throw noRoute(method, `/${path}`)
   // The build puts a hash into the names of what lies in `assets`.
   const headers = headersFor(extname(file), { policy, isImmutable: path.startsWith('assets/') })
-  void reply.headers({ ...headers, 'content-length': found.size })
-  return method === 'HEAD' ? reply.send() : reply.send(createReadStream(file))
+  const zipped = String(accepted).includes('gzip') ? await stat(`${file}.gz`).catch(() => null) : null
+  void reply.headers({
+    ...headers,
+    ...(zipped && { 'content-encoding': 'gzip' }),
+    vary: 'accept-encoding',
+    'content-length': (zipped ?? found).size,
+  })
+  return method === 'HEAD' ? reply.send() : reply.send(createReadStream(zipped ? `${file}.gz` : file))
 }
 
 function headersFor(
