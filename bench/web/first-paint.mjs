@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
 import { median } from '../core/measure.mjs'
@@ -22,7 +22,11 @@ export async function firstPaint(stage) {
   const server = createServer(({ url = '/' }, response) => {
     const path = url === '/' ? '' : url
     response.setHeader('content-type', types[extname(path)] ?? 'text/html')
-    response.end(path === '' ? plainPage(dist) : readFileSync(join(dist, path)))
+    if (path === '') return response.end(plainPage(dist))
+    const file = join(dist, path)
+    const isPacked = existsSync(`${file}.gz`)
+    if (isPacked) response.setHeader('content-encoding', 'gzip')
+    return response.end(readFileSync(isPacked ? `${file}.gz` : file))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
   const { port } = /** @type {AddressInfo} */ (server.address())

@@ -91,7 +91,7 @@ async function sendFile(
   if (!found?.isFile()) throw noRoute(method, `/${path}`)
   // The build puts a hash into the names of what lies in `assets`.
   const headers = headersFor(extname(file), { policy, isImmutable: path.startsWith('assets/') })
-  const zipped = String(accepted).includes('gzip') ? await stat(`${file}.gz`).catch(() => null) : null
+  const zipped = accepted.includes('gzip') ? await stat(`${file}.gz`).catch(() => null) : null
   void reply.headers({
     ...headers,
     ...(zipped && { 'content-encoding': 'gzip' }),
