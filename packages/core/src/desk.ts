@@ -192,7 +192,12 @@ export class Desk {
   }
 
   async respond(
-    input: Origin & { sessionId?: string; interactionId: string; answer: unknown; digest?: string },
+    input: Origin & {
+      sessionId?: string
+      interactionId: string
+      answer: unknown
+      digest?: string | undefined
+    },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
     const given = parse(respondInput, input, 'the answer')
     const answer = copyJson(given.answer, 'answer')

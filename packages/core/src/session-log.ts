@@ -11,7 +11,7 @@ import {
 } from '@askback/protocol'
 import type { Append, AppendResult, Store } from './store.js'
 
-/** A cold start reads at most about this many events after its snapshot, or twice as many as the snapshot holds things. */
+/** A cold start reads at most about this many events after its snapshot, or four times as many as the snapshot holds things. */
 const EVENTS_PER_SNAPSHOT = 500
 const PAGE = 1000
 
@@ -136,7 +136,7 @@ export class SessionLog {
   /** A snapshot costs as much as it holds, so one that holds much is made less often. */
   get snapshotIsDue(): boolean {
     const { seq, interactions, toolCalls } = this.state
-    const interval = Math.max(EVENTS_PER_SNAPSHOT, 2 * (interactions.size + toolCalls.size))
+    const interval = Math.max(EVENTS_PER_SNAPSHOT, 4 * (interactions.size + toolCalls.size))
     return this.idle && !this.stale && seq - this.#snapshotSeq >= interval
   }
 

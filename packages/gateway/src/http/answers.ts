@@ -1,5 +1,6 @@
 import { AskbackError, errorCodes, type ErrorBody } from '@askback/protocol'
 import type { FastifyReply } from 'fastify'
+import { writeInTurn } from './write-in-turn.js'
 
 export interface Answer {
   status: number
@@ -33,7 +34,7 @@ export function sendAnswer(reply: FastifyReply, { status, body, retryAfter }: An
   const headers = [...JSON_HEADERS, 'content-length', String(Buffer.byteLength(text))]
   if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
   reply.hijack()
-  reply.raw.writeHead(status, headers).end(text)
+  writeInTurn(() => reply.raw.writeHead(status, headers).end(text))
 }
 
 export function sendError(reply: FastifyReply, error: AskbackError): void {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
 import { longPoll } from '../http/long-poll.js'
-import { fenced } from '../http/fenced.js'
+import { fenceOf } from '../http/fence.js'
 import { route, type Route } from '../route.js'
 import {
   interactionAnswer,
@@ -34,18 +34,21 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       answers: { 201: interactionAnswer, 200: interactionAnswer },
       errors: [404, 409],
       async handle({ params: { id }, query: { wait = 0 }, body, credential, origin, request, reply }) {
+        const { kind: role, id: to } = credential
+        const fence = fenceOf(context, credential)
         const { interaction: opened, created } = await desk.open({
           ...body,
-          ...environment(request),
+          anchorTo: idIn(request, 'askback-tool-call'),
+          agentThread: idIn(request, 'askback-agent-thread'),
           sessionId: id,
           rendezvous: true,
-          role: credential.kind,
-          openedBy: credential.id,
-          claimAs: credential.id,
-          ...fenced(context, credential),
-          ...(origin.idempotencyKey !== undefined && { idempotencyKey: origin.idempotencyKey }),
+          role,
+          openedBy: to,
+          claimAs: to,
+          fence,
+          idempotencyKey: origin.idempotencyKey,
         })
-        const asked = { item: opened, to: credential.id, wait, reply, ...fenced(context, credential) }
+        const asked = { item: opened, to, wait, reply, fence }
         // What a rule has settled at once was claimed with it.
         const item = created && opened.status === 'settled' ? opened : await settlementOf(context, asked)
         return { status: created ? 201 : 200, body: { interaction: item } }
@@ -64,7 +67,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       async handle({ params: { id, interactionId }, query: { wait = 0 }, credential, reply }) {
         const item = await desk.interaction(id, interactionId)
         const to = opened(item, credential) ? credential.id : null
-        const read = { item, to, wait, reply, ...fenced(context, credential) }
+        const read = { item, to, wait, reply, fence: fenceOf(context, credential) }
         return { status: 200, body: { interaction: await settlementOf(context, read) } }
       },
     }),
@@ -102,7 +105,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
           sessionId: id,
           interactionId,
           answer,
-          ...(digest !== undefined && { digest }),
+          digest,
         })
         return { status: 200, body: settled }
       },
@@ -166,7 +169,7 @@ async function settlementOf(
     wait,
     reply,
     fence,
-  }: { item: Interaction; to: string | null; wait: number; reply: FastifyReply; fence?: Fence },
+  }: { item: Interaction; to: string | null; wait: number; reply: FastifyReply; fence: Fence | undefined },
 ): Promise<Interaction> {
   // One that was superseded may go on as another (L6).
   const waits = wait > 0 && (item.status === 'pending' || item.settlement === 'superseded')
@@ -184,13 +187,9 @@ function opened(item: Interaction, credential: Credential): boolean {
 }
 
 /** What the environment of a script inside an agent's shell says of where it runs. */
-function environment({ headers }: FastifyRequest): { anchorTo?: string; agentThread?: string } {
-  const anchorTo = idIn(headers['askback-tool-call'])
-  const agentThread = idIn(headers['askback-agent-thread'])
-  return { ...(anchorTo && { anchorTo }), ...(agentThread && { agentThread }) }
-}
-
-function idIn(header: string | string[] | undefined): string {
-  if (header === undefined || (typeof header === 'string' && header.length <= LONGEST_ID)) return header ?? ''
+function idIn({ headers }: FastifyRequest, name: string): string | undefined {
+  const header = headers[name]
+  if (header === undefined || (typeof header === 'string' && header.length <= LONGEST_ID))
+    return header || undefined
   throw new AskbackError('invalid_request', `An id in a header has at most ${LONGEST_ID} characters.`)
 }

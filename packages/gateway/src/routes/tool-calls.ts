@@ -1,7 +1,7 @@
 import { AskbackError, toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
-import { fenced } from '../http/fenced.js'
+import { fenceOf } from '../http/fence.js'
 import { route, type Route } from '../route.js'
 import { done, ok, sessionParams } from './schemas.js'
 
@@ -34,7 +34,7 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
           ...body,
           sessionId: params.id,
           source: sourceIn(request.headers['askback-source']),
-          ...fenced(context, credential),
+          fence: fenceOf(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
         return { status: created ? 201 : 200, body: { toolCall: call } }
@@ -59,7 +59,7 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
         await desk.report({
           sessionId: id,
           events: [{ type: 'tool_result', toolCallId, output, isError }],
-          ...fenced(context, credential),
+          fence: fenceOf(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
         return done

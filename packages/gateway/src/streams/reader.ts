@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { writeInTurn } from '../http/write-in-turn.js'
 
 /** Whoever reads a feed: kept small, since there can be thousands. */
 export interface Reader {
@@ -14,6 +15,14 @@ export interface Reader {
  * with its cursor. What is written is shared by all who get it.
  */
 export function writeOrCut(socket: Socket, data: Buffer, bufferBytes: number): void {
-  if (socket.writableLength <= bufferBytes) socket.write(data)
-  else socket.destroy()
+  if (socket.writableLength > bufferBytes) {
+    socket.destroy()
+    return
+  }
+  // Corked and not put off: whatever else is written to it keeps its place.
+  if (socket.writableCorked === 0) {
+    socket.cork()
+    writeInTurn(() => socket.uncork())
+  }
+  socket.write(data)
 }

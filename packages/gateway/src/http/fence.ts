@@ -6,8 +6,7 @@ import type { Credential } from '../credentials/credential.js'
  * A script in the shell of an agent writes as that agent does: nothing more, once another gateway runs the session. Scripts talk to
  * the gateway that started their agent, so that it is the one to know.
  */
-export function fenced({ host }: GatewayContext, credential: Credential): { fence?: Fence } {
-  if (credential.kind === 'person' || credential.sessionId === null) return {}
-  const fence = host.fenceOf(credential.sessionId)
-  return fence ? { fence } : {}
+export function fenceOf({ host }: GatewayContext, credential: Credential): Fence | undefined {
+  if (credential.kind === 'person' || credential.sessionId === null) return undefined
+  return host.fenceOf(credential.sessionId)
 }

@@ -1,0 +1,28 @@
+import { PassThrough } from 'node:stream'
+import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, it } from 'vitest'
+import { answerBrokenRequest } from './broken-request.js'
+
+it.each([
+  ['HPE_INVALID_METHOD', '400 Bad Request', 'This is not a valid HTTP request.'],
+  ['HPE_HEADER_OVERFLOW', '400 Bad Request', 'The headers are too long.'],
+  [
+    'ERR_HTTP_REQUEST_TIMEOUT',
+    '408 Request Timeout',
+    'The request did not come in time. Connect again to send it.',
+  ],
+])('%s is answered with %s', async (code, status, message) => {
+  const socket = new PassThrough()
+  answerBrokenRequest(Object.assign(new Error(), { code }), socket as unknown as Socket)
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status}\r\nConnection: close\r\n`))
+  expect(JSON.parse(body)).toEqual({ error: { code: 'invalid_request', message } })
+})
+
+it('a caller that is gone gets none', () => {
+  const socket = new PassThrough()
+  answerBrokenRequest(Object.assign(new Error(), { code: 'ECONNRESET' }), socket as unknown as Socket)
+  expect(socket.destroyed).toBe(true)
+  expect(socket.readableLength).toBe(0)
+})
