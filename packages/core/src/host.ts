@@ -7,6 +7,7 @@ import type {
   Session,
   SessionEvent,
 } from '@askback/protocol'
+import { AgentList } from './agent-list.js'
 import { AgentRunner } from './agent-runner.js'
 import type { AgentAdapter, Availability } from './agent.js'
 import type { Bus } from './bus.js'
@@ -33,6 +34,7 @@ export class Host {
   readonly desk: Desk
   readonly ready: Promise<void>
   readonly #live: LiveFeed
+  readonly #agents: AgentList
   readonly #runner: AgentRunner
   readonly #leases: Leases | undefined
   readonly #onError: (error: unknown) => void
@@ -46,27 +48,21 @@ export class Host {
     })
     this.#onError = onError
     this.#leases = leases
-    this.#runner = new AgentRunner({
-      desk,
-      adapters: agents,
-      live: this.#live,
-      onError,
-      ...(env && { env }),
-      ...(leases && { leases }),
-    })
+    this.#agents = new AgentList(agents)
+    this.#runner = new AgentRunner({ desk, agents: this.#agents, live: this.#live, env, leases, onError })
     this.ready = desk.ready.then(() => this.#runner.recover())
     this.ready.catch(onError)
   }
 
   agents(): Promise<(Availability & { id: string; name: string })[]> {
-    return this.#runner.list()
+    return this.#agents.check()
   }
 
   /** Without `agent` the first that is available; `null` for a session of outside agents. */
   async createSession(
     body: CreateSessionBody & { source?: string; idempotencyKey?: string },
   ): Promise<{ session: Session; created: boolean }> {
-    const agent = body.agent === null ? null : await this.#runner.choose(body.agent)
+    const agent = body.agent === null ? null : await this.#agents.choose(body.agent)
     return this.desk.createSession({ ...body, agent })
   }
 
