@@ -32,10 +32,10 @@ export interface DeskOptions {
 
 /** Where a command comes from. `by` and `via` come from authentication, never from the body. */
 export interface Origin {
-  by?: Actor
-  via?: Via
+  by?: Actor | undefined
+  via?: Via | undefined
   /** With its scope; the session is added. */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
 }
 
 export interface OpenInput extends OpenBody {

@@ -37,7 +37,14 @@ export function interactionRoutes(context: GatewayContext): Route[] {
         const { kind: role, id: to } = credential
         const fence = fenceOf(context, credential)
         const { interaction: opened, created } = await desk.open({
-          ...body,
+          // One by one: added to a copy of the body, which has many shapes, each of the others would be a slow path.
+          kind: body.kind,
+          toolName: body.toolName,
+          toolCallId: body.toolCallId,
+          attach: body.attach,
+          request: body.request,
+          timeoutMs: body.timeoutMs,
+          onTimeout: body.onTimeout,
           anchorTo: idIn(request, 'askback-tool-call'),
           agentThread: idIn(request, 'askback-agent-thread'),
           sessionId: id,
@@ -101,7 +108,9 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       errors: [404, 409],
       async handle({ params: { id, interactionId }, body: { answer, digest }, origin }) {
         const settled = await desk.respond({
-          ...origin,
+          by: origin.by,
+          via: origin.via,
+          idempotencyKey: origin.idempotencyKey,
           sessionId: id,
           interactionId,
           answer,

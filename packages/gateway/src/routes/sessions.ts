@@ -164,6 +164,6 @@ function checkOutsideSession({
   }
 }
 
-function keyOf({ idempotencyKey }: { idempotencyKey?: string }): { idempotencyKey?: string } {
+function keyOf({ idempotencyKey }: { idempotencyKey?: string | undefined }): { idempotencyKey?: string } {
   return idempotencyKey === undefined ? {} : { idempotencyKey }
 }
