@@ -52,6 +52,7 @@ import { optional } from './optional.js'
 import type { Settlement } from './settlement.js'
 import type { AuditRow, Fence, Fenced, Page, SessionRow } from './store.js'
 import { reportToolCall } from './tool-calls.js'
+import type { StopSignal } from './waiters.js'
 import { claimFor, pollFor, recheck, waitFor, waitForSettlement, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
@@ -264,7 +265,7 @@ export class Desk {
   async poll(
     sessionId: string,
     interactionId: string,
-    options: Fenced & { to: string | null; signal: AbortSignal },
+    options: Fenced & { to: string | null; signal: StopSignal },
   ): Promise<Interaction> {
     return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
   }

@@ -1,6 +1,14 @@
 import type { Interaction } from '@askback/protocol'
 import type { Fence } from './store.js'
 
+/** What ends a wait: as much of an `AbortSignal` as it takes. */
+export interface StopSignal {
+  readonly aborted: boolean
+  readonly reason?: unknown
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
 /** Someone in this process who waits for a settlement. A class, as a hundred thousand of them may wait at once. */
 export class Waiter {
   readonly sessionId: string
@@ -14,7 +22,7 @@ export class Waiter {
   claiming = false
   readonly #resolve: (interaction: Interaction) => void
   readonly #reject: (error: unknown) => void
-  #abort: { signal: AbortSignal; listener: () => void } | null = null
+  #abort: { signal: StopSignal; listener: () => void } | null = null
 
   constructor(
     target: { sessionId: string; interactionId: string; to: string | null; fence?: Fence | undefined },
@@ -30,7 +38,7 @@ export class Waiter {
   }
 
   /** `aborted` is called when the signal ends the wait, which then rejects. */
-  heed(signal: AbortSignal, aborted: () => void): void {
+  heed(signal: StopSignal, aborted: () => void): void {
     const listener = () => {
       if (this.claiming) return
       aborted()

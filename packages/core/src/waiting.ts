@@ -4,14 +4,14 @@ import type { Committed, Engine } from './engine.js'
 import type { SessionLog } from './session-log.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import type { Fence } from './store.js'
-import { Waiter } from './waiters.js'
+import { Waiter, type StopSignal } from './waiters.js'
 
 const RETRY_MS = 1000
 
 interface Wait {
   /** Without it the waiter looks on and claims nothing. */
   to: string | null
-  signal?: AbortSignal | undefined
+  signal?: StopSignal | undefined
   /** Of the agent that waits, if this process runs it. */
   fence?: Fence | undefined
 }
@@ -87,7 +87,7 @@ async function settledOr(
   const { sessionId } = target
   let { interactionId } = target
   for (;;) {
-    signal?.throwIfAborted()
+    if (signal?.aborted) throw signal.reason
     const known = engine.log(sessionId)
     const log = known instanceof Promise ? await known : known
     if (log.stale) continue
@@ -116,7 +116,7 @@ async function settledOr(
 export async function pollFor(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  { to, signal, fence }: { to: string | null; signal: AbortSignal; fence?: Fence | undefined },
+  { to, signal, fence }: { to: string | null; signal: StopSignal; fence?: Fence | undefined },
 ): Promise<Interaction> {
   try {
     return await waitFor(engine, target, { to, signal, fence })

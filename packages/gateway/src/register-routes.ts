@@ -104,7 +104,7 @@ function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): Any
 }
 
 /** What comes must be well formed even where nothing is asked for. */
-function bodyOf({ body: schema, refusal }: Route, request: FastifyRequest): unknown {
+function bodyOf({ body: schema, refusal, parsedByDesk }: Route, request: FastifyRequest): unknown {
   const parsed = request.body as ParsedBody | undefined
   if (parsed && !parsed.ok) throw parsed.error
   if (!schema) return undefined
@@ -112,7 +112,11 @@ function bodyOf({ body: schema, refusal }: Route, request: FastifyRequest): unkn
   if (refusal !== undefined && !schema.safeParse(value).success)
     throw new AskbackError('invalid_request', refusal)
   if (value === undefined) throw new AskbackError('invalid_request', 'This needs a body in JSON.')
-  return parse(schema, value, 'the body')
+  return parsedByDesk && isObject(value) ? value : parse(schema, value, 'the body')
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function parse(schema: NonNullable<Route['body']>, value: unknown, what: string): unknown {

@@ -25,6 +25,8 @@ export interface RouteSpec<W extends Who, Params, Query, Body> {
   body?: z.ZodType<Body>
   /** The body's `items` may also come on lines of their own, and be many more. */
   lines?: true
+  /** The body goes to the desk field by field, which parses it: here the schema is for the document. */
+  parsedByDesk?: true
   /** Said of a body that does not fit, instead of what the schema says. */
   refusal?: string
   /** By status; those of errors come by themselves. */

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
-import { longPoll } from '../http/long-poll.js'
+import { LongPoll } from '../http/long-poll.js'
 import { fenceOf } from '../http/fence.js'
 import { route, type Route } from '../route.js'
 import {
@@ -31,6 +31,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       params: sessionParams,
       query: waiting,
       body: openBody,
+      parsedByDesk: true,
       answers: { 201: interactionAnswer, 200: interactionAnswer },
       errors: [404, 409],
       async handle({ params: { id }, query: { wait = 0 }, body, credential, origin, request, reply }) {
@@ -104,6 +105,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       summary: 'Answers; the first answer settles it, every later one is told who won',
       params: interactionParams,
       body: respondBody,
+      parsedByDesk: true,
       answers: { 200: settledAnswer },
       errors: [404, 409],
       async handle({ params: { id, interactionId }, body: { answer, digest }, origin }) {
@@ -183,11 +185,11 @@ async function settlementOf(
   // One that was superseded may go on as another (L6).
   const waits = wait > 0 && (item.status === 'pending' || item.settlement === 'superseded')
   if (!waits) return to === null ? item : desk.claim(item, to, fence)
-  const { signal, done } = longPoll(reply, drain, wait)
+  const signal = new LongPoll(reply, drain, wait)
   try {
     return await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })
   } finally {
-    done()
+    signal.done()
   }
 }
 
