@@ -256,7 +256,7 @@ export class Engine {
     const events = this.#stamp(state, decision, now)
     const settled = settledBy(events, state, extra)
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
-    const texts = eventTexts(events)
+    const texts = () => eventTexts(events)
     const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
     const appending = log.append({ events, texts, kv, fence }, () => {
       this.#committed(log, { events, texts }, settled, claims)

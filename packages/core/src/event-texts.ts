@@ -1,7 +1,12 @@
 import type { SessionEvent } from '@askback/protocol'
 
-/** Each event as JSON: made when it is first wanted, and once for the store and everyone who is told. */
-export function eventTexts(events: SessionEvent[]): () => string[] {
-  let texts: string[] | undefined
-  return () => (texts ??= events.map((event) => JSON.stringify(event)))
+const made = new WeakMap<readonly SessionEvent[], string[]>()
+
+/** The events of an append as JSON: made when they are first wanted, and once for the store and everyone who is told. */
+export function eventTexts(events: readonly SessionEvent[]): string[] {
+  const known = made.get(events)
+  if (known) return known
+  const texts = events.map((event) => JSON.stringify(event))
+  made.set(events, texts)
+  return texts
 }

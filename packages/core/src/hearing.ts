@@ -107,7 +107,7 @@ export class Hearing {
     // Nothing new: either it was known, or the session was made anew and this is the log of the old one.
     if (log && events.length === 0 && (await log.isCurrent())) return false
     timeouts.heed(events)
-    listeners.tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events, texts: eventTexts(events) })
+    listeners.tell({ sessionId, seq: events.at(-1)?.seq ?? seq, events, texts: () => eventTexts(events) })
     return true
   }
 }

@@ -7,6 +7,7 @@ export type { Reported } from './command.js'
 export { createDesk, type Desk } from './desk.js'
 export type { DeskOptions, Opened, OpenInput, Origin, SessionSnapshot } from './desk-options.js'
 export { doorbell, type Doorbell } from './doorbell.js'
+export { eventTexts } from './event-texts.js'
 export type { Listener } from './listeners.js'
 export { newId } from './ids.js'
 export {

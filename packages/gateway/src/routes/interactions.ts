@@ -1,4 +1,4 @@
-import type { Fence } from '@askback/core'
+import { eventTexts, type Fence } from '@askback/core'
 import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -118,7 +118,10 @@ export function interactionRoutes(context: GatewayContext): Route[] {
           answer,
           digest,
         })
-        return { status: 200, body: settled }
+        const { interaction: item, events } = settled
+        // As they went to the store and to everyone who looks on.
+        const text = `{"interaction":${JSON.stringify(item)},"events":[${eventTexts(events).join(',')}]}`
+        return { status: 200, body: settled, text }
       },
     }),
     route({
