@@ -1,4 +1,5 @@
 import type Database from 'libsql'
+import AsyncDatabase from 'libsql/promise'
 
 /** What may be bound. The engine aborts the process on anything else, a boolean among them. */
 export type Value = string | number | null
@@ -15,9 +16,14 @@ export interface Connection {
   run(sql: string): (...params: Value[]) => number
   begin(): void
   commit(): void
+  /** On another thread. Nothing else may be asked of the connection meanwhile. */
+  commitAside(): Promise<void>
   rollback(): void
   close(): void
 }
+
+/** The engine's own way to run a statement on one of its threads, for a connection that is otherwise used from this one. */
+const execAside = AsyncDatabase.prototype.exec as (this: Database.Database, sql: string) => Promise<void>
 
 export function connection(db: Database.Database, path: string): Connection {
   const begin = db.prepare('BEGIN IMMEDIATE')
@@ -39,6 +45,7 @@ export function connection(db: Database.Database, path: string): Connection {
     },
     begin: () => void begin.run(),
     commit: () => void commit.run(),
+    commitAside: () => execAside.call(db, 'COMMIT'),
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')
     },

@@ -11,14 +11,18 @@ let folder: ReturnType<typeof testFolder>
 let path: string
 let store: Store
 let commits: number
+let asides: number
+let committing: boolean
 let failNext: { where: 'statement' | 'before commit' | 'after commit'; code: string } | null
 
 beforeEach(() => {
   folder = testFolder()
   path = join(folder.path, 'askback.db')
   commits = 0
+  asides = 0
+  committing = false
   failNext = null
-  store = storeOn(unreliable(openDatabase(path)))
+  store = storeOn(unreliable(openDatabase(path)), { commitAside: true })
 })
 afterEach(async () => {
   await store.close()
@@ -26,7 +30,7 @@ afterEach(async () => {
 })
 
 it('what is submitted at once is one transaction', async () => {
-  const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
+  const scripts = crowd()
   await Promise.all(scripts.map((script) => store.append(script.start())))
   expect(commits).toBe(1)
   await Promise.all([
@@ -36,12 +40,17 @@ it('what is submitted at once is one transaction', async () => {
   expect(commits).toBe(2)
 })
 
+const NOT_WRITTEN = { outcome: 'not_written', says: 'Nothing was written.' } as const
+const UNKNOWN = { outcome: 'unknown', says: 'Whether this write survives is not known.' } as const
+
 it.each([
-  { where: 'statement', outcome: 'not_written', says: 'Nothing was written.' },
-  { where: 'before commit', outcome: 'unknown', says: 'Whether this write survives is not known.' },
+  { where: 'statement', others: 0, ...NOT_WRITTEN },
+  { where: 'statement', others: 20, ...NOT_WRITTEN },
+  { where: 'before commit', others: 0, ...UNKNOWN },
+  { where: 'before commit', others: 20, ...UNKNOWN },
 ] as const)(
-  'a failure at the $where rejects all that shared the transaction',
-  async ({ where, outcome, says }) => {
+  'a failure at the $where rejects all that shared the transaction, with $others others',
+  async ({ where, others, outcome, says }) => {
     const [a, b] = [new SessionScript('a'), new SessionScript('b')]
     const start = a.start()
     await store.append(start)
@@ -55,7 +64,9 @@ it.each([
       store.append({ ...one, kv: [{ key: 'k', value: 1, ifAbsent: true }] }),
       store.append(other),
       store.kv.put('other', 1, null),
+      ...Array.from({ length: others }, (_, index) => store.append(new SessionScript(`o${index}`).start())),
     ])
+    expect(asides).toBe(others > 0 && where !== 'statement' ? 1 : 0)
     for (const result of results) {
       expect(result).toMatchObject({
         status: 'rejected',
@@ -78,6 +89,40 @@ it.each([
     expect(await store.countPending()).toBe(1)
   },
 )
+
+it('what a crowd writes is not read before it is there', async () => {
+  const starts = crowd().map((script) => script.start())
+  failNext = { where: 'before commit', code: 'SQLITE_FULL' }
+  const failed = Promise.allSettled(starts.map((start) => store.append(start)))
+  await untilCommitting()
+  expect(await store.countSessions()).toBe(0)
+  expect(committing).toBe(false)
+  for (const { status } of await failed) expect(status).toBe('rejected')
+
+  const again = Promise.all(starts.map((start) => store.append(start)))
+  await untilCommitting()
+  expect(await store.countSessions()).toBe(64)
+  expect(await again).toEqual(starts.map(() => ({ ok: true })))
+})
+
+it('what comes while a crowd is committed shares the next transaction', async () => {
+  const first = Promise.all(crowd().map((script) => store.append(script.start())))
+  await untilCommitting()
+  const [late, later] = [new SessionScript('late'), new SessionScript('later')]
+  await Promise.all([store.append(late.start()), store.append(later.start()), first])
+  expect(commits).toBe(2)
+  expect(await store.countSessions()).toBe(66)
+})
+
+it('closing waits for a commit that is under way', async () => {
+  const appended = Promise.all(crowd().map((script) => store.append(script.start())))
+  await untilCommitting()
+  await store.close()
+  expect(committing).toBe(false)
+  await appended
+  store = sqliteStore({ path })
+  expect(await store.countSessions()).toBe(64)
+})
 
 it('what was decided on a failed append conflicts', async () => {
   const script = new SessionScript('s')
@@ -112,6 +157,15 @@ it('places taken by a failed write are not taken again', async () => {
   expect((await store.kv.get('k'))!.version).toBeGreaterThan(version)
 })
 
+function crowd(): SessionScript[] {
+  return Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
+}
+
+/** After the rows were written, and before their commit has ended. */
+async function untilCommitting(): Promise<void> {
+  while (!committing) await new Promise((resolve) => setImmediate(resolve))
+}
+
 function unreliable(db: Connection): Connection {
   const failAt = (where: NonNullable<typeof failNext>['where']) => {
     if (failNext?.where !== where) return
@@ -135,6 +189,20 @@ function unreliable(db: Connection): Connection {
       db.commit()
       commits += 1
       failAt('after commit')
+    },
+    async commitAside() {
+      committing = true
+      asides += 1
+      try {
+        // As a disk takes its time.
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        failAt('before commit')
+        await db.commitAside()
+        commits += 1
+        failAt('after commit')
+      } finally {
+        committing = false
+      }
     },
   }
 }

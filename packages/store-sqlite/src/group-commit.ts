@@ -4,6 +4,8 @@ import { failure, type Outcome } from './failure.js'
 export interface GroupCommit {
   /** Runs `write` in the next transaction; resolves after its commit. */
   submit<T>(write: () => T): Promise<T>
+  /** While there is one, the connection is not this thread's: what is read waits for it. */
+  readonly committing: Promise<void> | null
   /** Resolves when all that was submitted has ended. */
   drained(): Promise<void>
 }
@@ -14,38 +16,58 @@ interface Job {
   reject(error: Error): void
 }
 
-/**
- * One transaction for all that was submitted in this turn of the event loop: under load one sync serves many, and a lone
- * write waits for nothing but the sync.
- */
-export function groupCommit(db: Connection, onRollback: () => void): GroupCommit {
-  let jobs: Job[] = []
-  let drained = Promise.resolve()
+export interface GroupCommitOptions {
+  onRollback: () => void
+  /** For a process with other work to do: where many wait, another thread waits for the disk. */
+  aside: boolean
+}
 
-  function schedule(): void {
-    drained = new Promise((resolve) => {
-      setImmediate(() => {
-        const group = jobs
-        jobs = []
-        flush(group)
-        resolve()
-      })
-    })
+/** For fewer, the way to the other thread and back takes longer than the commit. */
+const MANY = 4
+
+/**
+ * One transaction for all that was submitted since the last one: under load one sync serves many, and a lone write waits for
+ * nothing but the sync.
+ */
+export function groupCommit(db: Connection, { onRollback, aside }: GroupCommitOptions): GroupCommit {
+  let jobs: Job[] = []
+  let running: Promise<void> | null = null
+  let committing: Promise<void> | null = null
+
+  /** One transaction at a time; what comes meanwhile shares the next. */
+  async function run(): Promise<void> {
+    while (jobs.length > 0) {
+      await endOfTurn()
+      const group = jobs
+      jobs = []
+      await flush(group)
+    }
+    running = null
   }
 
-  function flush(group: Job[]): void {
+  function flush(group: Job[]): Promise<void> | undefined {
     let outcome: Outcome = 'not_written'
+    const succeed = () => {
+      committing = null
+      for (const job of group) job.resolve()
+    }
+    const fail = (error: unknown) => {
+      committing = null
+      rollback()
+      for (const job of group) job.reject(failure(error, db.path, outcome))
+    }
     try {
       db.begin()
       for (const job of group) job.run()
       outcome = 'unknown'
+      if (aside && group.length >= MANY) return (committing = db.commitAside().then(succeed, fail))
       db.commit()
     } catch (error) {
-      rollback()
-      for (const job of group) job.reject(failure(error, db.path, outcome))
-      return
+      fail(error)
+      return undefined
     }
-    for (const job of group) job.resolve()
+    succeed()
+    return undefined
   }
 
   function rollback(): void {
@@ -59,12 +81,21 @@ export function groupCommit(db: Connection, onRollback: () => void): GroupCommit
 
   return {
     submit<T>(write: () => T) {
-      if (jobs.length === 0) schedule()
       return new Promise<T>((resolve, reject) => {
         let result: T
         jobs.push({ run: () => (result = write()), resolve: () => resolve(result), reject })
+        running ??= run()
       })
     },
-    drained: () => drained,
+    get committing() {
+      return committing
+    },
+    async drained() {
+      await running
+    },
   }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -21,7 +21,8 @@ export function unsignOwner(path: string): void {
 export function describeOwner(path: string): string {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(ownerFile(path), 'utf8')) as Record<string, unknown>
-    if (typeof pid !== 'number' || (host === hostname() && !isRunning(pid))) return 'another process: stop that first'
+    if (typeof pid !== 'number' || (host === hostname() && !isRunning(pid)))
+      return 'another process: stop that first'
     if (pid === process.pid && host === hostname()) return 'this process already'
     return `process ${pid} on ${String(host)} since ${String(since)}: stop that first`
   } catch {

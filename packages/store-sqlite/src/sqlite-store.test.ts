@@ -12,6 +12,9 @@ let files = 0
 const freshFile = () => join(folder.path, `${files++}.db`)
 
 storeContract('the SQLite store', () => sqliteStore({ path: freshFile() }))
+storeContract('the SQLite store that commits aside', () =>
+  sqliteStore({ path: freshFile(), commitAside: true }),
+)
 
 describe('the SQLite store, opened again', () => {
   it('holds what it held', async () => {

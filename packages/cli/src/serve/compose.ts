@@ -40,7 +40,9 @@ export async function compose(
   { shared = null, trouble = new Trouble() }: { shared?: SharedStore | null; trouble?: Trouble } = {},
 ): Promise<Composed> {
   const metrics = new Metrics()
-  const store = metrics.timed(shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db') }))
+  const store = metrics.timed(
+    shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db'), commitAside: true }),
+  )
   try {
     return await composeOn(store, metrics, options, tokens, { shared, trouble })
   } catch (error) {
