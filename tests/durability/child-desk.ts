@@ -34,7 +34,8 @@ process.on('message', ({ id, call }: { id: number; call: Call }) => {
 async function run(call: Call): Promise<unknown> {
   switch (call.do) {
     case 'start':
-      store = sqliteStore({ path: call.path })
+      // As a gateway has it: what comes alone is committed here, what comes with others on another thread.
+      store = sqliteStore({ path: call.path, commitAside: true })
       desk = createDesk({ store })
       return desk.ready
     case 'create':

@@ -4,7 +4,7 @@ import type { AskbackError } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
 export type Call =
-  | { do: 'open'; path: string }
+  | { do: 'open'; path: string; commitAside?: boolean }
   | { do: 'append'; appends: Append[] }
   | { do: 'read'; sessionId: string }
   | { do: 'close' }
@@ -25,7 +25,8 @@ process.on('message', ({ id, call }: { id: number; call: Call }) => {
 
 async function run(call: Call): Promise<unknown> {
   if (call.do === 'open') {
-    store = sqliteStore({ path: call.path })
+    const { path, commitAside = false } = call
+    store = sqliteStore({ path, commitAside })
     return process.pid
   }
   if (!store) throw new Error('The store is not open.')

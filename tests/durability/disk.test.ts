@@ -50,14 +50,20 @@ describe('syncing', () => {
     }
   })
 
-  it('happens once for 64 that come at once', async () => {
-    await call({ do: 'open', path })
-    const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
-    await call({ do: 'append', appends: scripts.map((script) => script.start()) })
-    const before = count('syncs')
-    await call({ do: 'append', appends: scripts.map((script) => script.next(text('x'))) })
-    expect({ syncs: count('syncs') - before, unsynced: count('unsynced') }).toEqual({ syncs: 1, unsynced: 0 })
-  })
+  it.each([false, true])(
+    'happens once for 64 that come at once, with commits aside: %s',
+    async (commitAside) => {
+      await call({ do: 'open', path, commitAside })
+      const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
+      await call({ do: 'append', appends: scripts.map((script) => script.start()) })
+      const before = count('syncs')
+      await call({ do: 'append', appends: scripts.map((script) => script.next(text('x'))) })
+      expect({ syncs: count('syncs') - before, unsynced: count('unsynced') }).toEqual({
+        syncs: 1,
+        unsynced: 0,
+      })
+    },
+  )
 })
 
 describe('a disk', () => {
@@ -92,6 +98,32 @@ describe('a disk', () => {
       )
     },
   )
+
+  it.each([
+    ['that is full', 'failWrite', ENOSPC],
+    ['that cannot sync', 'failSync', EIO],
+  ] as const)('%s refuses all that were committed aside, and is used again', async (_how, field, errno) => {
+    await call({ do: 'open', path, commitAside: true })
+    const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
+    const starts = scripts.map((script) => script.start())
+    await call({ do: 'append', appends: starts })
+
+    set(field, errno)
+    const appends = scripts.map((script) => script.next(text('x')))
+    expect(await child.call({ do: 'append', appends })).toMatchObject({
+      ok: false,
+      error: { code: 'unavailable' },
+    })
+    expect(await call({ do: 'read', sessionId: 's63' })).toEqual(starts[63]!.events)
+
+    set(field, 0)
+    expect(await call({ do: 'append', appends })).toEqual(appends.map(() => ({ ok: true })))
+    await restart()
+    expect(await call({ do: 'read', sessionId: 's63' })).toEqual([
+      ...starts[63]!.events,
+      ...appends[63]!.events,
+    ])
+  })
 
   it('that is full when the store closes keeps all for the next start', async () => {
     await call({ do: 'open', path })
