@@ -23,6 +23,7 @@ export interface Connection {
 }
 
 /** The engine's own way to run a statement on one of its threads, for a connection that is otherwise used from this one. */
+// oxlint-disable-next-line typescript/unbound-method -- called with the connection that it is meant for
 const execAside = AsyncDatabase.prototype.exec as (this: Database.Database, sql: string) => Promise<void>
 
 export function connection(db: Database.Database, path: string): Connection {

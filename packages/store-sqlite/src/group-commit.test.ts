@@ -163,7 +163,10 @@ function crowd(): SessionScript[] {
 
 /** After the rows were written, and before their commit has ended. */
 async function untilCommitting(): Promise<void> {
-  while (!committing) await new Promise((resolve) => setImmediate(resolve))
+  for (;;) {
+    if (committing) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 function unreliable(db: Connection): Connection {
