@@ -42,7 +42,8 @@ export class ExecProcess implements AgentProcess {
   #mode: PermissionMode
   #child: AgentChild | null = null
   #handled: Promise<void> = Promise.resolve()
-  #isInterrupted = false
+  #interrupts = 0
+  #isInterrupting = false
   #isOver = false
   #hasToldRetry = false
   #end: (ending: Ending) => void = () => {}
@@ -63,17 +64,20 @@ export class ExecProcess implements AgentProcess {
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
     this.#turn.begin(turnId)
     this.#mail.push(text)
-    if (this.#child === null) await this.#run()
+    if (this.#child === null && !this.#isInterrupting) await this.#run()
   }
 
   async interrupt(): Promise<void> {
     if (!this.#turn.isOpen) return
-    this.#isInterrupted = true
+    this.#isInterrupting = true
+    // What the program that runs now still says, and that it ends, concerns nobody any more.
+    this.#interrupts++
     this.#mail.length = 0
-    if (this.#child) await this.#child.kill()
+    await this.#child?.kill()
     await this.#handled
+    this.#child = null
     await this.#turn.end('interrupted')
-    this.#isInterrupted = false
+    this.#isInterrupting = false
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
@@ -89,6 +93,8 @@ export class ExecProcess implements AgentProcess {
   async #run(): Promise<void> {
     const [text = ''] = this.#mail.splice(0, 1)
     const resume = this.#threadId === null ? [] : ['resume', this.#threadId]
+    const interrupts = this.#interrupts
+    const isCurrent = () => interrupts === this.#interrupts
     this.#isOver = false
     this.#hasToldRetry = false
     this.#calls.clear()
@@ -99,11 +105,12 @@ export class ExecProcess implements AgentProcess {
       '--',
       text,
     ])
+    if (!isCurrent()) return child.kill()
     this.#child = child
     const { stdout } = child.process
     eachLine(stdout, (line) => {
       const event = messageIn<ExecEvent>(line)
-      if (!event) return
+      if (!event || !isCurrent()) return
       this.#handled = this.#handled
         .then(() => this.#heard(event))
         .catch((error: unknown) => this.#fail(error))
@@ -111,6 +118,7 @@ export class ExecProcess implements AgentProcess {
     Promise.all([child.gone, finished(stdout).catch(() => {})])
       .then(async () => {
         await this.#handled
+        if (!isCurrent()) return
         this.#child = null
         await this.#gone(child, text)
       })
@@ -175,7 +183,7 @@ export class ExecProcess implements AgentProcess {
   }
 
   async #gone({ complaint, ending }: AgentChild, text: string): Promise<void> {
-    if (this.#stop.signal.aborted || this.#isInterrupted) return
+    if (this.#stop.signal.aborted) return
     if (complaint.includes(FORGOTTEN)) {
       const message = 'Codex has lost the earlier conversation, and starts a new one.'
       await this.#turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
