@@ -46,7 +46,9 @@ export async function startGateway() {
      * @returns {Promise<string>}
      */
     async session(agent, { text, ...about } = {}) {
-      const { session } = await call('/sessions', { agent, ...about })
+      const { session } = /** @type {{ session: { id: string } }} */ (
+        await call('/sessions', { agent, ...about })
+      )
       if (text !== undefined) await call(`/sessions/${session.id}/messages`, { text })
       return session.id
     },
@@ -57,7 +59,9 @@ export async function startGateway() {
      * @returns {Promise<Asked>}
      */
     async ask(sessionId, body) {
-      const { interaction } = await call(`/sessions/${sessionId}/interactions`, body, { as: ready.agentToken })
+      const { interaction } = await call(`/sessions/${sessionId}/interactions`, body, {
+        as: ready.agentToken,
+      })
       return interaction
     },
 
@@ -69,8 +73,10 @@ export async function startGateway() {
      */
     async waiting(sessionId) {
       for (;;) {
-        const { interactions } = await call('/interactions?status=pending', null, { method: 'GET' })
-        const item = interactions.find((/** @type {Asked} */ each) => each.sessionId === sessionId)
+        const { interactions } = /** @type {{ interactions: Asked[] }} */ (
+          await call('/interactions?status=pending', null, { method: 'GET' })
+        )
+        const item = interactions.find((each) => each.sessionId === sessionId)
         if (item) return item
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
@@ -99,7 +105,12 @@ export async function startGateway() {
       const calls = Array.from({ length: 1 + (turn % 6) }, (_, index) => `call-${turn}-${index}`)
       for (const toolCallId of calls) {
         const turnId = `turn-${turn}`
-        const reported = { toolCallId, toolName: 'Read', input: { file_path: `src/${toolCallId}.ts` }, turnId }
+        const reported = {
+          toolCallId,
+          toolName: 'Read',
+          input: { file_path: `src/${toolCallId}.ts` },
+          turnId,
+        }
         await call(`/sessions/${sessionId}/tool-calls`, reported, { as: ready.agentToken })
         const result = { output: 'export {}', isError: turn % 9 === 8 }
         await call(`/sessions/${sessionId}/tool-calls/${toolCallId}/result`, result, { as: ready.agentToken })

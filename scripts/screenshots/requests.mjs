@@ -32,12 +32,18 @@ export const layout = {
           {
             label: 'Stacked',
             description: 'The picture above the text.',
-            preview: '┌─────────────────┐\n│      image      │\n├─────────────────┤\n│ title     price │\n└─────────────────┘',
+            preview:
+              '┌─────────────────┐\n│      image      │\n├─────────────────┤\n│ title     price │\n└─────────────────┘',
           },
         ],
         multiSelect: false,
       },
-      { header: 'Colours', question: 'Which colours?', options: [{ label: 'Warm' }, { label: 'Cold' }], multiSelect: true },
+      {
+        header: 'Colours',
+        question: 'Which colours?',
+        options: [{ label: 'Warm' }, { label: 'Cold' }],
+        multiSelect: true,
+      },
       { header: 'Name', question: 'What should it be called?', options: [], multiSelect: false },
     ],
   },
@@ -48,11 +54,16 @@ export const deploy = {
   toolName: 'Bash',
   request: {
     input: {
-      command: Array.from({ length: 400 }, (_, line) => `scp build/part-${line}.js shop@\u202e10.0.0.7:/srv/shop/`).join('\n'),
+      command: Array.from(
+        { length: 400 },
+        (_, line) => `scp build/part-${line}.js shop@\u202e10.0.0.7:/srv/shop/`,
+      ).join('\n'),
     },
     reason: 'The new build has to be on the server before the sale begins.',
     blockedPath: '/srv/shop',
-    suggestions: [{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'scp:*' }], behavior: 'allow' }],
+    suggestions: [
+      { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'scp:*' }], behavior: 'allow' },
+    ],
   },
 }
 
@@ -60,13 +71,19 @@ export const migrate = {
   kind: 'approval',
   toolName: 'mcp__shop__migrate',
   request: {
-    input: { from: 3, to: 4, tables: ['items', 'orders'], options: { dryRun: false, note: 'keeps the old columns' } },
+    input: {
+      from: 3,
+      to: 4,
+      tables: ['items', 'orders'],
+      options: { dryRun: false, note: 'keeps the old columns' },
+    },
     preview: {
       diffs: [
         {
           path: '/shop/schema.sql',
           oldText: 'create table items (\n  id integer primary key,\n  name text\n);\n',
-          newText: 'create table items (\n  id integer primary key,\n  name text not null,\n  price integer\n);\n',
+          newText:
+            'create table items (\n  id integer primary key,\n  name text not null,\n  price integer\n);\n',
         },
       ],
     },
@@ -104,9 +121,17 @@ export const release = {
           name: 'channels',
           type: 'multiselect',
           label: 'Channels',
-          options: [{ value: 'stable', label: 'Stable' }, { value: 'beta', label: 'Beta' }],
+          options: [
+            { value: 'stable', label: 'Stable' },
+            { value: 'beta', label: 'Beta' },
+          ],
         },
-        { name: 'region', type: 'select', label: 'Region', options: Array.from({ length: 200 }, (_, n) => ({ value: n, label: `Region ${n}` })) },
+        {
+          name: 'region',
+          type: 'select',
+          label: 'Region',
+          options: Array.from({ length: 200 }, (_, n) => ({ value: n, label: `Region ${n}` })),
+        },
         { name: 'sure', type: 'checkbox', label: 'The notes are written', required: true },
       ],
     },

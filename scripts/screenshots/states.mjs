@@ -30,11 +30,19 @@ const asks = (body) => async (gateway) => {
 /** @type {(gateway: Gateway) => Promise<string>} */
 async function asksAndEnds(gateway) {
   const sessionId = await gateway.session(null, { title: 'How things end' })
-  await gateway.answer(await gateway.ask(sessionId, database), { answers: [{ selected: ['SQLite'], note: 'for now' }] })
-  await gateway.answer(await gateway.ask(sessionId, deploy), { decision: 'deny', message: 'Not on a Friday.' })
+  await gateway.answer(await gateway.ask(sessionId, database), {
+    answers: [{ selected: ['SQLite'], note: 'for now' }],
+  })
+  await gateway.answer(await gateway.ask(sessionId, deploy), {
+    decision: 'deny',
+    message: 'Not on a Friday.',
+  })
   await gateway.ask(sessionId, { ...database, timeoutMs: 1 })
   await gateway.cancel(await gateway.ask(sessionId, database))
-  await gateway.answer(await gateway.ask(sessionId, rewrite), { decision: 'adjust', feedback: 'Smaller steps.' })
+  await gateway.answer(await gateway.ask(sessionId, rewrite), {
+    decision: 'adjust',
+    feedback: 'Smaller steps.',
+  })
   return `#/s/${sessionId}`
 }
 
@@ -60,11 +68,18 @@ const all =
     for (const step of steps) await step(page)
   }
 /** @type {(page: Page) => Promise<void>} */
-const picksSqlite = (page) => page.getByRole('radio', { name: /SQLite/ }).last().click()
+const picksSqlite = (page) =>
+  page
+    .getByRole('radio', { name: /SQLite/ })
+    .last()
+    .click()
 /** @type {(page: Page) => Promise<void>} */
 const goesOffline = async (page) => {
   await page.context().setOffline(true)
-  await page.getByText(/can’t be reached/).first().waitFor()
+  await page
+    .getByText(/can’t be reached/)
+    .first()
+    .waitFor()
 }
 /** @type {(page: Page) => Promise<void>} */
 const isRefused = async (page) => {
@@ -72,7 +87,10 @@ const isRefused = async (page) => {
     const server = socket.connectToServer()
     socket.onMessage((message) => {
       const { op, ref } = JSON.parse(String(message))
-      const error = { code: 'internal', message: 'The disk of the gateway is full. Free some space, then try again.' }
+      const error = {
+        code: 'internal',
+        message: 'The disk of the gateway is full. Free some space, then try again.',
+      }
       if (op === 'respond') socket.send(JSON.stringify({ ref, ok: false, error }))
       else server.send(message)
     })
@@ -86,7 +104,10 @@ const isRefused = async (page) => {
 const isOfAnotherKind = async (page) => {
   await page.route(/\/api\/sessions\/[^/]+$/, async (route) => {
     const response = await route.fetch()
-    await route.fulfill({ response, body: (await response.text()).replaceAll('"kind":"question"', '"kind":"poll"') })
+    await route.fulfill({
+      response,
+      body: (await response.text()).replaceAll('"kind":"question"', '"kind":"poll"'),
+    })
   })
   await page.reload()
   await card(page)
@@ -137,7 +158,10 @@ export const states = {
     show: all(card, (page) => page.getByText('Always', { exact: true }).click()),
   },
   form: { prepare: asks(release), show: card },
-  'form-errors': { prepare: asks(release), show: all(card, (page) => page.waitForTimeout(400), press('Submit')) },
+  'form-errors': {
+    prepare: asks(release),
+    show: all(card, (page) => page.waitForTimeout(400), press('Submit')),
+  },
   countdown: { prepare: asks({ ...database, timeoutMs: 100_000 }), show: card },
   ends: { prepare: asksAndEnds, show: card },
   inbox: { prepare: async () => '#/inbox', show: card },
