@@ -73,11 +73,14 @@ export class ExecProcess implements AgentProcess {
     // What the program that runs now still says, and that it ends, concerns nobody any more.
     this.#interrupts++
     this.#mail.length = 0
-    await this.#child?.kill()
-    await this.#handled
-    this.#child = null
-    await this.#turn.end('interrupted')
-    this.#isInterrupting = false
+    try {
+      await this.#child?.kill()
+      await this.#handled
+      this.#child = null
+      await this.#turn.end('interrupted')
+    } finally {
+      this.#isInterrupting = false
+    }
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
