@@ -47,6 +47,6 @@ describe('a browser that goes offline', () => {
     await expect.poll(() => page.getByText(notice).count()).toBe(0)
     await message.press('Enter')
     await page.locator('.ab-flow').getByText('Use the second port.').waitFor()
-    expect(await message.inputValue()).toBe('')
+    await expect.poll(() => message.inputValue()).toBe('')
   })
 })
