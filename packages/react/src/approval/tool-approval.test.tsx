@@ -264,8 +264,10 @@ describe('what is shown', () => {
   it('is what the agent says it would change, beside the input', async () => {
     const preview = { diffs: [{ path: '/shop/a.ts', oldText: 'let a\n', newText: 'const a\n' }] }
     await show({ events: approval({ file: 1 }, { toolName: 'patcher', preview }) })
-    await screen.findByText('What it would change')
-    await screen.findByText('/shop/a.ts')
+    await vi.dynamicImportSettled()
+    await pass(0)
+    screen.getByText('What it would change')
+    screen.getByText('/shop/a.ts')
     expect(button('Approve once').disabled).toBe(false)
   })
 

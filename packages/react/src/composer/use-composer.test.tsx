@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { asked, askedQuestion } from '@askback/client/testing'
+import { asked, askedQuestion, type ScriptedTransport } from '@askback/client/testing'
 import { AskbackError } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { expect, it } from 'vitest'
@@ -67,6 +67,30 @@ it('keeps the text when it is refused, says why, and empties when it is sent', a
   expect(input.value).toBe('yes')
   await sends('!')
   expect(input.value).toBe('')
+})
+
+it.each([
+  ['goes on', ' and more', ' and more'],
+  ['is all new', '{Control>}a{/Control}{Delete}next', 'next'],
+])('what is typed while a text is on its way stays: it %s', async (_, typed, left) => {
+  let arrive: () => void = () => undefined
+  const change = (transport: ScriptedTransport) => {
+    const send = transport.send.bind(transport)
+    transport.send = async (...args) => {
+      await new Promise<void>((resolve) => (arrive = resolve))
+      return send(...args)
+    }
+  }
+  const { user, reload } = await show({ events: askedQuestion('i1'), ui: <Composer />, change })
+  const input = () => screen.getByRole<HTMLInputElement>('textbox')
+  await user.type(input(), 'first')
+  await user.click(screen.getByRole('button', { name: 'Send' }))
+  await user.type(input(), typed)
+  arrive()
+  await pass(0)
+  expect(input().value).toBe(left)
+  await reload()
+  expect(input().value).toBe(left)
 })
 
 it('keeps what was typed over a reload', async () => {

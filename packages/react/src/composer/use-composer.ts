@@ -1,6 +1,6 @@
 import type { Routed } from '@askback/client'
 import { AskbackError, type Interaction } from '@askback/protocol'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { kept } from '../kept.js'
 import { useSession } from '../use-session.js'
 import { textTarget, type TextTarget } from './text-target.js'
@@ -32,6 +32,8 @@ export function useComposer(sessionId: string): ComposerControl {
   const text = typed.key === key ? typed.text : (kept.read(key) ?? '')
   const possible = view.state ? textTarget(view.state) : null
   const target = possible?.interaction.interactionId === left ? null : possible
+  const latest = useRef({ key, text })
+  latest.current = { key, text }
 
   useEffect(() => setError(null), [sessionId])
 
@@ -56,7 +58,8 @@ export function useComposer(sessionId: string): ComposerControl {
       setError(null)
       try {
         const routed = await store.send({ text, ...routeTo(target) })
-        setText('')
+        const { current } = latest
+        setText(current.key === key ? unsent(current.text, text) : '')
         return routed
       } catch (caught) {
         setError(caught instanceof AskbackError ? caught : new AskbackError('internal', String(caught)))
@@ -66,6 +69,11 @@ export function useComposer(sessionId: string): ComposerControl {
       }
     },
   }
+}
+
+/** What was typed while it was on its way stays. */
+function unsent(now: string, sent: string): string {
+  return now.startsWith(sent) ? now.slice(sent.length) : now
 }
 
 function routeTo(target: TextTarget | null) {
