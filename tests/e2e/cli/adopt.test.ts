@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
-import { run, serve, type RunningGateway } from '../http/gateways.js'
+import { portToKeep, run, serve, type RunningGateway } from '../http/gateways.js'
 import { answered, databases, end, interactionOf, outcome, picks, sharedGateway, waitsFor } from './asking.js'
 import { logOf, longTranscript, transcript, type Agent } from './transcripts.js'
 
@@ -117,15 +117,15 @@ function expectWhole(events: SessionEvent[], { id, calls }: { id: string; calls:
 }
 
 it('takes 30 MB over, though the gateway is killed on the way', async () => {
-  const gateway = await serve()
-  const { port } = new URL(gateway.ready.url)
+  const port = await portToKeep()
+  const gateway = await serve({ port })
   const history = await longTranscript(30, newFolder())
   const sessionId = `claude.${history.id}`
   const command = run(adopt(gateway, history.file))
   const begun = async () => (await gateway.call('GET', `/api/sessions/${sessionId}`)).status
   await expect.poll(begun, { interval: 5 }).toBe(200)
   await gateway.stop('SIGKILL')
-  const next = await serve({ data: gateway.data, args: ['--port', port] })
+  const next = await serve({ data: gateway.data, port })
   expect(await end(command)).toMatchObject({ code: 0, stdout: `${sessionId}\n` })
   expectWhole(await logOf(next, sessionId), history)
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
-import { run, serve } from '../http/gateways.js'
+import { portToKeep, run, serve } from '../http/gateways.js'
 import { end, outcome, sharedGateway } from './asking.js'
 import { nextPending, respond } from './mcp-clients.js'
 
@@ -24,7 +24,7 @@ it('says nothing when no gateway runs, so that Claude Code asks by itself', asyn
       stderr: '',
     })
   }
-  const gone = await serve()
+  const gone = await serve({ port: await portToKeep() })
   await gone.stop('SIGKILL')
   expect(await outcome(hook(gone.data), {}, use('PermissionRequest'))).toEqual({
     code: 0,

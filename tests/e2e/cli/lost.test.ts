@@ -2,7 +2,7 @@ import type { Interaction } from '@askback/protocol'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { run, serve, type RunningGateway } from '../http/gateways.js'
+import { portToKeep, run, serve, type RunningGateway } from '../http/gateways.js'
 import {
   answered,
   databases,
@@ -46,7 +46,7 @@ it('an approval that was handed over is not handed over again [L10]', async () =
 })
 
 it('waits for a gateway that restarts, wherever it comes back', async () => {
-  const gateway = await serve()
+  const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', ...databases, '--data', gateway.data])
   await waitsFor(command)
   await gateway.stop('SIGKILL')
@@ -56,13 +56,13 @@ it('waits for a gateway that restarts, wherever it comes back', async () => {
 })
 
 it('waits for a gateway that stops in good order and starts again at its address', async () => {
-  const gateway = await serve()
-  const { port } = new URL(gateway.ready.url)
+  const port = await portToKeep()
+  const gateway = await serve({ port })
   const sessionId = await gateway.session()
   const command = run(['ask', 'Which?', ...databases], inShell(gateway, sessionId))
   await waitsFor(command)
   await gateway.stop('SIGTERM')
-  const next = await serve({ data: gateway.data, args: ['--port', port] })
+  const next = await serve({ data: gateway.data, port })
   expect(await answered(next, command, picks('Postgres'))).toMatchObject({ code: 0, stdout: 'Postgres\n' })
 })
 
@@ -78,7 +78,7 @@ it('asks once, though the answer to its first request was lost', async () => {
 })
 
 it('says what still waits when a gateway that is away could not be told to cancel', async () => {
-  const gateway = await serve()
+  const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const id = await waitsFor(command)
   await gateway.stop('SIGKILL')

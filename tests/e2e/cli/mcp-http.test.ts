@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { ErrorBody, Session } from '@askback/protocol'
 import { request } from 'node:http'
 import { expect, it } from 'vitest'
-import { serve, type RunningGateway } from '../http/gateways.js'
+import { portToKeep, serve, type RunningGateway } from '../http/gateways.js'
 import { picks, sharedGateway } from './asking.js'
 import { call, connect, http, nextPending, respond } from './mcp-clients.js'
 
@@ -113,8 +113,8 @@ it('an agent that asked cannot answer', async () => {
 })
 
 it('has one session for each client, named after it, that outlives a restart of the gateway', async () => {
-  const gateway = await serve()
-  const { port } = new URL(gateway.ready.url)
+  const port = await portToKeep()
+  const gateway = await serve({ port })
   const client = await connect('http', gateway)
   const ask = async (at: RunningGateway) => {
     const asked = call(client, 'ask_user', asks)
@@ -126,7 +126,7 @@ it('has one session for each client, named after it, that outlives a restart of 
   const sessionId = await ask(gateway)
   expect(await ask(gateway)).toBe(sessionId)
   await gateway.stop('SIGTERM')
-  const next = await serve({ data: gateway.data, args: ['--port', port] })
+  const next = await serve({ data: gateway.data, port })
   expect(await ask(next)).toBe(sessionId)
   const { body } = await next.call<{ sessions: Session[] }>('GET', '/api/sessions')
   expect(body.sessions).toMatchObject([{ id: sessionId, title: 'tester', agent: null }])

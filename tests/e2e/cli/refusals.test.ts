@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
-import { serve } from '../http/gateways.js'
+import { portToKeep, serve } from '../http/gateways.js'
 import { inShell, outcome, sharedGateway } from './asking.js'
 
 const shared = sharedGateway()
@@ -66,7 +66,7 @@ it.each([['ask', 'Which?'], ['wait', 'id'], ['pending'], ['answer', 'id', 'yes']
 )
 
 it('a gateway that is gone is not waited for: 6', async () => {
-  const { data, ready, command } = await serve()
+  const { data, ready, command } = await serve({ port: await portToKeep() })
   await command.kill('SIGKILL')
   const says = 'The gateway cannot be reached. Is askback serve running?\n'
   expect(await outcome(['ask', 'Which?', '--data', data])).toEqual({ code: 6, stdout: '', stderr: says })

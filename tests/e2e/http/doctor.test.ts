@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newFolder } from './command.js'
-import { run, serve } from './gateways.js'
+import { portToKeep, run, serve } from './gateways.js'
 
 interface Seen {
   code: number | null
@@ -83,7 +83,7 @@ describe('all is well', () => {
 
 describe('the gateway', () => {
   it('was killed', async () => {
-    const gateway = await serve()
+    const gateway = await serve({ port: await portToKeep() })
     const { data, ready } = gateway
     await gateway.stop('SIGKILL')
     expect(await doctor(data)).toMatchObject({

@@ -1,5 +1,7 @@
 import type { ErrorBody, Interaction, Session } from '@askback/protocol'
-import { afterEach, vi } from 'vitest'
+import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
+import { afterEach } from 'vitest'
 import { Command, newFolder, type Ended, type Ready, type Started } from './command.js'
 
 export interface Answered<Body> {
@@ -81,9 +83,6 @@ export function at({ sessionId, interactionId }: Interaction): string {
   return `/api/sessions/${sessionId}/interactions/${interactionId}`
 }
 
-// Each test starts several processes, on machines that may be busy.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const running: Command[] = []
 afterEach(async () => {
   await Promise.all(running.splice(0).map((command) => command.kill('SIGKILL')))
@@ -97,9 +96,20 @@ export function run(args: string[], env?: Record<string, string>, started?: Star
 }
 
 export async function serve(
-  options: { data?: string; args?: string[]; env?: Record<string, string> } = {},
+  options: { data?: string; port?: string; args?: string[]; env?: Record<string, string> } = {},
 ): Promise<RunningGateway> {
-  const { data = newFolder(), args = [], env } = options
-  const command = run(['serve', '--port', '0', '--data', data, '--json', ...args], env)
+  const { data = newFolder(), port = '0', args = [], env } = options
+  const command = run(['serve', '--port', port, '--data', data, '--json', ...args], env)
   return new RunningGateway(command, data, await command.ready())
+}
+
+/** For a gateway that goes away: the system gives it to nobody else meanwhile, as it takes those from 32768 on. */
+export async function portToKeep(): Promise<string> {
+  const port = randomInt(20_000, 30_000)
+  const server = createServer()
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+  })
+  await new Promise((resolve) => server.close(resolve))
+  return isFree ? String(port) : portToKeep()
 }

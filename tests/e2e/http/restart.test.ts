@@ -57,7 +57,7 @@ describe('a drain', () => {
     })
     const count = async () =>
       (await gateway.call<{ interactions: unknown[] }>('GET', '/api/interactions')).body.interactions.length
-    await expect.poll(count, { timeout: 10_000 }).toBe(2)
+    await expect.poll(count).toBe(2)
     const ended = gateway.stop('SIGTERM')
     expect(await polling).toMatchObject({ status: 200, body: { interaction: { status: 'pending' } } })
     expect(await asking).toMatchObject({ status: 201, body: { interaction: { status: 'pending' } } })
@@ -81,7 +81,7 @@ describe('a drain', () => {
     // The request must have arrived: one that comes later on another connection has.
     expect(await isReady()).toBe(200)
     void gateway.stop('SIGINT')
-    await expect.poll(isReady, { timeout: 5000 }).toBe(503)
+    await expect.poll(isReady).toBe(503)
     expect(await gateway.stop('SIGINT')).toEqual({ code: 130, signal: null })
   })
 })
@@ -97,7 +97,7 @@ it('a caller that goes away cancels nothing', async () => {
   })
   asking.on('error', () => undefined).end(JSON.stringify(question))
   const inbox = () => gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions?status=pending')
-  await expect.poll(async () => (await inbox()).body.interactions.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await inbox()).body.interactions.length).toBe(1)
   asking.destroy()
   await new Promise((resolve) => asking.on('close', resolve))
   // That takes it some turns of its event loop, of which each call is at least one.

@@ -23,7 +23,7 @@ describe('askback serve', () => {
 
   it('without --json says it to a person', async () => {
     const command = run(['serve', '--port', '0', '--data', newFolder(), '--no-open'])
-    await expect.poll(() => command.stdout, { timeout: 10_000 }).toMatch(/^Askback is ready: http:\/\/\S+\n$/)
+    await expect.poll(() => command.stdout).toMatch(/^Askback is ready: http:\/\/\S+\n$/)
   })
 
   it('logs a browser in with its openUrl, once', async () => {
@@ -89,7 +89,7 @@ describe('askback serve', () => {
       )
       return body.interactions[0]
     }
-    await expect.poll(pending, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(pending).toBeDefined()
     const item = (await pending())!
     expect((await gateway.call('POST', `${at(item)}/response`, { body: sqlite })).status).toBe(200)
     expect(await asked).toMatchObject({
@@ -125,6 +125,7 @@ describe('askback serve', () => {
     expect(((await unknown.json()) as ErrorBody).error.code).toBe('not_found')
     await fetch(`${url}/api/sessions`, { headers: { authorization: 'Bearer secret-wrong-token' } })
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    await gateway.stop('SIGTERM')
     for (const secret of [token, 'secret-in-query', 'secret-in-body', 'secret-wrong-token'])
       expect(gateway.command.stderr).not.toContain(secret)
   })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { newFolder } from './command.js'
-import { run, serve, type RunningGateway } from './gateways.js'
+import { portToKeep, run, serve, type RunningGateway } from './gateways.js'
 
 async function token(gateway: RunningGateway, ...args: string[]) {
   const command = run(['token', ...args, '--data', gateway.data])
@@ -46,7 +46,7 @@ it('needs a gateway that runs', async () => {
   const never = run(['token', 'list', '--data', data])
   expect((await never.ended).code).not.toBe(0)
   expect(never.stderr).toBe(sentence)
-  const gateway = await serve({ data })
+  const gateway = await serve({ data, port: await portToKeep() })
   await gateway.stop('SIGKILL')
   const dead = await token(gateway, 'list')
   expect(dead).toMatchObject({
