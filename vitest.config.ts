@@ -15,8 +15,8 @@ export default defineConfig({
     maxWorkers: Math.max(3, availableParallelism() - 1),
     retry: 0,
     // Real browsers, agents and processes share the machine with everything else.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })
