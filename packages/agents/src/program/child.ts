@@ -1,12 +1,16 @@
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { end, endRun, MARK, markOf } from './leftovers.js'
 import { letItEnd, supervised } from './supervision.js'
 
 export const STDERR_KEPT = 4000
 /** Long enough to write down its conversation. */
 export const GRACE_MS = 1500
+/** Who has got away from the group may hold its pipe for ever. */
+const HELD_MS = 1000
 
 export interface Program {
   command: string
@@ -53,6 +57,8 @@ export class AgentChild implements Running {
       this.#relay?.destroy()
       this.#signal('SIGKILL')
       endRun(this.#mark)
+      // What it said last may come after its exit.
+      return readToEnd(this.process.stderr)
     })
   }
 
@@ -90,6 +96,15 @@ export class AgentChild implements Running {
 export function endingOf(complaint: string, code: number | null): string {
   if (complaint !== '') return ` ended: ${complaint}`
   return code === null || code === 0 ? ' ended.' : ` ended with the exit code ${code}.`
+}
+
+async function readToEnd(stream: Readable): Promise<void> {
+  const over = new AbortController()
+  const { signal } = over
+  const late = sleep(HELD_MS, undefined, { signal })
+  await Promise.race([finished(stream), late]).catch(() => {})
+  over.abort()
+  await late.catch(() => {})
 }
 
 function ended(child: ChildProcess): Promise<void> {
