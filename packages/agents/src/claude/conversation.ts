@@ -32,6 +32,7 @@ interface ConversationOptions {
 export class Conversation {
   readonly run: ClaudeRun
   readonly #options: ConversationOptions
+  readonly #read: Promise<void>
   /** Nobody reads it any more. */
   #isLeft = false
   #isParked = false
@@ -45,7 +46,7 @@ export class Conversation {
   constructor(run: ClaudeRun, options: ConversationOptions) {
     this.run = run
     this.#options = options
-    this.#read().catch(options.failed)
+    this.#read = this.#readAll().catch(options.failed)
   }
 
   /** Whether it has nothing to do but to wait for a person: it has no mail, and nothing runs in the background. */
@@ -64,7 +65,9 @@ export class Conversation {
     await Promise.race([this.run.interrupt().catch(() => {}), late])
     await Promise.race([over, late])
     timeout.abort()
-    if (turn.isOpen) await this.run.kill()
+    if (!turn.isOpen) return
+    await this.run.kill()
+    await Promise.race([over, this.#read])
   }
 
   /** Ends it, whatever it still says. */
@@ -73,7 +76,7 @@ export class Conversation {
     await this.run.kill()
   }
 
-  async #read(): Promise<void> {
+  async #readAll(): Promise<void> {
     let failure: unknown = null
     try {
       for await (const message of this.run.query) {

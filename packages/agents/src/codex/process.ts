@@ -75,7 +75,9 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
     const asked = this.peer.request('turn/interrupt', { threadId: this.#threadId, turnId })
     await Promise.race([asked.then(() => over).catch(() => {}), late])
     timeout.abort()
-    if (this.turn.isOpen) await this.program.kill()
+    if (!this.turn.isOpen) return
+    await this.program.kill()
+    await Promise.race([over, this.ended])
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
