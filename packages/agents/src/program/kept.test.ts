@@ -1,15 +1,20 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canKeep, KeptProgram } from './kept.js'
 
 let folder: string
+let signs: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'askback-kept-'))
+  signs = await mkdtemp(join(tmpdir(), 'askback-signs-'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => Promise.all([folder, signs].map((path) => rm(path, { recursive: true }))))
+
+const untilTold = (name: string) => `until [ -e ${join(signs, name)} ]; do sleep 0.05; done`
+const tell = (name: string) => writeFile(join(signs, name), '')
 
 const address = (log: string) => /listening at (\S+)/.exec(log)?.[1] ?? null
 
@@ -34,26 +39,26 @@ describe.runIf(canKeep())('a program that is kept', () => {
   })
 
   it('says why it has ended, without how it introduced itself', async () => {
-    const script =
-      'printf "Hello\\nlistening at home\\n  more of that\\n" >&2; sleep 0.2; echo "out of tea" >&2; exit 3'
+    const script = `printf "Hello\\nlistening at home\\n  more of that\\n" >&2; ${untilTold('two')}; echo "out of tea" >&2; exit 3`
     const started = await start('two', script)
+    await tell('two')
     await started!.gone
     expect(started!.ending).toBe(' ended: out of tea')
   })
 
   it('that says nothing is told by its code', async () => {
-    const started = await start('silent', 'echo listening at home >&2; sleep 0.2; exit 3')
+    const started = await start('silent', `echo listening at home >&2; ${untilTold('silent')}; exit 3`)
+    await tell('silent')
     await started!.gone
     expect(started!.ending).toBe(' ended with the exit code 3.')
   })
 
   it('is asked to end before it is made to', async () => {
-    const file = join(folder, '..', `kept-${process.pid}`)
-    const script = `trap 'touch ${file}; exit' TERM; echo listening at home >&2; while :; do sleep 0.05; done`
+    const file = join(signs, 'asked')
+    const script = `trap ': >${file}; exit' TERM; echo listening at home >&2; while :; do sleep 0.05; done`
     const started = await start('three', script)
     await started!.kill()
     expect(existsSync(file)).toBe(true)
-    await rm(file)
   })
 
   it('that ends before it can be spoken to is none', async () => {

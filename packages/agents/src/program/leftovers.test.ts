@@ -5,18 +5,22 @@ import { expect, it } from 'vitest'
 import { endOrphans, endRun, endSession, keptMarkOf, MARK, markOf } from './leftovers.js'
 
 function running(mark: string): ChildProcess {
-  return spawn('/bin/sh', ['-c', 'echo ready; exec tail -f /dev/null'], {
+  // Without a program of its own: while one takes another's place its environment cannot be read.
+  return spawn('/bin/sh', ['-c', 'echo ready; read -r end'], {
     env: { PATH: process.env['PATH'], [MARK]: mark },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
 }
 
 // Only there can the environment of other processes be read.
 it.runIf(existsSync('/proc/self/environ'))('ends what is marked so, and nothing else', async () => {
-  const ours = markOf('session', 'run')
+  const session = `session ${process.pid}`
+  const ours = markOf(session, 'run')
   const orphan = 'session/999999.1/run'
-  const kept = keptMarkOf('session', 'run')
-  const children = [ours, markOf('session', 'other'), markOf('session/too', 'run'), kept, orphan].map(running)
+  const kept = keptMarkOf(session, 'run')
+  const children = [ours, markOf(session, 'other'), markOf(`${session}/too`, 'run'), kept, orphan].map(
+    running,
+  )
   await Promise.all(children.map((child) => once(child.stdout!, 'data')))
   const alive = () => children.map((child) => child.exitCode === null && child.signalCode === null)
   try {
@@ -25,7 +29,7 @@ it.runIf(existsSync('/proc/self/environ'))('ends what is marked so, and nothing 
     await expect.poll(() => alive().slice(0, 4)).toEqual([false, true, true, true])
     endOrphans()
     await expect.poll(alive).toEqual([false, true, true, true, false])
-    endSession('session')
+    endSession(session)
     await expect.poll(alive).toEqual([false, false, true, false, false])
   } finally {
     for (const child of children) child.kill('SIGKILL')
