@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ApprovalRequest } from '@askback/protocol'
 import { acpSession } from './acp-session.js'
 import { me } from './agent-session.js'
+import { eventually } from './eventually.js'
 import { isAlive, programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 describe.concurrent('permission', () => {
   it('shows the diff, and is given once only, whatever the agent offers', async () => {
@@ -131,10 +130,10 @@ describe.concurrent('a session', () => {
     const session = await acpSession()
     await session.say('make a file')
     await session.pending()
-    const pids = await programsOf(session.home)
+    const pids = programsOf(session.home)
     expect(pids.length).toBeGreaterThan(0)
     await session.host.deleteSession(session.sessionId, me)
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.close()
   })
 })

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Interaction } from '@askback/protocol'
 import { acpSession, type AcpSessionOptions } from './acp-session.js'
 import { me } from './agent-session.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
-import { programsOf } from './processes.js'
+import { killAtOnce, programsOf } from './processes.js'
 import type { Scenario, Step } from './scenario.js'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -144,7 +142,7 @@ it('[L10] is killed while it asks: the card stays, and the answer is good for on
   const session = await begin()
   await session.say(when)
   const [item] = await session.pending()
-  for (const pid of await programsOf(session.home)) process.kill(pid, 'SIGKILL')
+  killAtOnce(programsOf(session.home))
   await session.until('error')
   expect(await session.pending()).toMatchObject([{ interactionId: item!.interactionId }])
   await session.answer(item!, { decision: 'approve' })

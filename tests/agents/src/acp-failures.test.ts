@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { acpAgent } from '@askback/agents/acp'
 import { acpSession } from './acp-session.js'
 import { me } from './agent-session.js'
+import { eventually } from './eventually.js'
 import { programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 type Session = Awaited<ReturnType<typeof acpSession>>
 
@@ -27,7 +26,7 @@ describe.concurrent('what nobody decides', () => {
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     expect(await session.of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }])
-    await vi.waitFor(async () => expect(await outcome(session)).toEqual({ outcome: 'cancelled' }))
+    await eventually(async () => expect(await outcome(session)).toEqual({ outcome: 'cancelled' }))
     await hello(session, 2)
     await session.close()
   })
@@ -133,7 +132,7 @@ describe.concurrent('a failure', () => {
     const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
-    for (const pid of await programsOf(session.home, 'node')) process.kill(pid, 'SIGKILL')
+    for (const pid of programsOf(session.home, 'node')) process.kill(pid, 'SIGKILL')
     await session.until('error')
     await session.answer(item!, { values: { nights: 4 } })
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { historyIn } from '@askback/agents/adopt'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
@@ -14,8 +14,6 @@ import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import { codex, codexEnv, codexSession } from './codex-session.js'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 let claudeModel: ClaudeEndpoint
 let codexModel: CodexEndpoint
@@ -47,11 +45,17 @@ async function adopted(store: Store, history: AdoptBody): Promise<string> {
   return session.id
 }
 
-/** Everything under the folder that is a transcript. */
-async function transcript(folder: string): Promise<string> {
-  const names = await readdir(folder, { recursive: true })
-  const name = names.find((one) => one.endsWith('.jsonl'))
-  return readFileSync(join(folder, name ?? ''), 'utf8')
+const did = ['user_message', 'tool_call', 'tool_result', 'text']
+
+/** What the transcript under the folder tells, once the program has written all of it. */
+async function historyOf(folder: string): Promise<AdoptBody> {
+  const read = async () => {
+    const names = await readdir(folder, { recursive: true })
+    const name = names.find((one) => one.endsWith('.jsonl'))
+    return historyIn(readFileSync(join(folder, name ?? ''), 'utf8'))
+  }
+  await expect.poll(async () => (await read()).items.map(({ type }) => type)).toEqual(did)
+  return read()
 }
 
 it('takes a rollout of Codex over, and goes on with its thread', async () => {
@@ -59,16 +63,14 @@ it('takes a rollout of Codex over, and goes on with its thread', async () => {
   await outside.say('list the folder')
   await outside.until('turn_ended')
   const [thread] = await outside.of('agent_session')
+  const history = await historyOf(join(outside.home, '.codex/sessions'))
   await outside.close()
-
-  const history = historyIn(await transcript(join(outside.home, '.codex/sessions')))
   expect(history).toMatchObject({
     agent: 'codex',
     agentSessionId: thread!.agentSessionId,
     cwd: outside.cwd,
     title: 'list the folder',
   })
-  expect(history.items.map(({ type }) => type)).toEqual(['user_message', 'tool_call', 'tool_result', 'text'])
   const store = memoryStore()
   const sessionId = await adopted(store, history)
   const adapter = codexAgent({ env: codexEnv(outside.home), executable: codex })
@@ -87,11 +89,9 @@ it('takes a transcript of Claude Code over, and goes on with its session', async
   const outside = await agentSession({ adapter, cwd })
   await outside.say('list the folder')
   await outside.until('turn_ended')
+  const history = await historyOf(join(home, '.claude/projects'))
   await outside.close()
-
-  const history = historyIn(await transcript(join(home, '.claude/projects')))
   expect(history).toMatchObject({ agent: 'claude', cwd, title: 'list the folder' })
-  expect(history.items.map(({ type }) => type)).toEqual(['user_message', 'tool_call', 'tool_result', 'text'])
   expect(history.items[1]).toMatchObject({ toolCallId: 'toolu_ls', toolName: 'Bash' })
   const store = memoryStore()
   const sessionId = await adopted(store, history)

@@ -1,13 +1,11 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './folders.js'
 import { claudeSession } from './claude-session.js'
 import type { Block } from './scenario.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {

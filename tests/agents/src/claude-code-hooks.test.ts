@@ -25,6 +25,20 @@ async function log(sessionId: string): Promise<SessionEvent[]> {
   return ((await response.json()) as { events: SessionEvent[] }).events
 }
 
+/** Says yes to its prompt, which is shown a moment before it takes keys. */
+async function proceed(
+  { shown, press }: Awaited<ReturnType<typeof claudeTerminal>>,
+  when: string,
+): Promise<void> {
+  await expect.poll(shown).toContain('Doyouwanttoproceed?')
+  const told = () => {
+    const count = endpoint.of(when).length
+    if (count < 2) press('\r')
+    return count
+  }
+  await expect.poll(told, { interval: 500 }).toBe(2)
+}
+
 const touch = { tool: 'Bash', input: { command: 'touch made && echo so be it' } }
 
 it('a Claude Code started by hand asks here, at the call it is about', async () => {
@@ -134,8 +148,7 @@ it('in a terminal, its own prompt can be answered as well, and nothing waits her
   endpoint.add({ when: 'by hand', steps })
   const terminal = await claudeTerminal('by hand', { url: endpoint.url, home, cwd })
   const { sessionId } = await pending()
-  await expect.poll(terminal.shown).toContain('Doyouwanttoproceed?')
-  terminal.press('\r')
+  await proceed(terminal, 'by hand')
   await expect.poll(terminal.shown).toContain('Madebyhand.')
   const ended = { settlement: 'cancelled' }
   await expect
@@ -148,8 +161,7 @@ it('in a terminal, its own prompt works when no gateway runs', async () => {
   const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made alone.' }] }]
   endpoint.add({ when: 'alone', steps })
   const terminal = await claudeTerminal('alone', { url: endpoint.url, home, cwd })
-  await expect.poll(terminal.shown).toContain('Doyouwanttoproceed?')
-  terminal.press('\r')
+  await proceed(terminal, 'alone')
   await expect.poll(terminal.shown).toContain('Madealone.')
 })
 

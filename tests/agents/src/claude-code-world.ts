@@ -1,12 +1,10 @@
 import type { Interaction } from '@askback/protocol'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { newFolder } from '../../e2e/http/command.js'
 import type { RunningGateway } from '../../e2e/http/gateways.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './folders.js'
 import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** For a Claude Code that is started by hand: its model, a gateway, and in each test a home and a folder of its own. */
 export let endpoint: ClaudeEndpoint

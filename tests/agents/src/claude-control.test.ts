@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import { atLeast, hello, run, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
 import { isAlive, programOf, programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -26,14 +25,14 @@ describe.concurrent('a session', () => {
       if (event.type === 'text_delta') pieces.push(event.text)
     })
     await hello(session, 1)
-    const first = await programOf(session.home)
+    const first = programOf(session.home)
     await hello(session, 2)
-    expect(await programOf(session.home)).toBe(first)
+    expect(programOf(session.home)).toBe(first)
     expect(pieces.join('')).toBe('Hello again.Hello again.')
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     await session.close()
-    await vi.waitFor(() => expect(isAlive(first)).toBe(false), 10_000)
-    await vi.waitFor(async () => expect(await programsOf(session.home)).toEqual([]), 10_000)
+    await eventually(() => expect(isAlive(first)).toBe(false))
+    await eventually(() => expect(programsOf(session.home)).toEqual([]))
   })
 
   it('tells what it thinks and does, piece by piece and then whole, and what that cost', async () => {
@@ -112,7 +111,7 @@ describe.concurrent('a session', () => {
     await session.until('interaction_delivered')
     const pids = await atLeast(6, session.home)
     await session.host.deleteSession(session.sessionId, me)
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.host.close()
   })
 

@@ -1,9 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession } from './claude-session.js'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {

@@ -1,14 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { atLeast, hello, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
+import { eventually } from './eventually.js'
 import { isAlive, programOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -104,7 +103,9 @@ describe.concurrent('a failure', () => {
     endpoint.add({ when, steps: [{ say: [{ text: 'Half of' }], ends: 'never' }] })
     const session = await claudeSession({ url: endpoint.url })
     await session.say(when)
-    await expect.poll(() => session.host.liveBlocks(session.sessionId)).toMatchObject([{ text: 'Half of' }])
+    await eventually(() =>
+      expect(session.host.liveBlocks(session.sessionId)).toMatchObject([{ text: 'Half of' }]),
+    )
     await session.host.interrupt(session.sessionId, me)
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     expect(await session.of('text')).toMatchObject([{ text: 'Half of', partial: true }])
@@ -118,10 +119,10 @@ describe.concurrent('a failure', () => {
     await session.say('sleep long')
     await session.until('interaction_delivered')
     const pids = await atLeast(6, session.home)
-    process.kill(await programOf(session.home), 'SIGKILL')
+    process.kill(programOf(session.home), 'SIGKILL')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await hello(session, 2)
     await session.close()
   })

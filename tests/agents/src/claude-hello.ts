@@ -17,7 +17,7 @@ export const small: Scenario[] = [
 /** The program, what watches over it, its shell and what that runs. */
 export async function atLeast(count: number, home: string): Promise<number[]> {
   for (;;) {
-    const pids = await programsOf(home)
+    const pids = programsOf(home)
     if (pids.length >= count) return pids
     await sleep(50)
   }

@@ -1,12 +1,10 @@
 import { query } from '@anthropic-ai/claude-agent-sdk'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createClaudeHooks } from '@askback/agents/claude'
 import { createDesk, memoryStore } from '@askback/core'
 import { startClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './folders.js'
 import { claudeEnv, me } from './claude-session.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 it('a query of one’s own asks through a session: a question and an approval, in one line', async () => {
   const options = [

@@ -1,14 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
 import type { ChildOptions } from './gateway-child.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 let gateways: KilledGateways
 let endpoint: ClaudeEndpoint
@@ -57,20 +56,21 @@ describe.concurrent('a gateway that is killed', () => {
     )
     const type = 'interaction_request'
     const gateway = await gatewayUntil('ask before the crash', { mode: 'bypassPermissions', type, times: 2 })
-    expect(await programsOf(gateway.home, 'tail')).toHaveLength(1)
+    // The shell is said to run in the background before it does.
+    await eventually(() => expect(programsOf(gateway.home, 'tail')).toHaveLength(1))
     await gateway.kill()
     // The program goes with its gateway. Had it stayed it would have told the model that the user said no.
-    await vi.waitFor(async () => expect(await programsOf(gateway.home, 'claude')).toEqual([]), 20_000)
+    await eventually(() => expect(programsOf(gateway.home, 'claude')).toEqual([]))
     expect(endpoint.of('ask before the crash')).toHaveLength(2)
 
     const next = await gateway.next()
     // Its shells do not wait for anybody to answer.
-    await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
+    await eventually(() => expect(programsOf(gateway.home)).toEqual([]))
     const [item] = await next.pending()
     await next.answer(item!, { answers: [{ selected: ['Leave'] }] })
     expect((await next.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
     await next.close()
-    await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
+    await eventually(() => expect(programsOf(gateway.home)).toEqual([]))
   })
 
   it('leaves nothing of a session behind whose turn was over', async () => {
@@ -80,12 +80,11 @@ describe.concurrent('a gateway that is killed', () => {
       steps: [{ say: [{ tool: 'Bash', input: forever }] }, { say: [{ text: 'It runs.' }] }],
     })
     const gateway = await gatewayUntil('leave it running', { mode: 'bypassPermissions', type: 'turn_ended' })
-    const tails = async () => expect(await programsOf(gateway.home, 'tail')).toHaveLength(1)
-    await vi.waitFor(tails, 10_000)
+    await eventually(() => expect(programsOf(gateway.home, 'tail')).toHaveLength(1))
     await gateway.kill()
     // It is in a session of its own, and goes on until any gateway starts here that runs agents.
     const next = await gateway.next()
-    await vi.waitFor(async () => expect(await programsOf(gateway.home)).toEqual([]), 10_000)
+    await eventually(() => expect(programsOf(gateway.home)).toEqual([]))
     await next.close()
   })
 

@@ -1,12 +1,11 @@
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { CanUseTool, ClaudeSdk } from '@askback/agents/claude'
 import { fakeClock } from '@askback/core/testing'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession } from './claude-session.js'
+import { eventually } from './eventually.js'
 import { programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -56,7 +55,7 @@ const blue = { answers: [{ selected: ['Blue'] }] }
 
 /** Until the agent's program is gone. */
 async function parked(home: string): Promise<void> {
-  await vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), { timeout: 15_000, interval: 100 })
+  await eventually(() => expect(programsOf(home)).toEqual([]))
 }
 
 describe.concurrent('a question that waits for long', () => {
@@ -117,7 +116,7 @@ describe.concurrent('a question that waits for long', () => {
     const items = await session.pending(2)
     clock.advance(TWO_MINUTES)
     // The usual way: each is asked about, and held.
-    await vi.waitFor(() => expect(asked()).toBe(2), 10_000)
+    await eventually(() => expect(asked()).toBe(2))
     for (const item of items) await session.answer(item, blue)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
     expect(await session.of('error')).toEqual([])
@@ -136,11 +135,12 @@ describe.concurrent('a question that waits for long', () => {
     const session = await claudeSession({ url: endpoint.url, agent, mode: 'bypassPermissions' })
     await session.say('not alone')
     const [item] = await session.pending()
-    const pids = await programsOf(session.home, 'tail')
-    expect(pids).toHaveLength(1)
+    const tails = () => programsOf(session.home, 'tail')
+    await eventually(() => expect(tails()).toHaveLength(1))
+    const pids = tails()
     clock.advance(TWO_MINUTES)
-    await vi.waitFor(() => expect(asked()).toBe(2), 10_000)
-    expect(await programsOf(session.home, 'tail')).toEqual(pids)
+    await eventually(() => expect(asked()).toBe(2))
+    expect(tails()).toEqual(pids)
     await session.answer(item!, blue)
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
     await session.close()

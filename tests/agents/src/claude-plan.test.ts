@@ -1,9 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession, me } from './claude-session.js'
 import type { Scenario, Step } from './scenario.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {

@@ -1,9 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession } from './claude-session.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -23,8 +21,12 @@ const database = {
   multiSelect: false,
 }
 
+type Asked = { question: string }[]
+
+const textOf = ({ questions }: { questions: Asked }) => questions[0]!.question
+
 /** One session in which the model asks these, and is told this. */
-async function expectTold(when: string, calls: object[][], answers: unknown[], told: (string | RegExp)[]) {
+async function expectTold(when: string, calls: Asked[], answers: unknown[], told: (string | RegExp)[]) {
   endpoint.add({
     when,
     steps: [
@@ -34,7 +36,11 @@ async function expectTold(when: string, calls: object[][], answers: unknown[], t
   })
   const session = await claudeSession({ url: endpoint.url })
   await session.say(when)
-  const items = await session.pending(calls.length)
+  const pending = await session.pending(calls.length)
+  // In whatever order the program has asked.
+  const items = calls.map((questions) =>
+    pending.find(({ request }) => textOf(request as { questions: Asked }) === textOf({ questions }))!,
+  )
   for (const [index, item] of items.entries()) await session.answer(item, { answers: answers[index] })
   const [ended] = await session.until('turn_ended')
   expect(ended!.reason).toBe('done')

@@ -2,15 +2,14 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createDesk } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession, me } from './claude-session.js'
+import { eventually } from './eventually.js'
 import { programOf, programsOf } from './processes.js'
 import type { Block, Reply, Scenario } from './scenario.js'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -63,7 +62,7 @@ describe.concurrent('after a restart of the gateway', () => {
       [{ when: 'Which colour, after all?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
     )
     await first.close()
-    await vi.waitFor(async () => expect(await programsOf(first.home)).toEqual([]), 10_000)
+    await eventually(() => expect(programsOf(first.home)).toEqual([]))
     const second = await claudeSession({ url: endpoint.url, before: first })
     expect((await second.pending())[0]!.interactionId).toBe(items[0]!.interactionId)
     expect((await second.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
@@ -103,9 +102,10 @@ describe.concurrent('after a restart of the gateway', () => {
     )
     await first.close()
     const second = await claudeSession({ url: endpoint.url, before: first })
-    await second.answer(items[0]!, blue)
+    const about = (text: string) => items.find(({ request }) => JSON.stringify(request).includes(text))!
+    await second.answer(about('One of two?'), blue)
     expect(await second.of('turn_ended')).toEqual([])
-    await second.answer(items[1]!, { answers: [{ selected: ['Red'] }] })
+    await second.answer(about('Two of two?'), { answers: [{ selected: ['Red'] }] })
     await second.until('turn_ended')
     await second.close()
   })
@@ -253,7 +253,7 @@ describe.concurrent('a program that is killed while it waits', () => {
       [question('Still there?')],
       [{ when: 'Still there?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
     )
-    process.kill(await programOf(first.home), 'SIGKILL')
+    process.kill(programOf(first.home), 'SIGKILL')
     expect((await first.until('error'))[0]).toMatchObject({ code: 'agent_lost', fatal: false })
     expect(await first.pending()).toHaveLength(1)
     await first.answer(items[0]!, blue)
@@ -263,12 +263,12 @@ describe.concurrent('a program that is killed while it waits', () => {
 
   it.each(['interrupt', 'clear'] as const)('is not asked anything by an %s', async (how) => {
     const { first } = await waiting(`lost, then ${how}`, [question(`Lost, then ${how}?`)], [])
-    process.kill(await programOf(first.home), 'SIGKILL')
+    process.kill(programOf(first.home), 'SIGKILL')
     await first.until('error')
     const before = endpoint.requests.length
     await first.host[how](first.sessionId, me)
     expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
-    await vi.waitFor(async () => expect(await programsOf(first.home)).toEqual([]), 10_000)
+    await eventually(() => expect(programsOf(first.home)).toEqual([]))
     expect(endpoint.of(`lost, then ${how}`)).toHaveLength(1)
     await first.say('say hello')
     expect((await first.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
@@ -291,7 +291,7 @@ describe.concurrent('a program that is killed while it waits', () => {
     })
     await session.say(when)
     const [first] = await session.pending(2)
-    process.kill(await programOf(session.home), 'SIGKILL')
+    process.kill(programOf(session.home), 'SIGKILL')
     await session.until('error')
     await session.answer(first!, blue)
     await session.host.interrupt(session.sessionId, me)
@@ -307,7 +307,7 @@ describe.concurrent('a program that is killed while it waits', () => {
       [question('And now?')],
       [{ when: 'And now?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
     )
-    process.kill(await programOf(first.home), 'SIGKILL')
+    process.kill(programOf(first.home), 'SIGKILL')
     await first.until('error')
     await first.say('say hello')
     await first.until('text')

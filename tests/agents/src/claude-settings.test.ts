@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -67,8 +66,10 @@ describe.concurrent('the settings of Claude Code', () => {
     const known = request!.system + JSON.stringify(request!.messages)
     expect(known).toContain('Words of the user.')
     expect(known).toContain('Words of the folder.')
+    const traced = () => traces.filter((trace) => existsSync(join(cwd, trace)))
+    await eventually(() => expect(traced()).toEqual(left))
     await session.close()
-    expect(traces.filter((trace) => existsSync(join(cwd, trace)))).toEqual(left)
+    expect(traced()).toEqual(left)
   })
 
   it('an agent cannot give itself more than it has: its own settings are no edit like any other', async () => {

@@ -1,11 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
 import { otherUser } from './other-user.js'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 it('works the same for a user who is not root, with a program that is given by its path', async () => {
   const options = [

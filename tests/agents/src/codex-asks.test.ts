@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { ApprovalRequest, FormRequest, QuestionRequest } from '@askback/protocol'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codexSession } from './codex-session.js'
-
-vi.setConfig({ testTimeout: 30_000 })
+import { codexSession, run } from './codex-session.js'
 
 let endpoint: CodexEndpoint
 beforeAll(async () => {
@@ -15,7 +13,6 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
 const patch = (...lines: string[]) => ({
   tool: 'apply_patch',
   input: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n'),

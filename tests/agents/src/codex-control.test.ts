@@ -1,25 +1,22 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codexAgent } from '@askback/agents/codex'
 import { me } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codexEnv, codexSession, expectMissingToBeSaid } from './codex-session.js'
+import { codexEnv, codexSession, expectMissingToBeSaid, run, runForever } from './codex-session.js'
+import { eventually } from './eventually.js'
 import { isAlive, programsOf } from './processes.js'
 
-vi.setConfig({ testTimeout: 30_000 })
-
 type Session = Awaited<ReturnType<typeof codexSession>>
-
-const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
 
 let endpoint: CodexEndpoint
 beforeAll(async () => {
   endpoint = await startCodexEndpoint(
     { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
     { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
-    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
+    { when: 'sleep long', steps: runForever() },
   )
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
@@ -33,8 +30,7 @@ async function hello(session: Session, turns: number): Promise<void> {
 /** The program, and the shell that it runs. */
 async function shellsOf(home: string): Promise<number[]> {
   for (;;) {
-    const pids = await programsOf(home)
-    if ((await programsOf(home, 'tail')).length > 0) return pids
+    if (programsOf(home, 'tail').length > 0) return programsOf(home)
     await sleep(50)
   }
 }
@@ -43,13 +39,14 @@ describe.concurrent('a session', () => {
   it('keeps one process between turns, and counts what a turn took', async () => {
     const session = await codexSession({ url: endpoint.url })
     await hello(session, 1)
-    const first = await programsOf(session.home)
+    const first = programsOf(session.home, 'codex')
+    expect(first).not.toEqual([])
     await hello(session, 2)
-    expect(await programsOf(session.home)).toEqual(first)
+    expect(programsOf(session.home, 'codex')).toEqual(first)
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     expect(await session.of('agent_session')).toHaveLength(1)
     await session.close()
-    await vi.waitFor(() => expect(first.filter(isAlive)).toEqual([]), 10_000)
+    await eventually(() => expect(programsOf(session.home)).toEqual([]))
   })
 
   it('is interrupted without one more request to the model', async () => {
@@ -86,7 +83,7 @@ describe.concurrent('a session', () => {
     await session.say('sleep long')
     const pids = await shellsOf(session.home)
     await session.host.deleteSession(session.sessionId, me)
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.host.close()
   })
 
@@ -136,7 +133,7 @@ describe.concurrent('a failure', () => {
     endpoint.add({ when, steps: [{ say: [{ text: 'Half of' }], ends: 'never' }] })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
-    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(1), 10_000)
+    await eventually(() => expect(endpoint.of(when)).toHaveLength(1))
     await session.host.interrupt(session.sessionId, me)
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     await hello(session, 2)
@@ -147,11 +144,11 @@ describe.concurrent('a failure', () => {
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
     const pids = await shellsOf(session.home)
-    const [program] = await programsOf(session.home, 'codex')
+    const [program] = programsOf(session.home, 'codex')
     process.kill(program!, 'SIGKILL')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost', fatal: false })
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000)
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await hello(session, 2)
     await session.close()
   })
@@ -170,7 +167,7 @@ describe.concurrent('a failure', () => {
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
     const [item] = await session.pending()
-    const [program] = await programsOf(session.home, 'codex')
+    const [program] = programsOf(session.home, 'codex')
     process.kill(program!, 'SIGKILL')
     await session.until('error')
     expect(await session.pending()).toHaveLength(1)
@@ -189,7 +186,7 @@ describe.concurrent('a failure', () => {
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
     const [item] = await session.pending()
-    const [program] = await programsOf(session.home, 'codex')
+    const [program] = programsOf(session.home, 'codex')
     process.kill(program!, 'SIGKILL')
     await session.until('error')
     await session.answer(item!, { decision: 'approve' })

@@ -1,7 +1,7 @@
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { sqliteStore } from '@askback/store-sqlite'
 import { me } from './agent-session.js'
@@ -12,15 +12,14 @@ import {
   codexHome,
   codexSession,
   expectMissingToBeSaid,
+  run,
+  runForever,
   type CodexSessionOptions,
 } from './codex-session.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { isAlive, programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 30_000 })
-
-const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
 
 let gateways: KilledGateways
 let endpoint: CodexEndpoint
@@ -28,7 +27,7 @@ beforeAll(async () => {
   gateways = await killedGateways()
   endpoint = await startCodexEndpoint(
     { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
-    { when: 'sleep long', steps: [{ say: [run('touch started; tail -f /dev/null')] }] },
+    { when: 'sleep long', steps: runForever() },
   )
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
@@ -56,10 +55,9 @@ async function program(script: string): Promise<string> {
 }
 
 const started = (session: { cwd: string }) =>
-  vi.waitFor(() => expect(existsSync(join(session.cwd, 'started'))).toBe(true), { timeout: 20_000 })
+  eventually(() => expect(existsSync(join(session.cwd, 'started'))).toBe(true))
 
-const noProgram = (home: string) =>
-  vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), { timeout: 10_000 })
+const noProgram = (home: string) => eventually(() => expect(programsOf(home)).toEqual([]))
 
 describe.concurrent('codex exec', () => {
   it('answers, counts what that took, and goes on with its thread', async () => {
@@ -91,10 +89,10 @@ describe.concurrent('codex exec', () => {
     const session = await begin()
     await session.say('sleep long')
     await started(session)
-    const pids = await programsOf(session.home)
+    const pids = programsOf(session.home)
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 10_000 })
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await hello(session, 2)
     await session.close()
   })
@@ -146,7 +144,7 @@ describe.concurrent('codex exec', () => {
     const killed = await gateways.until(moment, codexEnv(home))
     await started(killed)
     await killed.kill()
-    await vi.waitFor(async () => expect(await programsOf(home, 'codex')).toEqual([]), { timeout: 10_000 })
+    await eventually(() => expect(programsOf(home, 'codex')).toEqual([]))
     const store = sqliteStore({ path: killed.db })
     const { sessionId, cwd } = killed
     const session = await begin({ before: { store, sessionId, home, cwd } })
@@ -206,12 +204,12 @@ describe.concurrent('a failure of codex exec', () => {
     const session = await begin()
     await session.say('sleep long')
     await started(session)
-    const pids = await programsOf(session.home)
-    const [killed] = await programsOf(session.home, 'codex')
+    const pids = programsOf(session.home)
+    const [killed] = programsOf(session.home, 'codex')
     process.kill(killed!, 'SIGKILL')
     await session.until('turn_ended')
     expect(await session.of('error')).toMatchObject([{ code: 'agent_lost', fatal: false }])
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 10_000 })
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await hello(session, 2)
     await session.close()
   })

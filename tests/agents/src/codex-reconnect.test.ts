@@ -2,21 +2,18 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PermissionMode } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 import { WebSocket } from 'ws'
 import { me } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codex, codexEnv, codexHome, codexSession } from './codex-session.js'
+import { codex, codexEnv, codexHome, codexSession, run, runForever } from './codex-session.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import type { ChildOptions } from './gateway-child.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 60_000 })
-
-const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
 
 let gateways: KilledGateways
 let endpoint: CodexEndpoint
@@ -45,9 +42,8 @@ async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds =
   const options = { executable: codex, keepIn, keepSeconds }
   const given = { agent: 'codex', mode: 'default', text, options, ...moment } as const
   const { sessionId, db, cwd, kill } = await gateways.until(given, codexEnv(home))
-  if (file !== undefined)
-    await vi.waitFor(() => expect(existsSync(join(cwd, file))).toBe(true), { timeout: 20_000 })
-  const [program] = await programsOf(home, 'codex')
+  if (file !== undefined) await eventually(() => expect(existsSync(join(cwd, file))).toBe(true))
+  const [program] = programsOf(home, 'codex')
   await kill()
   return {
     cwd,
@@ -69,8 +65,8 @@ async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds =
           await session.close()
           await store.close()
           // With its gateway in order, and not left by it.
-          await vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), { timeout: 20_000 })
-          if (finds) expect(await readdir(keepIn)).toEqual([])
+          await eventually(() => expect(programsOf(home)).toEqual([]))
+          if (finds) await eventually(async () => expect(await readdir(keepIn)).toEqual([]))
         },
       }
     },
@@ -90,7 +86,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     const killed = await killedAt(when, { type: 'interaction_request' })
     const session = await killed.next()
     const [item] = await session.pending()
-    expect(await programsOf(session.home, 'codex')).toContain(killed.program)
+    expect(programsOf(session.home, 'codex')).toContain(killed.program)
     await session.answer(item!, { decision: 'approve' })
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
     expect(await session.of('interaction_request')).toHaveLength(1)
@@ -125,7 +121,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     endpoint.add({ when, steps: [{ say: [run(cmd)] }, { say: [{ text: 'Nobody saw that.' }] }] })
     const killed = await killedAt(when, runs)
     await writeFile(join(killed.cwd, 'go'), '')
-    await vi.waitFor(() => expect(endpoint.of(when)).toHaveLength(2), { timeout: 20_000 })
+    await eventually(() => expect(endpoint.of(when)).toHaveLength(2))
     const session = await killed.next()
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
     expect(await session.of('tool_result')).toHaveLength(1)
@@ -156,7 +152,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
 
   it('is interrupted by the next gateway', async () => {
     const when = 'run for ever'
-    endpoint.add({ when, steps: [{ say: [run('touch started; tail -f /dev/null')] }] })
+    endpoint.add({ when, steps: runForever() })
     const killed = await killedAt(when, runs)
     const session = await killed.next()
     await session.host.interrupt(session.sessionId, me)
@@ -184,13 +180,11 @@ describe.concurrent('a Codex whose gateway is killed', () => {
   it('[L10] ends by itself, with its shells, if there is no other in time: what it ran is in doubt', async () => {
     const when = 'run for nobody'
     endpoint.add(
-      { when, steps: [{ say: [run('touch started; tail -f /dev/null # unattended')] }] },
+      { when, steps: runForever(' # unattended') },
       { when: '# unattended', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
     )
     const killed = await killedAt(when, runs, 2)
-    await vi.waitFor(async () => expect(await programsOf(killed.home, 'codex')).toEqual([]), {
-      timeout: 20_000,
-    })
+    await eventually(() => expect(programsOf(killed.home, 'codex')).toEqual([]))
     const session = await killed.next()
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
@@ -208,7 +202,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     const [item] = await session.pending()
     await session.answer(item!, { decision: 'approve' })
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
-    expect(await programsOf(session.home, 'codex')).not.toContain(killed.program)
+    expect(programsOf(session.home, 'codex')).not.toContain(killed.program)
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
     await session.close()
   })

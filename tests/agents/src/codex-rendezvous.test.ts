@@ -1,16 +1,15 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createClient, HttpTransport, layout, type Client } from '@askback/client'
 import { draw } from '@askback/client/testing'
 import { stateFromJson, type Interaction, type QuestionRequest, type Session } from '@askback/protocol'
 import { Command, file, newFolder, type Ready } from '../../e2e/http/command.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codex, codexEnv, codexHome } from './codex-session.js'
-
-vi.setConfig({ testTimeout: 40_000 })
+import { codex, codexEnv, codexHome, run } from './codex-session.js'
 
 let endpoint: CodexEndpoint
 let gateway: Command
@@ -41,7 +40,6 @@ afterAll(async () => {
 })
 
 const ask = (question: string) => `${askback} ask "${question}" --option Red --option Blue`
-const run = (cmd: string, more: object = {}) => ({ tool: 'exec_command', input: { cmd, ...more } })
 const done = { say: [{ text: 'Done.' }] }
 
 /** A session of the agent that has been told something. */
@@ -64,7 +62,7 @@ async function begin(agent: string, text: string) {
         [...(store.getSnapshot().state?.interactions.values() ?? [])].filter(
           (item) => item.kind === 'question' && item.status === 'pending',
         )
-      await vi.waitFor(() => expect(questions()).toHaveLength(count), { timeout: 20_000 })
+      await eventually(() => expect(questions()).toHaveLength(count))
       return questions()
     },
     /** Which command each tool call runs. */
@@ -75,10 +73,8 @@ async function begin(agent: string, text: string) {
         answer: { answers: [{ selected: [label] }] },
       }),
     ended: async () => {
-      await vi.waitFor(() => expect(store.getSnapshot().layout?.turns.at(-1)?.reason).toBe('done'), {
-        timeout: 20_000,
-      })
-      expect(await redrawn()).toBe(drawn())
+      await eventually(() => expect(store.getSnapshot().layout?.turns.at(-1)?.reason).toBe('done'))
+      await eventually(async () => expect(await redrawn()).toBe(drawn()))
       off()
     },
   }
@@ -101,10 +97,12 @@ function questionIn({ request }: Interaction): string {
 
 /** Under the block of its own call: the card follows the call in the same place, live and after a reload. */
 async function standsAtItsCall(session: Awaited<ReturnType<typeof begin>>, item: Interaction): Promise<void> {
-  await vi.waitFor(() => expect(session.commandOf(item.toolCallId)).toContain(questionIn(item)))
-  const drawings = [session.drawn(), await session.redrawn()]
-  expect(drawings[0]).toBe(drawings[1])
-  const lines = drawings[0]!.split('\n')
+  // Nobody promises in which order the question, its call and the command of that come, nor when here.
+  await eventually(async () => {
+    expect(session.commandOf(item.toolCallId)).toContain(questionIn(item))
+    expect(await session.redrawn()).toBe(session.drawn())
+  })
+  const lines = session.drawn().split('\n')
   const call = lines.findIndex((line) => line.trim().startsWith(`call ${item.toolCallId} waiting`))
   const card = lines.findIndex((line) => line.trim() === `question ${item.interactionId} open`)
   expect(call).toBeGreaterThan(0)
@@ -115,7 +113,7 @@ async function standsAtItsCall(session: Awaited<ReturnType<typeof begin>>, item:
   expect(lines.filter((line) => line.startsWith('turn '))).toHaveLength(1)
 }
 
-describe.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) => {
+describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) => {
   it('asks at its own tool call, and its output has the answer', async () => {
     const when = `ask once in ${agent}`
     endpoint.add({ when, steps: [{ say: [run(ask('Which one?'))] }, { told: [/Blue/], ...done }] })
@@ -155,7 +153,7 @@ describe.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) =>
 
   it('asks from inside code mode', async () => {
     const when = `ask in code mode of ${agent}`
-    const script = `const r = await tools.exec_command({ cmd: ${JSON.stringify(ask('Inside?'))} }); text(JSON.stringify(r))`
+    const script = `const r = await tools.exec_command(${JSON.stringify(run(ask('Inside?')).input)}); text(JSON.stringify(r))`
     endpoint.add({
       when,
       steps: [{ say: [{ tool: 'exec', input: script }] }, { told: [/Blue/], ...done }],
@@ -169,15 +167,13 @@ describe.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) =>
   })
 })
 
-describe.concurrent('an answer that takes 15 s, longer than Codex waits for a command', () => {
-  const patience = 15_000
+describe.concurrent('an answer that takes longer than the 10 s that Codex waits for a command', () => {
+  const patience = 11_000
+  const impatient = () => ({ tool: 'exec_command', input: { cmd: ask('Slowly?') } })
 
   it('is waited for by the app-server, whose clock stands still', async () => {
     const when = 'ask for long in codex'
-    const steps = [
-      { say: [run(ask('Slowly?'))] },
-      { told: [/Blue/], notTold: [/running with session/], ...done },
-    ]
+    const steps = [{ say: [impatient()] }, { told: [/Blue/], notTold: [/running with session/], ...done }]
     endpoint.add({ when, steps })
     const session = await begin('codex', when)
     const [item] = await session.asked(1)
@@ -199,15 +195,14 @@ describe.concurrent('an answer that takes 15 s, longer than Codex waits for a co
       when,
       find: { session: /running with session ID (\d+)/ },
       steps: [
-        { say: [run(ask('Slowly?'))] },
+        { say: [impatient()] },
         { told: [/running with session/], say: [poll] },
         { told: [/Blue/], ...done },
       ],
     })
     const session = await begin('codex-exec', when)
     const [item] = await session.asked(1)
-    await sleep(patience)
-    expect(endpoint.of(when)).toHaveLength(2)
+    await eventually(() => expect(endpoint.of(when)).toHaveLength(2))
     await standsAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()

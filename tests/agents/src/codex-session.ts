@@ -6,6 +6,7 @@ import type { PermissionMode } from '@askback/protocol'
 import { expect } from 'vitest'
 import { agentSession, type Before } from './agent-session.js'
 import { folderOf } from './folders.js'
+import type { Step } from './scenario.js'
 
 /** The real program, as the lock of this folder names it. */
 export const codex = join(import.meta.dirname, '../node_modules/.bin/codex')
@@ -31,6 +32,15 @@ export async function codexSession(options: CodexSessionOptions) {
   const adapter = by({ env: codexEnv(home), executable: codex, ...agent })
   return { ...(await agentSession({ ...rest, adapter, cwd })), home, cwd }
 }
+
+/** Runs a command, and waits for it as long as Codex can before it tells its model that it still runs. */
+export const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd, yield_time_ms: 30_000 } })
+
+/** A command that never ends, and a model that has nothing to say about that. */
+export const runForever = (more = ''): Step[] => [
+  { say: [run(`touch started; tail -f /dev/null${more}`)] },
+  { say: [], ends: 'never' },
+]
 
 /** A home for Codex whose model is the scripted one. It tries nothing twice, so that an error comes at once. */
 export async function codexHome(url: string, config = ''): Promise<string> {

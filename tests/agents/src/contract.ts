@@ -1,9 +1,7 @@
 import type { AgentAdapter, AgentProcess } from '@askback/core'
 import { agentContract, type AgentUnderTest } from '@askback/core/testing'
-import { afterEach, vi } from 'vitest'
+import { afterEach } from 'vitest'
 import type { Block, Scenario } from './scenario.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const messages = { plain: 'say hello', question: 'ask me', approval: 'make a file' }
 

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { rolldown } from 'rolldown'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
 import type { AgentAdapter } from '@askback/core'
@@ -18,13 +18,11 @@ import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
 import { clusterMember } from './cluster-member.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codex, codexEnv, codexHome } from './codex-session.js'
+import { codex, codexEnv, codexHome, run } from './codex-session.js'
+import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import { pendingAt } from './outside-gateway.js'
 import { programsOf } from './processes.js'
-
-vi.setConfig({ testTimeout: 60_000 })
-const PATIENCE_MS = 30_000
 
 const ends: (() => Promise<void>)[] = []
 let postgres: PostgresServer
@@ -48,7 +46,6 @@ afterAll(async () => {
 
 const approve = { decision: 'approve' }
 const bash = (command: string) => ({ tool: 'Bash', input: { command, description: 'Runs' } })
-const exec = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
 
 interface Setting {
   /** Of the program, for the one that runs and for the one that takes over. */
@@ -109,8 +106,7 @@ async function twoGateways(text: string, setting: Setting, until: SessionEvent['
         by: { id: 'me' },
         via: 'direct',
       }),
-    ended: () =>
-      vi.waitFor(async () => expect(await of('turn_ended')).toMatchObject([{ reason: 'done' }]), PATIENCE_MS),
+    ended: () => eventually(async () => expect(await of('turn_ended')).toMatchObject([{ reason: 'done' }])),
     ran: () => readFile(join(cwd, 'ran'), 'utf8').catch(() => ''),
   }
 }
@@ -151,16 +147,13 @@ describe.concurrent('another gateway takes over Claude', () => {
     const both = await twoGateways('freeze in the middle', setting, 'interaction_request')
     const [item] = await both.pending()
     await both.answer(item!, approve)
-    await vi.waitFor(async () => expect(await both.ran()).toBe('once\n'), PATIENCE_MS)
+    await eventually(async () => expect(await both.ran()).toBe('once\n'))
     both.there.kill('SIGSTOP')
     await both.ended()
     both.there.kill('SIGCONT')
     await writeFile(join(both.cwd, 'go'), '')
     // The frozen one ends its program when it finds out.
-    await vi.waitFor(
-      async () => expect(await programsOf(setting.home, 'claude')).toHaveLength(1),
-      PATIENCE_MS,
-    )
+    await eventually(() => expect(programsOf(setting.home, 'claude')).toHaveLength(1))
     expect((await both.of('text')).map(({ text }) => text)).toEqual(['I will look.'])
     expect(await both.ran()).not.toContain('once\nonce')
     expect(await both.of('interaction_delivered')).toHaveLength(1)
@@ -188,7 +181,7 @@ describe.concurrent('another gateway takes over Claude', () => {
 
 describe.concurrent('another gateway takes over Codex', () => {
   it('[L10] from one that was killed while a call waits: the answer there lets it run, once', async () => {
-    const call = exec('echo once >> ran')
+    const call = run('echo once >> ran')
     openai.add(
       { when: 'let it run over there', steps: [{ say: [call] }] },
       {
@@ -209,7 +202,7 @@ describe.concurrent('another gateway takes over Codex', () => {
 
 it('a gateway that others take over from leaves no Codex behind that would go on beside theirs', async () => {
   const when = 'wait for me, all of you'
-  openai.add({ when, steps: [{ say: [exec('touch never')] }] })
+  openai.add({ when, steps: [{ say: [run('touch never')] }] })
   const home = await codexHome(openai.url)
   const data = await folderOf('data')
   const PATH = `${dirname(codex)}:${process.env['PATH']}`
@@ -222,9 +215,9 @@ it('a gateway that others take over from leaves no Codex behind that would go on
   const { id } = made.body.session
   await gateway.call('POST', `/api/sessions/${id}/messages`, { body: { text: when } })
   await pendingAt(gateway)
-  expect(await programsOf(home, 'codex')).not.toEqual([])
+  expect(programsOf(home, 'codex')).not.toEqual([])
   await command.kill('SIGKILL')
-  await vi.waitFor(async () => expect(await programsOf(home)).toEqual([]), 10_000)
+  await eventually(() => expect(programsOf(home)).toEqual([]))
 })
 
 async function end(gateway: ChildProcess): Promise<void> {
