@@ -22,7 +22,10 @@ it('a session that was opened and left leaves nothing behind', async () => {
   async function lookAt(sessionId: string): Promise<void> {
     const session = client.session(sessionId)
     const leave = session.subscribe(() => undefined)
-    await vi.waitFor(() => expect(session.getSnapshot().connection).toBe('live'), { interval: 1 })
+    await vi.waitFor(() => expect(session.getSnapshot().connection).toBe('live'), {
+      interval: 1,
+      timeout: 60_000,
+    })
     expect(session.getSnapshot().layout?.turns).not.toHaveLength(0)
     leave()
     clock.advance(10_000)

@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { createClient } from './client.js'
+import { eventually } from './eventually.test.helper.js'
 import { openSession } from './open-session.test.helper.js'
 import { wrote } from './testing/session-events.js'
 
@@ -26,31 +27,31 @@ it('drops a store that was asked for and never looked at', () => {
 
 it('keeps a store for whoever comes back in time, without asking again', async () => {
   const { store, clock, leave, transport, view } = openSession()
-  await vi.waitFor(() => expect(view().connection).toBe('live'))
+  await eventually(() => expect(view().connection).toBe('live'))
   leave()
   clock.advance(4000)
   store.subscribe(() => undefined)
   clock.advance(10_000)
   transport.play('s1', wrote('b1'))
-  await vi.waitFor(() => expect(view().state?.seq).toBe(2))
+  await eventually(() => expect(view().state?.seq).toBe(2))
   expect(transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(1)
 })
 
 it('whoever holds on to a dropped store can go on with it, from where it was', async () => {
   const { store, clock, leave, transport, view } = openSession()
-  await vi.waitFor(() => expect(view().connection).toBe('live'))
+  await eventually(() => expect(view().connection).toBe('live'))
   leave()
   clock.advance(10_000)
   expect(view().connection).toBe('connecting')
   transport.play('s1', wrote('b1'))
   store.subscribe(() => undefined)
-  await vi.waitFor(() => expect(view().state?.seq).toBe(2))
+  await eventually(() => expect(view().state?.seq).toBe(2))
   expect(transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(1)
 })
 
 it('ends all streams when it is closed', async () => {
   const { client, transport, view, told } = openSession()
-  await vi.waitFor(() => expect(view().connection).toBe('live'))
+  await eventually(() => expect(view().connection).toBe('live'))
   client.close()
   const before = told.length
   transport.play('s1', wrote('b1'))
@@ -64,6 +65,6 @@ it('tells a moment later unless told otherwise', async () => {
   const store = client.session('s1')
   const told = vi.fn<() => void>()
   store.subscribe(told)
-  await vi.waitFor(() => expect(told).toHaveBeenCalled())
+  await eventually(() => expect(told).toHaveBeenCalled())
   client.close()
 })

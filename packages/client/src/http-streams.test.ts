@@ -1,5 +1,5 @@
 import type { SessionEvent } from '@askback/protocol'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   fakeGateway,
   json,
@@ -9,6 +9,7 @@ import {
   silence,
   stream,
 } from './fake-gateway.test.helper.js'
+import { eventually } from './eventually.test.helper.js'
 import { HttpTransport } from './http-transport.js'
 import { fakeClock } from './testing/fake-clock.js'
 import { readStream } from './testing/conformance-subject.js'
@@ -32,20 +33,20 @@ describe('a stream of events', () => {
   it('asks for what follows its place, and goes on from there', async () => {
     const [one, two] = [stream(), stream()]
     const { reader, received, transport } = reading(one.answer, two.answer)
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    await eventually(() => expect(reader.statuses).toEqual(['live']))
     expect(received[0]?.url).toBe('http://gateway/api/sessions/s1/events?log=log')
     expect(received[0]?.headers.get('accept')).toBe('text/event-stream')
     expect(received[0]?.headers.get('last-event-id')).toBe('0')
     one.write(first + second.slice(0, 20))
-    await vi.waitFor(() => expect(reader.events).toHaveLength(1))
+    await eventually(() => expect(reader.events).toHaveLength(1))
     one.fail()
-    await vi.waitFor(() => {
+    await eventually(() => {
       transport.wake()
       expect(received).toHaveLength(2)
     })
     expect(received[1]?.headers.get('last-event-id')).toBe('1')
     two.write(second + third)
-    await vi.waitFor(() => expect(reader.events).toEqual(log.events))
+    await eventually(() => expect(reader.events).toEqual(log.events))
     expect(reader.statuses).toEqual(['live', 'offline', 'live'])
     reader.stop()
     await reader.over
@@ -55,9 +56,9 @@ describe('a stream of events', () => {
     const one = stream()
     const { reader, received, transport } = reading(one.answer, silence)
     one.write(first + third)
-    await vi.waitFor(() => expect(reader.events.map(({ seq }) => seq)).toEqual([1, 3]))
+    await eventually(() => expect(reader.events.map(({ seq }) => seq)).toEqual([1, 3]))
     one.end()
-    await vi.waitFor(() => {
+    await eventually(() => {
       transport.wake()
       expect(received[1]?.headers.get('last-event-id')).toBe('1')
     })
@@ -67,7 +68,7 @@ describe('a stream of events', () => {
   it('lives as long as there are heartbeats, and no longer', async () => {
     const [one, two] = [stream(), stream()]
     const { reader, clock, received, transport } = reading(one.answer, two.answer)
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    await eventually(() => expect(reader.statuses).toEqual(['live']))
     for (let beats = 0; beats < 5; beats++) {
       clock.advance(44_000)
       one.write(':\n\n')
@@ -75,7 +76,7 @@ describe('a stream of events', () => {
     }
     expect(received).toHaveLength(1)
     clock.advance(45_000)
-    await vi.waitFor(() => {
+    await eventually(() => {
       transport.wake()
       expect(received).toHaveLength(2)
     })
@@ -84,9 +85,9 @@ describe('a stream of events', () => {
 
   it('that never begins is given up, too', async () => {
     const { reader, clock, received } = reading(silence)
-    await vi.waitFor(() => expect(received).toHaveLength(1))
+    await eventually(() => expect(received).toHaveLength(1))
     clock.advance(45_000)
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['offline']))
+    await eventually(() => expect(reader.statuses).toEqual(['offline']))
     reader.stop()
   })
 
@@ -99,7 +100,7 @@ describe('a stream of events', () => {
       networkDown,
       silence,
     )
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    await eventually(() => expect(reader.statuses).toEqual(['live']))
     transport.doubt()
     await quiet()
     expect(received).toHaveLength(2)
@@ -108,7 +109,7 @@ describe('a stream of events', () => {
     expect(received).toHaveLength(3)
     expect(reader.statuses).toEqual(['live'])
     clock.advance(1000)
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live', 'offline']))
+    await eventually(() => expect(reader.statuses).toEqual(['live', 'offline']))
     reader.stop()
   })
 
@@ -133,20 +134,20 @@ describe('a stream of events', () => {
       refusal(429, 'rate_limited', { 'retry-after': '9' }),
       silence,
     )
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    await eventually(() => expect(reader.statuses).toEqual(['live']))
     one.write('retry: 3000\n\n')
     one.end()
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live', 'offline']))
+    await eventually(() => expect(reader.statuses).toEqual(['live', 'offline']))
     await quiet()
     clock.advance(2999)
     expect(received).toHaveLength(1)
     clock.advance(1)
-    await vi.waitFor(() => expect(reader.statuses).toHaveLength(3))
+    await eventually(() => expect(reader.statuses).toHaveLength(3))
     await quiet()
     clock.advance(8999)
     expect(received).toHaveLength(2)
     clock.advance(1)
-    await vi.waitFor(() => expect(received).toHaveLength(3))
+    await eventually(() => expect(received).toHaveLength(3))
     reader.stop()
   })
 
@@ -154,12 +155,12 @@ describe('a stream of events', () => {
     const [one, two] = [stream(), stream()]
     const { reader, received, transport } = reading(one.answer, two.answer)
     one.write('id: 1\nevent: text\ndata: {"seq":1}\n\n')
-    await vi.waitFor(() => {
+    await eventually(() => {
       transport.wake()
       expect(received).toHaveLength(2)
     })
     two.write(first)
-    await vi.waitFor(() => expect(reader.events).toHaveLength(1))
+    await eventually(() => expect(reader.events).toHaveLength(1))
     reader.stop()
   })
 
@@ -169,7 +170,7 @@ describe('a stream of events', () => {
     const unknown = { seq: 1, id: 'e1', sessionId: 's1', at: 1, type: 'from_the_future' }
     one.write(`event: sparkle_delta\ndata: {"type":"sparkle_delta"}\n\n`)
     one.write(`id: 1\nevent: from_the_future\ndata: ${JSON.stringify(unknown)}\n\n`)
-    await vi.waitFor(() => expect(reader.events).toEqual([unknown]))
+    await eventually(() => expect(reader.events).toEqual([unknown]))
     expect(reader.items.filter(({ type }) => type === 'live')).toEqual([])
     reader.stop()
   })
@@ -190,7 +191,7 @@ describe('a stream of events', () => {
   it('ends when the transport is closed', async () => {
     const one = stream()
     const { reader, transport, clock } = reading(one.answer)
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    await eventually(() => expect(reader.statuses).toEqual(['live']))
     transport.close()
     await reader.over
     expect(clock.armed).toBe(0)

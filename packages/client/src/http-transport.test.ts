@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from './eventually.test.helper.js'
 import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js'
 import { fakeClock } from './testing/fake-clock.js'
@@ -96,7 +97,7 @@ describe('a request', () => {
     const { transport, received } = setup([silence])
     const stopping = new AbortController()
     const asking = transport.interrupt('s1', { signal: stopping.signal })
-    await vi.waitFor(() => expect(received).toHaveLength(1))
+    await eventually(() => expect(received).toHaveLength(1))
     stopping.abort()
     await expect(asking).rejects.toMatchObject({ code: 'unavailable' })
     expect(received).toHaveLength(1)

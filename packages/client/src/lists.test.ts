@@ -1,6 +1,7 @@
 import { AskbackError } from '@askback/protocol'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createClient } from './client.js'
+import { eventually } from './eventually.test.helper.js'
 import { fakeClock } from './testing/fake-clock.js'
 import { turn } from './layout-cases.test.helper.js'
 import { scriptedTransport } from './testing/scripted-transport.js'
@@ -22,17 +23,17 @@ describe('the inbox', () => {
     transport.play('s1', ...asked('i1'))
     transport.play('s2', ...askedQuestion('i2'))
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
     transport.play('s1', ...asked('i3'))
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2', 'i3']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1', 'i2', 'i3']))
     transport.play('s2', {
       type: 'interaction_progress',
       interactionId: 'i2',
       answers: [{ selected: ['A'] }],
     })
-    await vi.waitFor(() => expect(inbox.getSnapshot().items?.[1]?.progress).toEqual([{ selected: ['A'] }]))
+    await eventually(() => expect(inbox.getSnapshot().items?.[1]?.progress).toEqual([{ selected: ['A'] }]))
     transport.play('s1', ...settled('i1'))
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
     const before = inbox.getSnapshot()
     transport.play('s1', turn('t1'))
     await Promise.resolve()
@@ -49,27 +50,27 @@ describe('the inbox', () => {
       return page
     }
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
   })
 
   it('looks again after it was offline, when nothing is told', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1']))
     transport.online(false)
-    await vi.waitFor(() => expect(inbox.getSnapshot().connection).toBe('offline'))
+    await eventually(() => expect(inbox.getSnapshot().connection).toBe('offline'))
     expect(ids(inbox)).toEqual(['i1'])
     transport.online(true)
     transport.play('s1', ...asked('i2'))
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
   })
 
   it('answers in place', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1']))
     const [item] = inbox.getSnapshot().items!
     const answering = inbox.respond(item!, { decision: 'approve' })
     expect(inbox.getSnapshot().submissions.get('i1')).toMatchObject({ status: 'sending' })
@@ -82,13 +83,13 @@ describe('the inbox', () => {
     const { inbox, transport, clock } = setup()
     transport.failNext('inbox', new AskbackError('unavailable', 'not now'))
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => {
+    await eventually(() => {
       clock.advance(1000)
       expect(ids(inbox)).toEqual([])
     })
     transport.failNext('inbox', new AskbackError('forbidden', 'no'))
     inbox.refresh()
-    await vi.waitFor(() => expect(inbox.getSnapshot().error).toMatchObject({ code: 'forbidden' }))
+    await eventually(() => expect(inbox.getSnapshot().error).toMatchObject({ code: 'forbidden' }))
   })
 
   it('goes on page by page', async () => {
@@ -102,9 +103,9 @@ describe('the inbox', () => {
         : { interactions: interactions.slice(1), next: null }
     }
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(inbox.getSnapshot()).toMatchObject({ more: true }))
+    await eventually(() => expect(inbox.getSnapshot()).toMatchObject({ more: true }))
     transport.play('s1', ...asked('i3'))
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1']))
     await inbox.loadMore()
     expect(ids(inbox)).toEqual(['i1', 'i2', 'i3'])
     expect(inbox.getSnapshot().more).toBe(false)
@@ -119,23 +120,23 @@ describe('the session list', () => {
     transport.play('s1')
     sessions.subscribe(() => undefined)
     const list = () => sessions.getSnapshot().items?.map(({ id, status }) => `${id} ${status}`)
-    await vi.waitFor(() => expect(list()).toEqual(['s1 idle']))
+    await eventually(() => expect(list()).toEqual(['s1 idle']))
     transport.play('s1', { type: 'session_status', status: 'running', permissionMode: 'plan' })
-    await vi.waitFor(() => expect(list()).toEqual(['s1 running']))
+    await eventually(() => expect(list()).toEqual(['s1 running']))
     expect(sessions.getSnapshot().items?.[0]?.permissionMode).toBe('plan')
     await transport.create()
-    await vi.waitFor(() => expect(list()).toEqual(['s2 idle', expect.stringMatching(/^s1/)]))
+    await eventually(() => expect(list()).toEqual(['s2 idle', expect.stringMatching(/^s1/)]))
     await transport.remove('s1')
-    await vi.waitFor(() => expect(list()).toEqual(['s2 idle']))
+    await eventually(() => expect(list()).toEqual(['s2 idle']))
   })
 
   it('asks the gateway for a session that it only hears of', async () => {
     const { sessions, transport } = setup()
     sessions.subscribe(() => undefined)
-    await vi.waitFor(() => expect(sessions.getSnapshot().items).toEqual([]))
+    await eventually(() => expect(sessions.getSnapshot().items).toEqual([]))
     const before = transport.calls.length
     transport.play('s1', { type: 'session_status', status: 'running', permissionMode: 'default' })
-    await vi.waitFor(() => expect(sessions.getSnapshot().items).toHaveLength(1))
+    await eventually(() => expect(sessions.getSnapshot().items).toHaveLength(1))
     expect(transport.calls.slice(before).length).toBeLessThanOrEqual(2)
   })
 })
@@ -150,13 +151,13 @@ describe('the one stream over all sessions', () => {
       return changes(signal)
     }
     const leave = [inbox.subscribe(() => undefined), sessions.subscribe(() => undefined)]
-    await vi.waitFor(() => expect(sessions.getSnapshot().connection).toBe('live'))
+    await eventually(() => expect(sessions.getSnapshot().connection).toBe('live'))
     leave.forEach((stop) => stop())
     expect(streams.map(({ aborted }) => aborted)).toEqual([false])
     clock.advance(10_000)
     expect(streams.map(({ aborted }) => aborted)).toEqual([true])
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(inbox.getSnapshot().connection).toBe('live'))
+    await eventually(() => expect(inbox.getSnapshot().connection).toBe('live'))
     expect(streams).toHaveLength(2)
   })
 
@@ -168,9 +169,9 @@ describe('the one stream over all sessions', () => {
       throw new AskbackError('unauthorized', 'Log in.')
     }
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(inbox.getSnapshot().connection).toBe('unauthorized'))
+    await eventually(() => expect(inbox.getSnapshot().connection).toBe('unauthorized'))
     client.reconnect()
-    await vi.waitFor(() => expect(inbox.getSnapshot()).toMatchObject({ connection: 'live', error: null }))
+    await eventually(() => expect(inbox.getSnapshot()).toMatchObject({ connection: 'live', error: null }))
   })
 })
 
@@ -179,12 +180,12 @@ describe('the inbox, of what was settled', () => {
     const { inbox, transport, clock } = setup()
     transport.play('s1', ...asked('i1'), ...asked('i2'))
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
     transport.play(
       's1',
       ...settled('i1', { settlement: 'denied', by: { id: 'grace', name: 'Grace' }, via: 'telegram' }),
     )
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i2']))
     expect(inbox.getSnapshot().leaving).toMatchObject([
       { interactionId: 'i1', settlement: 'denied', by: { name: 'Grace' }, via: 'telegram' },
     ])
@@ -196,9 +197,9 @@ describe('the inbox, of what was settled', () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     inbox.subscribe(() => undefined)
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1']))
     transport.play('s1', ...settled('i1', { settlement: 'superseded', supersededBy: 'i2' }), ...asked('i2'))
-    await vi.waitFor(() => expect(ids(inbox)).toEqual(['i2']))
+    await eventually(() => expect(ids(inbox)).toEqual(['i2']))
     expect(inbox.getSnapshot().leaving).toEqual([])
   })
 })
@@ -209,6 +210,6 @@ it('[lesson 22] the inbox counts by the clock of the gateway', async () => {
   const { inbox } = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush() })
   transport.play('s1', ...asked('i1', { expiresAt: clock.now() + 3_660_000 }))
   inbox.subscribe(() => undefined)
-  await vi.waitFor(() => expect(ids(inbox)).toEqual(['i1']))
+  await eventually(() => expect(ids(inbox)).toEqual(['i1']))
   expect(inbox.serverNow() - clock.now()).toBe(3_600_000)
 })

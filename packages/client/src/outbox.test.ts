@@ -1,6 +1,7 @@
 import { AskbackError } from '@askback/protocol'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createClient } from './client.js'
+import { eventually } from './eventually.test.helper.js'
 import type { OutboxStorage } from './outbox.js'
 import { openSession, type OpenSessionOptions } from './open-session.test.helper.js'
 import { asked, settled } from './testing/session-events.js'
@@ -10,7 +11,7 @@ const offline = new AskbackError('unavailable', 'The gateway cannot be reached.'
 
 async function pendingSession(options: OpenSessionOptions = {}) {
   const session = openSession({ prepare: ({ play }) => play('s1', ...asked('i1')), ...options })
-  await vi.waitFor(() => expect(session.view().connection).toBe('live'))
+  await eventually(() => expect(session.view().connection).toBe('live'))
   const responds = () => session.transport.calls.filter(({ method }) => method === 'respond')
   const status = () => session.view().submissions.get('i1')?.status
   return { ...session, responds, status }
@@ -56,7 +57,7 @@ describe('an answer', () => {
     const { store, transport, responds, status } = await pendingSession()
     transport.online(false)
     const answering = store.respond('i1', approve)
-    await vi.waitFor(() => expect(status()).toBe('queued'))
+    await eventually(() => expect(status()).toBe('queued'))
     transport.online(true)
     expect(await answering).toMatchObject({ ok: true })
     const keys = responds().map(({ args }) => (args[1] as { idempotencyKey: string }).idempotencyKey)
@@ -68,7 +69,7 @@ describe('an answer', () => {
     const { store, transport, clock, status } = await pendingSession()
     transport.failNext('respond', offline)
     const answering = store.respond('i1', approve)
-    await vi.waitFor(() => expect(status()).toBe('queued'))
+    await eventually(() => expect(status()).toBe('queued'))
     clock.advance(30_000)
     expect(await answering).toMatchObject({ ok: true })
   })
@@ -77,12 +78,12 @@ describe('an answer', () => {
     const { store, transport, clock, leave, client } = await pendingSession()
     transport.online(false)
     const answering = store.respond('i1', approve)
-    await vi.waitFor(() => expect(client.outbox.of('s1').get('i1')?.status).toBe('queued'))
+    await eventually(() => expect(client.outbox.of('s1').get('i1')?.status).toBe('queued'))
     leave()
     clock.advance(10_000)
     expect(client.session('s1')).not.toBe(store)
     transport.online(true)
-    await vi.waitFor(() => {
+    await eventually(() => {
       clock.advance(30_000)
       expect(client.outbox.of('s1').size).toBe(0)
     })
@@ -94,15 +95,15 @@ describe('an answer', () => {
     const { store, transport, client, status } = await pendingSession({ storage })
     transport.online(false)
     store.respond('i1', approve).catch(() => undefined)
-    await vi.waitFor(() => expect(status()).toBe('queued'))
+    await eventually(() => expect(status()).toBe('queued'))
     client.close()
     transport.online(true)
     const before = transport.calls.length
     createClient(transport, { storage })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(transport.calls.slice(before).map(({ method }) => method)).toEqual(['respond']),
     )
-    await vi.waitFor(() => expect(storage.value).toBe('[]'))
+    await eventually(() => expect(storage.value).toBe('[]'))
   })
 
   it.each(['', 'no json', '{"a":1}', '[1]', '[{"sessionId":1}]'])('finds nothing in %j', (value) => {
@@ -133,7 +134,7 @@ describe('an answer that is refused', () => {
     transport.play('s1', ...settled('i1', { settlement: 'denied', by, answer: { decision: 'deny' } }))
     const outcome = await store.respond('i1', approve)
     expect(outcome).toMatchObject({ ok: false, error: { code: 'already_settled' } })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(view().state?.interactions.get('i1')).toMatchObject({ settlement: 'denied', by }),
     )
     expect(status()).toBeUndefined()
@@ -143,7 +144,7 @@ describe('an answer that is refused', () => {
     const { store, transport, client, status } = await pendingSession()
     transport.failNext('respond', new AskbackError('unauthorized', 'Log in again.'))
     const answering = store.respond('i1', approve)
-    await vi.waitFor(() => expect(status()).toBe('queued'))
+    await eventually(() => expect(status()).toBe('queued'))
     client.reconnect()
     expect(await answering).toMatchObject({ ok: true })
   })

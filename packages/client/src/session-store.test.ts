@@ -1,12 +1,13 @@
 import { AskbackError } from '@askback/protocol'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from './eventually.test.helper.js'
 import { draw } from './testing/draw.js'
 import { over, r1, turn } from './layout-cases.test.helper.js'
 import { openSession } from './open-session.test.helper.js'
 import { asked, called, EventLog, settled, started, wrote } from './testing/session-events.js'
 
 const live = async ({ view }: ReturnType<typeof openSession>) =>
-  vi.waitFor(() => expect(view()).toMatchObject({ connection: 'live' }))
+  eventually(() => expect(view()).toMatchObject({ connection: 'live' }))
 
 describe('what it shows', () => {
   it('begins with a snapshot and goes on with what follows', async () => {
@@ -19,7 +20,7 @@ describe('what it shows', () => {
     })
     await live(session)
     session.transport.play('s1', turn('t1'), wrote('b1', r1))
-    await vi.waitFor(() => expect(session.view().state?.seq).toBe(3))
+    await eventually(() => expect(session.view().state?.seq).toBe(3))
     expect(draw(session.view().layout!)).toBe('turn t1\n  response r1\n    text "text of b1"\ntyping')
     expect(session.view().typing).toBe(true)
     expect(session.transport.calls.map(({ method }) => method)).toEqual(['snapshot', 'events'])
@@ -32,7 +33,7 @@ describe('what it shows', () => {
     expect(session.view()).toBe(before)
     expect(before.layout).toBe(before.layout)
     session.transport.play('s1', wrote('b1'))
-    await vi.waitFor(() => expect(session.view()).not.toBe(before))
+    await eventually(() => expect(session.view()).not.toBe(before))
   })
 
   it('tells once of what came together', async () => {
@@ -42,7 +43,7 @@ describe('what it shows', () => {
     flushes.splice(0).forEach((flush) => flush())
     const before = session.told.length
     session.transport.play('s1', ...Array.from({ length: 50 }, (_, n) => wrote(`b${n}`)))
-    await vi.waitFor(() => expect(session.view().state?.seq).toBe(51))
+    await eventually(() => expect(session.view().state?.seq).toBe(51))
     flushes.splice(0).forEach((flush) => flush())
     expect(session.told.slice(before)).toEqual([51])
   })
@@ -52,11 +53,11 @@ describe('what it shows', () => {
     const session = openSession({ scheduleLive: (flush) => frames.push(flush) })
     await live(session)
     session.transport.play('s1', turn('t1'))
-    await vi.waitFor(() => expect(session.view().typing).toBe(true))
+    await eventually(() => expect(session.view().typing).toBe(true))
     const grow = (offset: number) =>
       session.transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text: 'x' })
     const isWritten = (text: string) =>
-      vi.waitFor(() => expect(draw(session.view().layout!)).toContain(`"${text}" streaming`))
+      eventually(() => expect(draw(session.view().layout!)).toContain(`"${text}" streaming`))
     const before = session.told.length
     grow(0)
     grow(1)
@@ -68,7 +69,7 @@ describe('what it shows', () => {
     grow(2)
     await isWritten('xxx')
     session.transport.play('s1', wrote('b2'))
-    await vi.waitFor(() => expect(session.told.length - before).toBe(2))
+    await eventually(() => expect(session.told.length - before).toBe(2))
     frames.pop()!()
     expect(session.told.length - before).toBe(2)
   })
@@ -79,9 +80,9 @@ describe('what it shows', () => {
     await live(session)
     expect(session.view().typing).toBe(true)
     session.transport.online(false)
-    await vi.waitFor(() => expect(session.view()).toMatchObject({ connection: 'offline', typing: false }))
+    await eventually(() => expect(session.view()).toMatchObject({ connection: 'offline', typing: false }))
     session.transport.online(true)
-    await vi.waitFor(() => expect(session.view()).toMatchObject({ connection: 'live', typing: true }))
+    await eventually(() => expect(session.view()).toMatchObject({ connection: 'live', typing: true }))
   })
 
   it('shows blocks that are being made, until they are in the log or the gateway is lost', async () => {
@@ -90,14 +91,14 @@ describe('what it shows', () => {
     session.transport.play('s1', turn('t1'))
     const piece = { type: 'text_delta', blockId: 'b1', offset: 0, text: 'He' } as const
     session.transport.playLive('s1', piece)
-    await vi.waitFor(() => expect(draw(session.view().layout!)).toContain('"He" streaming'))
+    await eventually(() => expect(draw(session.view().layout!)).toContain('"He" streaming'))
     session.transport.play('s1', wrote('b1'))
-    await vi.waitFor(() => expect(draw(session.view().layout!)).not.toContain('streaming'))
+    await eventually(() => expect(draw(session.view().layout!)).not.toContain('streaming'))
     session.transport.playLive('s1', { ...piece, blockId: 'b2' })
-    await vi.waitFor(() => expect(draw(session.view().layout!)).toContain('streaming'))
+    await eventually(() => expect(draw(session.view().layout!)).toContain('streaming'))
     session.transport.deliver('s1', { type: 'connection', status: 'live' })
     session.transport.playLive('s1', { ...piece, blockId: 'b3' })
-    await vi.waitFor(() => expect(draw(session.view().layout!).match(/streaming/g)).toHaveLength(2))
+    await eventually(() => expect(draw(session.view().layout!).match(/streaming/g)).toHaveLength(2))
     session.clock.advance(2000)
     expect(draw(session.view().layout!).match(/streaming/g)).toHaveLength(1)
   })
@@ -114,7 +115,7 @@ describe('the order of events', () => {
     await Promise.resolve()
     expect(session.view().state?.seq).toBe(1)
     for (const event of [second!, second!, ...rest]) session.transport.deliver('s1', { type: 'event', event })
-    await vi.waitFor(() => expect(session.view().state?.seq).toBe(5))
+    await eventually(() => expect(session.view().state?.seq).toBe(5))
     expect(draw(session.view().layout!)).toContain('approval i1 open')
   })
 
@@ -126,7 +127,7 @@ describe('the order of events', () => {
     session.transport.deliver('s1', { type: 'event', event: behind.events[2]! })
     session.transport.failNext('history', new AskbackError('unavailable', 'not now'))
     for (const times of [1, 2]) {
-      await vi.waitFor(() => {
+      await eventually(() => {
         session.clock.advance(1000)
         expect(session.transport.calls.filter(({ method }) => method === 'history')).toHaveLength(times)
       })
@@ -138,9 +139,9 @@ describe('the order of events', () => {
     const session = openSession()
     await live(session)
     session.transport.play('s1', wrote('b1'))
-    await vi.waitFor(() => expect(session.view().state?.seq).toBe(2))
+    await eventually(() => expect(session.view().state?.seq).toBe(2))
     session.transport.deliver('s1', { type: 'resync' })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(session.transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(2),
     )
   })
@@ -164,7 +165,7 @@ describe('time', () => {
     const session = openSession()
     await live(session)
     const [event] = session.transport.play('s1', wrote('b1'))
-    await vi.waitFor(() => expect(session.store.serverNow()).toBe(event!.at))
+    await eventually(() => expect(session.store.serverNow()).toBe(event!.at))
   })
 })
 
@@ -200,7 +201,7 @@ describe('the past', () => {
     const loading = session.store.loadOlder()
     session.transport.play('s1', ...turns(400, 402), ...settled('old'))
     await loading
-    await vi.waitFor(() => expect(session.view().state?.pending.size).toBe(0))
+    await eventually(() => expect(session.view().state?.pending.size).toBe(0))
     const { state, older } = session.view()
     expect(older).toBe('available')
     expect(state?.turns.length).toBeGreaterThanOrEqual(31)
@@ -214,7 +215,7 @@ describe('the past', () => {
     const session = openSession({ prepare: ({ play }) => play('s1', ...turns(0, 5)) })
     await live(session)
     session.transport.play('s1', ...turns(5, 40))
-    await vi.waitFor(() => expect(session.view().state?.turns).toHaveLength(40))
+    await eventually(() => expect(session.view().state?.turns).toHaveLength(40))
     expect(session.view().older).toBe('none')
   })
 })
@@ -228,7 +229,7 @@ describe('what goes wrong', () => {
     const session = openSession({
       prepare: ({ failNext }) => failNext('snapshot', new AskbackError(code, 'no')),
     })
-    await vi.waitFor(() => expect(session.view()).toMatchObject({ connection, error: { code } }))
+    await eventually(() => expect(session.view()).toMatchObject({ connection, error: { code } }))
     session.clock.advance(3_600_000)
     expect(session.transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(1)
     session.store.reconnect()
@@ -240,8 +241,8 @@ describe('what goes wrong', () => {
     const session = openSession({
       prepare: ({ failNext }) => failNext('snapshot', new AskbackError('unavailable', 'draining')),
     })
-    await vi.waitFor(() => expect(session.view().connection).toBe('offline'))
-    await vi.waitFor(() => {
+    await eventually(() => expect(session.view().connection).toBe('offline'))
+    await eventually(() => {
       session.clock.advance(1000)
       expect(session.view().connection).toBe('live')
     })

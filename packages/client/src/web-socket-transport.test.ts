@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from './eventually.test.helper.js'
 import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
 import { fakeWebSockets } from './fake-web-socket.test.helper.js'
 import { fakeClock } from './testing/fake-clock.js'
@@ -64,7 +65,7 @@ describe('the socket', () => {
     expect(reader.statuses).toEqual([])
     socket.agree()
     socket.receive(...frames, ...frames)
-    await vi.waitFor(() => expect(reader.events).toEqual(log.events.slice(1)))
+    await eventually(() => expect(reader.events).toEqual(log.events.slice(1)))
     expect(reader.items[0]).toEqual({ type: 'connection', status: 'live' })
   })
 
@@ -73,7 +74,7 @@ describe('the socket', () => {
     socket.agree()
     socket.receive(frames[1])
     socket.lose()
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live', 'offline']))
+    await eventually(() => expect(reader.statuses).toEqual(['live', 'offline']))
     clock.advance(124)
     await quiet()
     expect(sockets).toHaveLength(1)
@@ -100,7 +101,7 @@ describe('the socket', () => {
     expect(socket.isClosed).toBe(false)
     clock.advance(2000)
     expect(socket.isClosed).toBe(true)
-    await vi.waitFor(() => {
+    await eventually(() => {
       transport.wake()
       expect(sockets).toHaveLength(2)
     })
@@ -113,11 +114,11 @@ describe('the socket', () => {
     await quiet()
     sockets[0]!.open()
     sockets[0]!.agree()
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live']))
+    await eventually(() => expect(reader.statuses).toEqual(['live']))
     transport.doubt()
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['live', 'offline']))
+    await eventually(() => expect(reader.statuses).toEqual(['live', 'offline']))
     clock.advance(125)
-    await vi.waitFor(() => expect(sockets).toHaveLength(2))
+    await eventually(() => expect(sockets).toHaveLength(2))
     transport.close()
   })
 
@@ -157,7 +158,7 @@ describe('readers', () => {
     await quiet()
     expect(socket.sent.at(-1)).toMatchObject({ op: 'subscribe', sessionId: 's1', after: 0 })
     socket.receive(...frames)
-    await vi.waitFor(() => expect(second.events).toEqual(log.events))
+    await eventually(() => expect(second.events).toEqual(log.events))
     expect(reader.events).toEqual(log.events.slice(1))
     second.stop()
     await second.over
@@ -175,7 +176,7 @@ describe('readers', () => {
     })
     await expect(other.over).rejects.toMatchObject({ code: 'forbidden', message: 'No.' })
     socket.receive(frames[1])
-    await vi.waitFor(() => expect(reader.events).toHaveLength(1))
+    await eventually(() => expect(reader.events).toHaveLength(1))
   })
 
   it('are told why where the gateway does not let the socket in', async () => {
@@ -297,7 +298,7 @@ describe('where there is no socket to be had', () => {
     }
     const { transport } = setup({ WebSocket: Refusing })
     const reader = readStream(transport, 's1')
-    await vi.waitFor(() => expect(reader.statuses).toEqual(['offline']))
+    await eventually(() => expect(reader.statuses).toEqual(['offline']))
     transport.close()
     await reader.over
   })

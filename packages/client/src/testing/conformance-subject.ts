@@ -89,7 +89,7 @@ export async function until(check: () => void | Promise<void>, transport?: Trans
       transport?.wake()
       await check()
     },
-    { timeout: 15_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   )
 }
 

@@ -8,7 +8,7 @@ import { fakeClock, type FakeClock } from './fake-clock.js'
 
 /** What every transport does, so that nobody can tell which one it is. `isReliable` says that nothing can get lost on it. */
 export function transportConformance(name: string, setUp: SetUp, { isReliable = false } = {}): void {
-  describe(`${name} as a transport`, { timeout: 30_000 }, () => {
+  describe(`${name} as a transport`, () => {
     let clock: FakeClock
     let subject: ConformanceSubject
 
