@@ -4,7 +4,6 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Api, sqlite, startTestGateway, type TestGateway } from './testing/index.js'
-import { until } from './testing/until.test.helper.js'
 
 let gateway: TestGateway
 let api: Api
@@ -39,8 +38,9 @@ it('lets long polls return with what they have, and leaves what waits pending', 
   const id = await api.session()
   const item = await api.open(id)
   const agent = new Agent({ keepAlive: true })
+  const arrived = once(gateway.gateway.app.server, 'request')
   const polling = send(agent, 'GET', `/api/sessions/${id}/interactions/${item.interactionId}?wait=60`)
-  await connected(1)
+  await arrived
   await gateway.gateway.drain()
   const { status, body } = await polling
   expect(status).toBe(200)
@@ -55,13 +55,14 @@ it('lets what is in flight finish, tells whoever begins to come back, and then t
   const path = `/api/sessions/${id}/interactions/${item.interactionId}/response`
   const port = Number(new URL(gateway.url).port)
   const body = JSON.stringify(sqlite)
+  const arrived = once(gateway.gateway.app.server, 'request')
   const inFlight = connect(port, '127.0.0.1')
   let answer = ''
   inFlight.setEncoding('utf8').on('data', (data: string) => (answer += data))
   inFlight.write(
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${gateway.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
   )
-  await connected(1)
+  await arrived
   const drained = gateway.gateway.drain()
 
   const refused = await fetch(`${gateway.url}/api/sessions/${id}/interrupt`, {
@@ -101,14 +102,3 @@ it('can be asked to close twice', async () => {
   await Promise.all([gateway.close(), gateway.close()])
   await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow('fetch failed')
 })
-
-async function connected(count: number): Promise<void> {
-  const { server } = gateway.gateway.app
-  const open = () =>
-    new Promise<number>((resolve, reject) => {
-      server.getConnections((error, number_) => (error ? reject(error) : resolve(number_)))
-    })
-  await until(async () => ((await open()) >= count ? true : null))
-  // The request itself follows its connection.
-  await new Promise((resolve) => setTimeout(resolve, 20))
-}

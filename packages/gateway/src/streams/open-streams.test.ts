@@ -59,7 +59,7 @@ describe('an open stream', () => {
     server.streams.revoke(`agent of ${id}`)
     await theirs.ended
     await socket.closed
-    expect(server.streams.open).toEqual({ sse: 1, ws: 0 })
+    await expect.poll(() => server.streams.open).toEqual({ sse: 1, ws: 0 })
     expect(mine.response.closed).toBe(false)
   })
 

@@ -92,6 +92,6 @@ describe('a WebSocket', () => {
     await once(client.ws, 'ping')
     server.clock.advance(15_000)
     expect(await client.closed).toBe(1006)
-    expect(server.streams.open.ws).toBe(0)
+    await expect.poll(() => server.streams.open.ws).toBe(0)
   })
 })
