@@ -13,6 +13,7 @@ let store: Store
 let commits: number
 let asides: number
 let committing: boolean
+let begun: () => void
 let failNext: { where: 'statement' | 'before commit' | 'after commit'; code: string } | null
 
 beforeEach(() => {
@@ -21,6 +22,7 @@ beforeEach(() => {
   commits = 0
   asides = 0
   committing = false
+  begun = () => {}
   failNext = null
   store = storeOn(unreliable(openDatabase(path)), { commitAside: true })
 })
@@ -163,10 +165,8 @@ function crowd(): SessionScript[] {
 
 /** After the rows were written, and before their commit has ended. */
 async function untilCommitting(): Promise<void> {
-  for (;;) {
-    if (committing) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  await new Promise<void>((resolve) => (begun = resolve))
+  expect(committing).toBe(true)
 }
 
 function unreliable(db: Connection): Connection {
@@ -196,6 +196,7 @@ function unreliable(db: Connection): Connection {
     async commitAside() {
       committing = true
       asides += 1
+      begun()
       try {
         // As a disk takes its time.
         await new Promise((resolve) => setTimeout(resolve, 5))
