@@ -118,9 +118,12 @@ describe('two desks on one PostgreSQL', () => {
   it('hears again after its connection was cut', async () => {
     const { here, there } = await twoDesks()
     const listening = () =>
-      admin.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
+      admin.query<{ pid: number }>(
+        "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle'",
+      )
+    // Those of earlier tests end a moment after they were told to.
+    await expect.poll(async () => (await listening()).rows).toHaveLength(2)
     const before = (await listening()).rows
-    expect(before).toHaveLength(2)
     await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
     await expect
       .poll(async () => (await listening()).rows.filter(({ pid }) => !before.some((old) => old.pid === pid)))
