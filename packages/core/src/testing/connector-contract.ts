@@ -7,6 +7,7 @@ import { createDesk, type Desk } from '../desk.js'
 import type { OpenInput } from '../desk-options.js'
 import { createHost, type Host } from '../host.js'
 import { memoryStore } from '../memory-store.js'
+import { fakeClock } from './fake-clock.js'
 
 export interface ShownCard {
   text: string
@@ -194,8 +195,10 @@ export function connectorContract(
     })
 
     it('says what timed out and what was cancelled', async () => {
-      const { ask, expectSeen, host } = await begin()
-      await ask('question', { questions: [database] }, { timeoutMs: 30 })
+      const { ask, expectSeen, host, clock } = await begin()
+      await ask('question', { questions: [database] }, { timeoutMs: 60_000 })
+      await expectSeen((cards) => cards.length === 1)
+      clock.advance(60_000)
       await expectSeen((cards, everything) => cards.length === 0 && everything.includes('Timed out'))
       await ask('question', { questions: [extras] })
       await expectSeen((cards) => cards.length === 1)
@@ -299,7 +302,8 @@ async function beginWith(surface: ConnectorUnderTest) {
   const store = memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
-  const desk: Desk = createDesk({ store, onError })
+  const clock = fakeClock()
+  const desk: Desk = createDesk({ store, onError, clock })
   const host: Host = createHost({ desk, onError })
   await host.ready
   await desk.createSession({ id: 's', agent: null, title: 'The session' })
@@ -312,6 +316,7 @@ async function beginWith(surface: ConnectorUnderTest) {
 
   return {
     surface,
+    clock,
     desk,
     host,
     ask: async (kind: string, request: Json | object, more: Partial<OpenInput> = {}): Promise<Interaction> =>
