@@ -2,7 +2,7 @@ import type { Interaction, SessionEvent, SessionStateJson } from '@askback/proto
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at, question, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
 import { sessionToken } from '../../packages/gateway/src/credentials/session-tokens.js'
-import { Bed, LEASE_MS } from './bed.js'
+import { Bed } from './bed.js'
 
 let bed: Bed
 let a: RunningGateway
@@ -69,16 +69,13 @@ describe('two gateways on one PostgreSQL', () => {
     await say(a, id, 'parallel')
     const [first, ...rest] = await pendingOf(b, id, 3)
     await bed.kill(a)
-    const killed = Date.now()
     expect((await answer(b, first!)).status).toBe(200)
-    await expect.poll(async () => lostOf(await events(b, id)), { timeout: LEASE_MS + 10_000 }).toHaveLength(1)
-    const resumed = Date.now() - killed
+    await expect.poll(async () => lostOf(await events(b, id))).toHaveLength(1)
     for (const item of rest) expect((await answer(b, item)).status).toBe(200)
     await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['done'])
     const log = await events(b, id)
     expect(log.filter((event) => event.type === 'interaction_request')).toHaveLength(3)
     expect(log.filter((event) => event.type === 'interaction_response')).toHaveLength(3)
-    expect(resumed).toBeLessThan(LEASE_MS + 10_000)
   })
 
   it('take over at once from one that ends in good order', async () => {

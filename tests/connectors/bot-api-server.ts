@@ -53,6 +53,7 @@ export class BotApiServer {
   readonly #server = createServer((request, response) => void this.#serve(request, response))
   readonly #updates: Update[] = []
   readonly #queries = new Set<string>()
+  readonly #limits = new Map<string, number>()
   readonly #limited = new Map<string, number>()
   readonly #recent = new Map<string, number[]>()
   readonly #waiting = new Set<() => void>()
@@ -73,9 +74,9 @@ export class BotApiServer {
     return this.messages.filter((message) => message.chat === chat)
   }
 
-  /** Refuses everything to this chat for so long. */
+  /** Refuses everything to this chat for so long, from the next on. */
   limit(chat: string, seconds: number): void {
-    this.#limited.set(chat, Date.now() + seconds * 1000)
+    this.#limits.set(chat, seconds)
   }
 
   delete(message: Sent): void {
@@ -236,6 +237,11 @@ export class BotApiServer {
   /** About one a second, with some more at once; twenty a minute in a group. */
   #count(chat: string): void {
     const now = Date.now()
+    const seconds = this.#limits.get(chat)
+    if (seconds !== undefined) {
+      this.#limits.delete(chat)
+      this.#limited.set(chat, now + seconds * 1000)
+    }
     const until = this.#limited.get(chat) ?? 0
     if (until > now) throw tooMany(Math.ceil((until - now) / 1000))
     const recent = (this.#recent.get(chat) ?? []).filter((at) => now - at < 60_000)

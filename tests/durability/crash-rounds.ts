@@ -25,7 +25,7 @@ const LONGEST_RECOVERY_MS = 40
 const LONGEST_WORK_MS = 150
 
 /**
- * Each round kills a desk at a random moment while clients ask and answer, or while it recovers. The next process must
+ * Each round kills a desk at a random moment once clients ask and answer, or while it recovers. The next process must
  * hold every ask and answer that was acknowledged, once, and nothing that nobody sent; what was cut off is sent again.
  */
 export async function crashRounds({ program, path, rounds, random }: Options): Promise<CrashReport> {
@@ -49,8 +49,20 @@ export async function crashRounds({ program, path, rounds, random }: Options): P
     if (early) return early
     unfinished = Array.from({ length: CLIENTS }, (_, index) => new CrashClient(`r${number}c${index}`, random))
     clients.push(...unfinished)
-    const killed = delay(random() * LONGEST_WORK_MS).then(() => child.kill())
-    const outcomes = await Promise.allSettled(unfinished.map((client) => client.work(send)))
+    const working = Promise.allSettled(unfinished.map((client) => client.work(send)))
+    const before = report.acknowledged
+    const atWork = async () => {
+      let isOver = false
+      void working.then(() => (isOver = true))
+      while (report.acknowledged < before + CLIENTS) {
+        if (isOver) return
+        await delay(1)
+      }
+    }
+    const killed = atWork()
+      .then(() => delay(random() * LONGEST_WORK_MS))
+      .then(() => child.kill())
+    const outcomes = await working
     await killed
     for (const outcome of outcomes) if (outcome.status === 'rejected') ignoreGone(outcome.reason)
   }
