@@ -40,9 +40,9 @@ it.each(['light', 'dark'] as const)(
     await page.getByRole('button', { name: 'Take the tour' }).waitFor()
     await look('welcome')
     for (const [state, body] of Object.entries({ database, release, command, edit, plan })) {
-      const { sessionId } = await ask(gateway, body)
+      const { sessionId, interactionId } = await ask(gateway, body)
       await goTo(page, `#/s/${sessionId}`)
-      await page.locator(`.ab-card[data-kind=${body.kind}]`).waitFor()
+      await page.locator(`.ab-card[data-interaction="${interactionId}"]`).waitFor()
       await page.getByRole('button', { name: /^(Submit|Approve once|Proceed)$/ }).waitFor()
       await look(state)
     }

@@ -3,21 +3,17 @@ import { sqliteStore } from '@askback/store-sqlite'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
-import { serve, type RunningGateway } from '../http/gateways.js'
+import { portToKeep, serve } from '../http/gateways.js'
 import { ask, database, release, standing } from './asking.js'
 import { goTo } from './browser.js'
 import { takeTour } from './tour.js'
 import { openWindow } from './window.js'
 
-function portOf(gateway: RunningGateway): string {
-  return new URL(gateway.ready.url).port
-}
-
 describe('the first minute', () => {
   it('takes the tour from the first page to its end, with nothing set up', async () => {
     const page = await openWindow(await serve())
     await takeTour(page)
-    expect(await page.locator('.ab-card[data-phase=settled]').count()).toBe(5)
+    await expect.poll(() => page.locator('.ab-card[data-phase=settled]').count()).toBe(5)
   })
 
   it('is told by a keyboard alone', async () => {
@@ -67,7 +63,8 @@ describe('a person with more than one window', () => {
 
 describe('a gateway that goes away', () => {
   it('leaves a half-filled form as it is, and takes it when it is back', async () => {
-    const before = await serve()
+    const port = await portToKeep()
+    const before = await serve({ port })
     const item = await ask(before, release)
     const page = await openWindow(before)
     await goTo(page, `#/s/${item.sessionId}`)
@@ -75,19 +72,18 @@ describe('a gateway that goes away', () => {
     await before.stop('SIGKILL')
     await page.getByText('The gateway can’t be reached.').waitFor()
     await page.getByLabel('Notes').fill('while it was down')
-    const after = await serve({ data: before.data, args: ['--port', portOf(before)] })
-    await expect
-      .poll(() => page.getByText('The gateway can’t be reached.').isVisible(), { timeout: 30_000 })
-      .toBe(false)
+    const after = await serve({ data: before.data, port })
+    await expect.poll(() => page.getByText('The gateway can’t be reached.').isVisible()).toBe(false)
     expect(await page.getByLabel('Version').inputValue()).toBe('1.2.3')
     await page.getByRole('button', { name: 'Submit' }).click()
     await expect
-      .poll(async () => (await standing(after, item)).answer, { timeout: 20_000 })
+      .poll(async () => (await standing(after, item)).answer)
       .toEqual({ values: { version: '1.2.3', notes: 'while it was down' } })
   })
 
   it('gets an answer that was given meanwhile, once', async () => {
-    const before = await serve()
+    const port = await portToKeep()
+    const before = await serve({ port })
     const item = await ask(before, database)
     const page = await openWindow(before)
     await goTo(page, `#/s/${item.sessionId}`)
@@ -95,8 +91,8 @@ describe('a gateway that goes away', () => {
     await before.stop('SIGKILL')
     await page.getByText('The gateway can’t be reached.').waitFor()
     await page.getByRole('button', { name: 'Submit' }).click()
-    const after = await serve({ data: before.data, args: ['--port', portOf(before)] })
-    await expect.poll(async () => (await standing(after, item)).status, { timeout: 30_000 }).toBe('settled')
+    const after = await serve({ data: before.data, port })
+    await expect.poll(async () => (await standing(after, item)).status).toBe('settled')
     await page.getByText(/Selected:/).waitFor()
   })
 })
@@ -174,10 +170,11 @@ describe('what an agent sends', () => {
     for (const asked of bodies) {
       const item = await ask(gateway, asked, sessionId)
       await goTo(page, `#/s/${sessionId}`)
-      await page.locator(`.ab-card[data-kind=${asked.kind}]`).waitFor()
+      const card = page.locator(`.ab-card[data-interaction="${item.interactionId}"]`)
+      await card.waitFor()
       expect(await hidden()).toEqual([])
       await goTo(page, '#/inbox')
-      await page.locator('.ab-inbox-item').first().waitFor()
+      await card.waitFor()
       expect(await hidden()).toEqual([])
       await gateway.call('DELETE', `/api/sessions/${sessionId}/interactions/${item.interactionId}`)
     }
@@ -231,16 +228,17 @@ describe('what an agent sends', () => {
     const up = () =>
       page.locator('.ab-scroller').evaluate((element) => element.scrollBy(0, -element.scrollTop))
     const first = page.getByText('Answer 0.', { exact: true })
-    await expect.poll(async () => (await up(), first.count()), { timeout: 20_000 }).toBe(1)
+    const earlier = page.locator('.ab-earlier')
+    await expect.poll(async () => (await up(), [await first.count(), await earlier.count()])).toEqual([1, 0])
     await up()
     const seen = () => first.evaluate((element) => element.getBoundingClientRect().top)
-    await expect.poll(seen).toBeGreaterThan(0)
-    const before = await seen()
+    const before = await first.evaluate(restingTop)
+    expect(before).toBeGreaterThan(0)
     await ask(gateway, database, session.id)
     await page.getByRole('button', { name: 'Something waits for you' }).waitFor()
     expect(await seen()).toBe(before)
     await page.getByRole('button', { name: 'Something waits for you' }).click()
-    await expect.poll(() => page.getByText('Which database?').last().isVisible()).toBe(true)
+    await expect.poll(() => page.locator('.ab-card').evaluate(isInView)).toBe(true)
   })
 })
 
@@ -249,6 +247,16 @@ function isInView(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect()
   const view = element.closest('.ab-scroller')!.getBoundingClientRect()
   return top >= view.top && bottom <= view.bottom
+}
+
+/** Runs in the page: rows get their real heights when they come into view, which takes some frames. */
+async function restingTop(element: Element): Promise<number> {
+  const top = () => element.getBoundingClientRect().top
+  for (let last = top(), still = 0; ; last = top()) {
+    await new Promise(requestAnimationFrame)
+    still = top() === last ? still + 1 : 0
+    if (still === 10) return last
+  }
 }
 
 function turnOf(turn: number): Reported[] {

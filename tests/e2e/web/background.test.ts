@@ -84,7 +84,8 @@ describe('a window that nobody looks at', () => {
     await recordNotifications(page)
     await isReady(page)
     await ask(gateway, database)
-    await page.getByText('Which database?').first().waitFor()
+    // The same effects would have told of it.
+    await expect.poll(() => page.title()).toBe('(1) Askback')
     expect(await notifications(page)).toEqual([])
   })
 
@@ -116,8 +117,9 @@ describe('a window that nobody looks at', () => {
       })
     await expect.poll(shown).toEqual([asks.title])
 
-    const [worker] = page.context().serviceWorkers()
-    await worker!.evaluate(async () => {
+    const workers = () => page.context().serviceWorkers()
+    await expect.poll(() => workers().length).toBe(1)
+    await workers()[0]!.evaluate(async () => {
       const scope = self as unknown as { registration: ServiceWorkerRegistration } & EventTarget
       const [notification] = await scope.registration.getNotifications()
       scope.dispatchEvent(

@@ -17,7 +17,14 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-const browser: Browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS })
+/** As long as `expect.poll` has. */
+const PATIENCE_MS = 60_000
+
+const browser: Browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: FLAGS,
+  timeout: 2 * PATIENCE_MS,
+})
 afterAll(() => browser.close())
 
 const pages: { context: BrowserContext; errors: string[] }[] = []
@@ -30,6 +37,7 @@ afterEach(async () => {
 /** In a profile of its own. Whatever the page throws fails the test. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, ...options })
+  context.setDefaultTimeout(PATIENCE_MS)
   const errors: string[] = []
   pages.push({ context, errors })
   const page = await context.newPage()
@@ -38,8 +46,15 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   return page
 }
 
+/** Until the app, if it runs already, shows that page and nothing of the last. */
 export async function goTo(page: Page, hash: string): Promise<void> {
-  await page.evaluate((to) => {
-    location.hash = to
-  }, hash)
+  await page.evaluate(
+    (to) =>
+      new Promise<void>((resolve) => {
+        if (location.hash === to) return resolve()
+        window.addEventListener('hashchange', () => resolve(), { once: true })
+        location.hash = to
+      }),
+    hash,
+  )
 }

@@ -22,12 +22,12 @@ it('the command prints one line and opens a browser, which is signed in and offe
     DISPLAY: ':0',
     CI: '',
   })
-  await expect.poll(() => existsSync(opened), { timeout: 10_000 }).toBe(true)
-  expect(command.stdout).toMatch(/^Askback is ready: http:\/\/127\.0\.0\.1:\d+\n$/)
+  await expect.poll(() => existsSync(opened)).toBe(true)
+  await expect.poll(() => command.stdout).toMatch(/^Askback is ready: http:\/\/127\.0\.0\.1:\d+\n$/)
   const page = await newPage()
   await page.goto(readFileSync(opened, 'utf8'))
   await page.getByRole('button', { name: 'Take the tour' }).click()
-  await expect.poll(() => page.getByText('scripted demo agent').count()).toBe(1)
+  await page.locator('.ab-flow').getByText('scripted demo agent').waitFor()
 })
 
 it('[lesson 31] a person may open more windows than a browser has connections', async () => {
@@ -41,6 +41,7 @@ it('[lesson 31] a person may open more windows than a browser has connections', 
     await page.getByText('Which database?').first().waitFor()
     windows.push(page)
   }
+  for (const page of windows) await expect.poll(() => page.title()).toBe('(1) Askback')
   await windows
     .at(-1)!
     .getByRole('radio', { name: /SQLite/ })
@@ -53,6 +54,8 @@ it('[lesson 31] one socket serves all that is looked at, and nothing else stays 
   const gateway = await serve()
   const items = [await ask(gateway, database), await ask(gateway, database), await ask(gateway, database)]
   const page = await openWindow(gateway)
+  // What the first load still opens is not counted.
+  await page.locator('.ab-card').first().waitFor()
   const sockets: string[] = []
   const open = new Set<string>()
   page.on('websocket', (socket) => sockets.push(socket.url()))

@@ -1,5 +1,9 @@
+import { createDesk } from '@askback/core'
+import { sqliteStore } from '@askback/store-sqlite'
+import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
 import { ask, command, database, standing } from './asking.js'
 import { goTo } from './browser.js'
@@ -32,7 +36,7 @@ async function nextCard(page: Page, kind: string): Promise<void> {
   await page.locator(`.ab-card[data-kind=${kind}]:not([data-phase=settled])`).waitFor()
   await page.keyboard.press('j')
   const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-kind'))
-  expect(await focused()).toBe(kind)
+  await expect.poll(focused).toBe(kind)
 }
 
 /** Controls take nothing until they have been on the screen for a moment. */
@@ -63,7 +67,7 @@ it('the whole tour can be taken by keys alone', async () => {
   await page.keyboard.press('Tab')
   await tabTo(page, page.getByRole('radio').first())
   await page.keyboard.press('ArrowDown')
-  expect(await page.getByRole('radio').nth(1).isChecked()).toBe(true)
+  await expect.poll(() => page.getByRole('radio').nth(1).isChecked()).toBe(true)
   await whenArmed(page, 'Submit')
   await page.keyboard.press('Enter')
 
@@ -101,6 +105,7 @@ it('keys lead through the inbox, to a denial with a reason, and to every page', 
   await nextCard(page, 'approval')
   await whenArmed(page, 'Deny')
   await page.keyboard.press('Shift+D')
+  await page.locator('textarea:focus').waitFor()
   await page.keyboard.type('Not today.')
   await page.keyboard.press('Enter')
   await expect
@@ -128,20 +133,36 @@ it('keys in a text are text', async () => {
   const field = page.getByLabel(/^Reply to/)
   await field.click()
   await page.keyboard.type('n?jad1')
-  expect(await field.inputValue()).toBe('n?jad1')
+  await expect.poll(() => field.inputValue()).toBe('n?jad1')
   expect(page.url()).toContain(sessionId)
 })
 
 it('nothing moves for those who asked for that', async () => {
-  const page = await openWindow(await serve(), { reducedMotion: 'reduce' })
-  await page.getByRole('button', { name: 'Take the tour' }).click()
+  const { data, sessionId } = await sessionAtWork()
+  const gateway = await serve({ data })
+  const page = await openWindow(gateway, { reducedMotion: 'reduce' })
+  await goTo(page, `#/s/${sessionId}`)
   const moving = () =>
     page.evaluate(() => document.getAnimations().map(({ id, playState }) => `${id} ${playState}`))
   await page.getByLabel('The agent is working').waitFor()
+  await page.getByRole('img', { name: 'running' }).waitFor()
   expect(await moving()).toEqual([])
-  await page.getByRole('radio', { name: /PostgreSQL/ }).click()
+  await ask(gateway, database, sessionId)
+  await page.getByRole('radio', { name: /Postgres/ }).click()
   expect(await moving()).toEqual([])
   await page.getByRole('button', { name: 'Submit' }).click()
   await page.locator('.ab-card[data-phase=settled]').waitFor()
   expect(await moving()).toEqual([])
 })
+
+/** In the middle of a turn, which goes on for as long as somebody looks. */
+async function sessionAtWork(): Promise<{ data: string; sessionId: string }> {
+  const data = newFolder()
+  const store = sqliteStore({ path: join(data, 'askback.db') })
+  const desk = createDesk({ store })
+  const { session } = await desk.createSession({ agent: null })
+  await desk.report({ sessionId: session.id, events: [{ type: 'turn_started', turnId: 't1' }] })
+  desk.close()
+  await store.close()
+  return { data, sessionId: session.id }
+}

@@ -24,13 +24,11 @@ describe('the list of sessions', () => {
     await page.getByRole('button', { name: 'Take the tour' }).waitFor()
     expect(await icon()).toBe('/icon.svg')
     const item = await ask(gateway, database)
-    await row(page, /outside agent.*1/i).waitFor()
-    expect(
-      await row(page, /outside/i)
-        .getByRole('img', { name: 'waiting for you' })
-        .count(),
-    ).toBe(1)
-    expect(await row(page, /^Inbox/).textContent()).toBe('Inbox1')
+    await row(page, /outside agent 1$/i).waitFor()
+    await row(page, /outside/i)
+      .getByRole('img', { name: 'waiting for you' })
+      .waitFor()
+    await expect.poll(() => row(page, /^Inbox/).textContent()).toBe('Inbox1')
     await expect.poll(icon).toBe('/icon-waiting.svg')
     await gateway.call('DELETE', `/api/sessions/${item.sessionId}/interactions/${item.interactionId}`)
     await row(page, /outside/i)
@@ -69,8 +67,10 @@ describe('a session', () => {
     const page = await openWindow(gateway)
     await page.getByRole('button', { name: 'Take the tour' }).click()
     await page.getByRole('radio', { name: /PostgreSQL/ }).waitFor()
-    const id = page.url().split('/').at(-1)!
+    // Until then the inbox may show it.
     await page.getByRole('button', { name: 'Stop' }).click()
+    const id = page.url().split('/').at(-1)!
+    expect(await sessionOf(gateway, id)).toBeDefined()
     await page.getByText('Interrupted', { exact: true }).first().waitFor()
     await page.getByText(/^Cancelled/).waitFor()
     await page.getByRole('button', { name: 'More' }).click()
@@ -113,13 +113,13 @@ it('a change is shown side by side on a wide screen, and below each other on a p
   await goTo(page, `#/s/${sessionId}`)
   const cells = () => page.locator('.ab-diff-row').first().locator('td').count()
   await page.getByRole('button', { name: 'Side by side' }).click()
-  expect(await page.locator('.ab-diff-row').count()).toBe(1)
+  await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(1)
   expect(await cells()).toBe(4)
   await page.reload()
   await expect.poll(() => page.locator('.ab-diff[data-split]').count()).toBe(1)
   await page.setViewportSize({ width: 375, height: 720 })
   await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(2)
-  expect(await page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
 })
 
 describe('who is not signed in', () => {

@@ -3,8 +3,8 @@ import { expect } from 'vitest'
 
 /** From the first page to the last words of the demo agent, with a click for each thing that it asks. */
 export async function takeTour(page: Page): Promise<void> {
+  const hasStreamed = await watchStreaming(page)
   await page.getByRole('button', { name: 'Take the tour' }).click()
-  await page.locator('.ab-markdown[data-streaming]').first().waitFor()
   await page.getByRole('button', { name: /Read package\.json/ }).waitFor()
   await page.getByRole('radio', { name: /PostgreSQL/ }).click()
   await expect.poll(() => page.title()).toBe('(1) Askback')
@@ -21,4 +21,17 @@ export async function takeTour(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Proceed', exact: true }).click()
   await page.getByText('That was the tour.').waitFor()
   await expect.poll(() => page.title()).toBe('Askback')
+  expect(await hasStreamed()).toBe(true)
+}
+
+/** Whether a text was shown while it was written: each is whole a moment later, which is too short to be waited for. */
+async function watchStreaming(page: Page): Promise<() => Promise<boolean>> {
+  const seen = await page.evaluateHandle(() => {
+    const found = { streaming: false }
+    new MutationObserver(() => {
+      found.streaming ||= document.querySelector('.ab-markdown[data-streaming]') !== null
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })
+    return found
+  })
+  return () => seen.evaluate(({ streaming }) => streaming)
 }
