@@ -73,26 +73,27 @@ export class Waiter {
 
 /** Who waits in this process. */
 export class Waiters {
-  readonly #byInteraction = new Map<string, Waiter[]>()
+  /** Mostly one: a list for each would be as large as the waiter. */
+  readonly #byInteraction = new Map<string, Waiter | Waiter[]>()
   /** The interactions of each session; kept from when it is first asked for, which is where others append too. */
   #bySession: Map<string, Set<string>> | null = null
 
   add(waiter: Waiter): void {
-    const waiting = this.#byInteraction.get(waiter.interactionId)
-    if (waiting) waiting.push(waiter)
-    else this.#byInteraction.set(waiter.interactionId, [waiter])
+    const { interactionId } = waiter
+    const others = this.#of(interactionId)
+    this.#byInteraction.set(interactionId, others.length === 0 ? waiter : [...others, waiter])
     if (this.#bySession) file(this.#bySession, waiter)
   }
 
   remove(waiter: Waiter): void {
-    const rest = this.#byInteraction.get(waiter.interactionId)?.filter((one) => one !== waiter)
-    if (rest?.length) this.#byInteraction.set(waiter.interactionId, rest)
+    const rest = this.#of(waiter.interactionId).filter((one) => one !== waiter)
+    if (rest.length > 0) this.#byInteraction.set(waiter.interactionId, rest)
     else this.#drop(waiter)
   }
 
   /** The first that claims: the append that is being decided makes its claim. */
   claim(interactionId: string): Waiter | null {
-    const waiter = this.#byInteraction.get(interactionId)?.find((one) => one.to !== null && !one.claiming)
+    const waiter = this.#of(interactionId).find((one) => one.to !== null && !one.claiming)
     if (!waiter) return null
     waiter.claiming = true
     return waiter
@@ -100,9 +101,8 @@ export class Waiters {
 
   /** Takes everyone off an interaction. */
   take(interactionId: string): Waiter[] {
-    const waiting = this.#byInteraction.get(interactionId)
-    if (!waiting) return []
-    this.#drop(waiting[0]!)
+    const waiting = this.#of(interactionId)
+    if (waiting.length > 0) this.#drop(waiting[0]!)
     return waiting
   }
 
@@ -113,12 +113,14 @@ export class Waiters {
   /** The interactions that are waited for, in one session or all. */
   interactions(sessionId?: string): { sessionId: string; interactionId: string }[] {
     if (sessionId === undefined) {
-      const first = [...this.#byInteraction.values()].map(([waiter]) => waiter!)
-      return first.map(({ sessionId: session, interactionId }) => ({ sessionId: session, interactionId }))
+      return this.#first().map(({ sessionId: session, interactionId }) => ({
+        sessionId: session,
+        interactionId,
+      }))
     }
     if (!this.#bySession) {
       this.#bySession = new Map()
-      for (const [waiter] of this.#byInteraction.values()) file(this.#bySession, waiter!)
+      for (const waiter of this.#first()) file(this.#bySession, waiter)
     }
     return [...(this.#bySession.get(sessionId) ?? [])].map((interactionId) => ({ sessionId, interactionId }))
   }
@@ -132,6 +134,19 @@ export class Waiters {
     this.#byInteraction.clear()
     this.#bySession?.clear()
     for (const waiter of all) waiter.reject(error)
+  }
+
+  #of(interactionId: string): Waiter[] {
+    const waiting = this.#byInteraction.get(interactionId)
+    if (waiting === undefined) return []
+    return waiting instanceof Waiter ? [waiting] : waiting
+  }
+
+  /** One for each interaction. */
+  #first(): Waiter[] {
+    return [...this.#byInteraction.values()].map((waiting) =>
+      waiting instanceof Waiter ? waiting : waiting[0]!,
+    )
   }
 
   #drop({ sessionId, interactionId }: Waiter): void {

@@ -1,4 +1,4 @@
-import type { SessionState, Turn } from './state.js'
+import { NONE, type SessionState, type Turn } from './state.js'
 
 /** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
 export class Draft {
@@ -38,9 +38,10 @@ export class Draft {
   }
 
   #own<T extends object>(value: T, copy: (value: T) => T): T {
-    if (!this.#fresh || this.#fresh.has(value)) return value
+    const owned = this.#fresh ? this.#fresh.has(value) : value !== NONE.toolCalls && value !== NONE.adrift
+    if (owned) return value
     const copied = copy(value)
-    this.#fresh.add(copied)
+    this.#fresh?.add(copied)
     return copied
   }
 }

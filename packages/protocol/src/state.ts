@@ -87,6 +87,9 @@ export interface SessionStateJson extends Omit<
   pending: Interaction[]
 }
 
+/** Most sessions have none: a map of its own comes with the first. */
+export const NONE = { toolCalls: new Map<string, ToolCall>(), adrift: new Set<string>() }
+
 export function emptyState(sessionId: string): SessionState {
   return {
     sessionId,
@@ -106,10 +109,10 @@ export function emptyState(sessionId: string): SessionState {
     ended: false,
     trimmed: false,
     turns: [],
-    toolCalls: new Map(),
+    toolCalls: NONE.toolCalls,
     interactions: new Map(),
     pending: new Set(),
-    adrift: new Set(),
+    adrift: NONE.adrift,
   }
 }
 
