@@ -1,6 +1,7 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -86,7 +87,7 @@ export async function startPostgres({
     stop,
     async remove() {
       await stop('crash')
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }
@@ -121,10 +122,13 @@ export async function answers(url: string): Promise<boolean> {
   }
 }
 
+/** Below those from 32768 on, which the system would give to somebody else before it is used. */
 export async function freePort(): Promise<number> {
+  const port = randomInt(20_000, 30_000)
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+  })
   await new Promise((resolve) => server.close(resolve))
-  return port
+  return isFree ? port : freePort()
 }
