@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../../architecture/workspace.js'
 
 const cache = join(root, 'node_modules/.cache/askback/made')
@@ -10,15 +11,31 @@ export async function madeOnce(name: string, make: (folder: string) => Promise<v
   const folder = join(run, name)
   if (existsSync(folder)) return folder
   removeOldRuns()
-  const draft = `${folder}-${crypto.randomUUID()}`
-  await make(draft)
+  const claim = `${folder}.claim`
+  if (!isFirst(claim)) {
+    while (existsSync(claim)) await sleep(20)
+    return madeOnce(name, make)
+  }
   try {
+    if (existsSync(folder)) return folder
+    const draft = `${folder}.draft`
+    await make(draft)
     renameSync(draft, folder)
-  } catch {
-    // Another worker was faster.
-    rmSync(draft, { recursive: true, force: true })
+  } finally {
+    rmdirSync(claim)
   }
   return folder
+}
+
+/** Of all workers that need it at once. */
+function isFirst(claim: string): boolean {
+  try {
+    mkdirSync(claim)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
 }
 
 function removeOldRuns(): void {
