@@ -35,7 +35,8 @@ describe('a browser that goes offline', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
     const message = page.getByLabel('Message to the agent')
-    await message.waitFor()
+    // The field is there before the session is, and sends nothing until then.
+    await page.getByRole('button', { name: /^Permission mode/ }).waitFor()
     await page.context().setOffline(true)
     await page.getByText(notice).first().waitFor()
     await message.fill('Use the second port.')
