@@ -9,7 +9,14 @@ export default defineConfig({
   resolve: { conditions: [source, ...defaultClientConditions] },
   ssr: { resolve: { conditions: [source, ...defaultServerConditions] } },
   test: {
-    include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/**/*.test.ts'],
+    projects: [
+      // To load everything anew for each of their files took longer than to run them.
+      {
+        extends: true,
+        test: { name: 'packages', include: ['packages/*/src/**/*.test.{ts,tsx}'], isolate: false },
+      },
+      { extends: true, test: { name: 'tests', include: ['tests/**/*.test.ts'] } },
+    ],
     pool: 'threads',
     // On two cores one worker would be the default, though much of the time is spent waiting for other processes.
     maxWorkers: Math.max(3, availableParallelism() - 1),
