@@ -53,10 +53,7 @@ export class ConnectorInput {
     if (asking) return this.#inTurn(asking.cardId, () => this.#give(asking, { text, by: by.id }, { by, key }))
     const lapse = records.takeLapse(place, by.id)
     if (lapse) {
-      return told(
-        false,
-        `What you were writing for is settled: ${lapse.outcome} Your text went nowhere; send it again if it is for the agent.`,
-      )
+      return told(false, wentNowhere(lapse.outcome))
     }
     const form = formFor(open)
     if (form) return this.#inTurn(form.cardId, () => this.#give(form, { text, by: by.id }, { by, key }))
@@ -81,7 +78,12 @@ export class ConnectorInput {
     const item = await cards.find(record.sessionId, record.interactionId)
     if (item?.status !== 'pending') {
       refresh(record)
-      return told(false, item ? outcomeOf(item, record.view) : GONE)
+      const outcome = item ? outcomeOf(item, record.view) : GONE
+      if (!('text' in input)) return told(false, outcome)
+      // Told now, and not once more with the next text.
+      records.answering.add(record.cardId)
+      records.takeLapse(record.place, input.by)
+      return told(false, wentNowhere(outcome))
     }
     const latest = records.card(record.interactionId, record.place)
     if (latest?.cardId !== record.cardId || stepOf(item, latest.view) !== latest.step) {
@@ -206,6 +208,10 @@ export class ConnectorInput {
     turn.then(end, end)
     return turn
   }
+}
+
+function wentNowhere(outcome: string): string {
+  return `What you were writing for is settled: ${outcome} Your text went nowhere; send it again if it is for the agent.`
 }
 
 /** A form takes a text for its field, once it is begun or if nothing else waits that would take one. */
