@@ -31,12 +31,15 @@ async function send(
   return { status: response.status, error }
 }
 
-/** What the server sends back until it closes the connection. */
-async function sendRaw(text: string | Buffer): Promise<string> {
+/** What the server sends back until it closes the connection, or until that is enough. */
+async function sendRaw(text: string | Buffer, enough = /$^/): Promise<string> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   let answer = ''
-  socket.setEncoding('utf8').on('data', (data: string) => (answer += data))
-  socket.end(text)
+  socket.setEncoding('utf8').on('data', (data: string) => {
+    answer += data
+    if (enough.test(answer)) socket.end()
+  })
+  socket.write(text)
   await once(socket, 'close')
   return answer
 }
@@ -126,7 +129,7 @@ describe('a body', () => {
   it('that does not parse keeps the connection usable', async () => {
     const request = (body: string) =>
       `POST /api/sessions/${id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${gateway.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-    const answers = await sendRaw(request('{') + request('{"text":"hello"}'))
+    const answers = await sendRaw(request('{') + request('{"text":"hello"}'), /1\.1 \d+[^]*1\.1 \d+/)
     expect(answers.match(/HTTP\/1\.1 (\d+)/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 202'])
   })
 })
@@ -166,7 +169,8 @@ describe('what is not HTTP', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n'],
     ['a broken header', 'GET / HTTP/1.1\r\nHost localhost\r\n\r\n'],
-    ['headers without end', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
+    // Not so many that some are left when the server closes: what it answered would be lost with them.
+    ['headers without end', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
   ])('%s gets an answer in JSON', async (_, text) => {
     const answer = await sendRaw(text)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)

@@ -89,7 +89,7 @@ it('lets what is in flight finish, tells whoever begins to come back, and then t
 it('cuts what does not end in time', async () => {
   const slow = await startTestGateway({ config: { drainMs: 50 } })
   const socket = connect(Number(new URL(slow.url).port), '127.0.0.1')
-  socket.on('error', () => undefined)
+  socket.on('error', () => undefined).resume()
   socket.write('POST /api/sessions HTTP/1.1\r\nHost: localhost\r\n')
   await once(slow.gateway.app.server, 'connection')
   const closed = once(socket, 'close')

@@ -12,8 +12,14 @@ describe('a reader that does not read', () => {
     const slow = await rawClient(server.port, id)
     const fast = await openSse(server.port, `/api/sessions/${id}/events`)
     slow.pause()
+    await fast.next()
     let said = 0
-    for (; server.streams.open.sse === 2; said++) await sayLarge(server, id)
+    let read = ''
+    while (server.streams.open.sse === 2) {
+      await sayLarge(server, id)
+      said++
+      read = (await fast.next()).id!
+    }
     // What the kernel takes for it is not ours; beyond that there is the limit.
     expect(said).toBeLessThan(200)
     const seen = await readAll(slow)
@@ -21,7 +27,7 @@ describe('a reader that does not read', () => {
     const ids = (await rest.take(said + 1 - seen)).map((message) => Number(message.id))
     expect(ids[0]).toBe(seen + 1)
     expect(ids.at(-1)).toBe(said + 1)
-    expect((await fast.take(said + 1)).at(-1)).toMatchObject({ id: String(said + 1) })
+    expect(read).toBe(String(said + 1))
   })
 
   it('is cut when it does not even take what it asked for', async () => {

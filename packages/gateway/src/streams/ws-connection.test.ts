@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
 import { wsClient } from './ws-client.test.helper.js'
@@ -56,10 +57,15 @@ describe('one WebSocket', () => {
     const server = await streamServer()
     const id = await sessionWith(server, 1)
     const client = await wsClient(server.port)
-    const answers = await Promise.all([
+    // Both arrive at once.
+    const { _socket: socket } = client.ws as unknown as { _socket: Socket }
+    socket.cork()
+    const asked = [
       client.ask({ op: 'subscribe', sessionId: id, after: 0 }),
       client.ask({ op: 'unsubscribe', sessionId: id }),
-    ])
+    ]
+    socket.uncork()
+    const answers = await Promise.all(asked)
     expect(answers).toMatchObject([{ ok: true }, { ok: true }])
     await say(server.host, id, 1)
     await client.ask({ op: 'unsubscribe', sessionId: id })
