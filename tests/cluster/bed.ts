@@ -9,19 +9,22 @@ export class Bed {
   readonly postgres: PostgresServer
   readonly gateways: RunningGateway[] = []
 
-  private constructor(postgres: PostgresServer) {
+  readonly #leaseMs: number
+
+  private constructor(postgres: PostgresServer, leaseMs: number) {
     this.postgres = postgres
+    this.#leaseMs = leaseMs
   }
 
-  static async start({ gateways = 2 } = {}): Promise<Bed> {
-    const bed = new Bed(await startPostgres({ durable: true }))
+  static async start({ gateways = 2, leaseMs = LEASE_MS } = {}): Promise<Bed> {
+    const bed = new Bed(await startPostgres({ durable: true }), leaseMs)
     // One after the other, as an operator would: the first makes the tables.
     for (let count = 0; count < gateways; count++) await bed.add()
     return bed
   }
 
   async add(): Promise<RunningGateway> {
-    const args = ['--store', this.postgres.url(), '--lease', `${LEASE_MS}ms`, '--timeout', 'never']
+    const args = ['--store', this.postgres.url(), '--lease', `${this.#leaseMs}ms`, '--timeout', 'never']
     const gateway = await serve({ args })
     this.gateways.push(gateway)
     return gateway

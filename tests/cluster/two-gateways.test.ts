@@ -9,7 +9,8 @@ let a: RunningGateway
 let b: RunningGateway
 
 beforeAll(async () => {
-  bed = await Bed.start({ gateways: 0 })
+  // A gateway that is only slow must not be taken for one that is gone.
+  bed = await Bed.start({ gateways: 0, leaseMs: 5000 })
 })
 afterAll(() => bed.end())
 beforeEach(async () => {

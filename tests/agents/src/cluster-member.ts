@@ -1,7 +1,8 @@
 import { createDesk, createHost, Leases, storeOnBus, type AgentAdapter } from '@askback/core'
 import { postgresBus, postgresStore } from '@askback/store-postgres'
 
-const LEASE_MS = 2000
+/** Half of it must do for a busy machine to show that a gateway lives. */
+const LEASE_MS = 5000
 
 /** The inside of one of several gateways on a PostgreSQL. */
 export async function clusterMember(url: string, adapter: AgentAdapter, onError: (error: unknown) => void) {
