@@ -32,5 +32,5 @@ export function modelContract(createStore: CreateStore): void {
       }),
       { seed: 20_261_115, numRuns: 60 },
     )
-  }, 120_000)
+  })
 }
