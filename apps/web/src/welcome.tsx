@@ -10,8 +10,9 @@ export function Welcome() {
   const takeTour = () =>
     call(async () => {
       const session = await transport.create({ agent: 'demo', title: 'The tour' })
-      await transport.send(session.id, 'Show me around.')
+      // At once: with its first session the inbox takes the place of this page.
       goTo({ page: 'session', sessionId: session.id })
+      await transport.send(session.id, 'Show me around.')
     })
   return (
     <div className="m-auto max-w-lg px-6 py-10 text-center">

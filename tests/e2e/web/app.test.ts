@@ -16,6 +16,13 @@ describe('the first minute', () => {
     await expect.poll(() => page.locator('.ab-card[data-phase=settled]').count()).toBe(5)
   })
 
+  it('leads to the tour before its agent has been told to begin', async () => {
+    const page = await openWindow(await serve())
+    await page.route('**/messages', () => undefined)
+    await page.getByRole('button', { name: 'Take the tour' }).click()
+    await page.getByLabel('Message to the agent').waitFor()
+  })
+
   it('is told by a keyboard alone', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
