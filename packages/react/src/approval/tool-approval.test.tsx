@@ -2,7 +2,7 @@
 import { asked, called, ended, settled, type ScriptedTransport } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Conversation } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
 
@@ -177,7 +177,8 @@ describe('what is shown', () => {
     await pass(0)
     expect(cells()).toEqual(sides)
 
-    vi.spyOn(window, 'matchMedia').mockReturnValue(narrow)
+    const asked = vi.spyOn(window, 'matchMedia').mockReturnValue(narrow)
+    onTestFinished(() => asked.mockRestore())
     await reload()
     await vi.dynamicImportSettled()
     await pass(0)

@@ -69,7 +69,10 @@ describe('in a page that nobody sees, which has no frames', () => {
     vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
     vi.stubGlobal('requestAnimationFrame', () => 0)
   })
-  afterEach(() => vi.restoreAllMocks())
+  afterEach(() => {
+    vi.restoreAllMocks()
+    vi.unstubAllGlobals()
+  })
 
   it('text is drawn as it is written, by a timer', async () => {
     const { transport } = await show({ events: [begun] })
