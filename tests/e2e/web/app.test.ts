@@ -21,6 +21,7 @@ describe('the first minute', () => {
     await page.route('**/messages', () => undefined)
     await page.getByRole('button', { name: 'Take the tour' }).click()
     await page.getByLabel('Message to the agent').waitFor()
+    expect(page.url()).toMatch(/#\/s\//)
   })
 
   it('is told by a keyboard alone', async () => {
