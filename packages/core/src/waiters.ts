@@ -93,8 +93,9 @@ export class Waiters {
 
   /** The first that claims: the append that is being decided makes its claim. */
   claim(interactionId: string): Waiter | null {
-    const waiter = this.#of(interactionId).find((one) => one.to !== null && !one.claiming)
-    if (!waiter) return null
+    const waiting = this.#byInteraction.get(interactionId)
+    const waiter = Array.isArray(waiting) ? waiting.find(canClaim) : waiting
+    if (!waiter || !canClaim(waiter)) return null
     waiter.claiming = true
     return waiter
   }
@@ -155,6 +156,10 @@ export class Waiters {
     filed?.delete(interactionId)
     if (filed?.size === 0) this.#bySession?.delete(sessionId)
   }
+}
+
+function canClaim({ to, claiming }: Waiter): boolean {
+  return to !== null && !claiming
 }
 
 function file(bySession: Map<string, Set<string>>, { sessionId, interactionId }: Waiter): void {
