@@ -12,7 +12,7 @@ import {
 import type { Append, AppendResult, Awaitable, Snapshot, Store } from './store.js'
 
 /** A cold start reads at most about this many events after its snapshot, or four times as many as the snapshot holds things. */
-const EVENTS_PER_SNAPSHOT = 500
+const EVENTS_PER_SNAPSHOT = 250
 const PAGE = 1000
 
 /**
