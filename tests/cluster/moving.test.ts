@@ -127,7 +127,7 @@ async function contents(store: Store) {
     sessions: await store.sessions({ limit: Infinity }),
     pending: (await store.pending({ limit: Infinity })).items,
     audit: (await store.audit({ limit: Infinity })).items,
-    logs: await Promise.all(ids.map(async (sessionId) => store.read({ sessionId, limit: Infinity }))),
+    logs: await Promise.all(ids.map((sessionId) => store.read({ sessionId, limit: Infinity }))),
     keys: (await store.kv.list('')).map(({ key, value }) => [key, value]),
   }
 }

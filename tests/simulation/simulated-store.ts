@@ -36,7 +36,7 @@ export function simulatedStore(options: {
         },
       )
     },
-    read: (query) => read(`read ${query.sessionId}>${query.after}`, async () => disk.read(query)),
+    read: (query) => read(`read ${query.sessionId}>${query.after}`, () => disk.read(query)),
     session: (id) => read(`session ${id}`, () => disk.session(id)),
     sessions: (query) => read('sessions', () => disk.sessions(query)),
     countSessions: () => read('countSessions', () => disk.countSessions()),
@@ -55,7 +55,7 @@ export function simulatedStore(options: {
       put: (key, value, expected) => write(`put ${key}`, () => disk.kv.put(key, value, expected)),
       list: (prefix) => read(`list ${prefix}`, () => disk.kv.list(prefix)),
     },
-    loadSnapshot: (id) => read(`loadSnapshot ${id}`, async () => disk.loadSnapshot(id)),
+    loadSnapshot: (id) => read(`loadSnapshot ${id}`, () => disk.loadSnapshot(id)),
     saveSnapshot: (id, snapshot) =>
       write(`saveSnapshot ${id}@${snapshot.seq}`, () => disk.saveSnapshot(id, snapshot)),
     erase: (id, logId) =>

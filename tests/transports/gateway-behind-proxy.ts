@@ -81,7 +81,7 @@ export function backendOf(
       await running().host.desk.report({ sessionId, events })
     },
     live: (sessionId, delta) => puppet.live(sessionId, delta),
-    log: async (sessionId) => store.read({ sessionId, limit: 10_000 }),
+    log: (sessionId) => store.read({ sessionId, limit: 10_000 }),
   }
 }
 

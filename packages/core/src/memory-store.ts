@@ -49,7 +49,7 @@ export function memoryStore(): Store {
           bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })
         return result
       }),
-    read({ sessionId, after = 0, before, limit }) {
+    async read({ sessionId, after = 0, before, limit }) {
       open()
       const events = log.sessions.get(sessionId)?.events ?? []
       if (before === undefined) return events.slice(after, after + limit)
@@ -145,7 +145,7 @@ export function memoryStore(): Store {
       },
     },
 
-    loadSnapshot(sessionId) {
+    async loadSnapshot(sessionId) {
       open()
       return log.sessions.get(sessionId)?.snapshot ?? null
     },

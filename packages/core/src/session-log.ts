@@ -9,7 +9,7 @@ import {
   type SessionState,
   type SessionStateJson,
 } from '@askback/protocol'
-import type { Append, AppendResult, Awaitable, Snapshot, Store } from './store.js'
+import type { Append, AppendResult, Store } from './store.js'
 
 /** A cold start reads at most about this many events after its snapshot, or four times as many as the snapshot holds things. */
 const EVENTS_PER_SNAPSHOT = 250
@@ -38,20 +38,13 @@ export class SessionLog {
     this.#snapshotSeq = snapshotSeq
   }
 
-  /** At once, if the store can. */
-  static load(store: Store, sessionId: string): Awaitable<SessionLog> {
-    const snapshot = store.loadSnapshot(sessionId)
-    return snapshot instanceof Promise
-      ? snapshot.then((loaded) => SessionLog.#from(store, sessionId, loaded))
-      : SessionLog.#from(store, sessionId, snapshot)
-  }
-
-  static #from(store: Store, sessionId: string, snapshot: Snapshot | null): Awaitable<SessionLog> {
+  static async load(store: Store, sessionId: string): Promise<SessionLog> {
+    const snapshot = await store.loadSnapshot(sessionId)
     const usable = snapshot?.version === STATE_VERSION ? snapshot : null
     const state = usable ? stateFromJson(usable.state as unknown as SessionStateJson) : emptyState(sessionId)
     const log = new SessionLog(store, state, state.seq)
-    const caught = log.catchUp()
-    return caught instanceof Promise ? caught.then(() => log) : log
+    await log.catchUp()
+    return log
   }
 
   get idle(): boolean {
@@ -59,33 +52,22 @@ export class SessionLog {
   }
 
   /** Folds what others have appended. Returns it. Finds out if the session was made anew: then it is stale. */
-  catchUp(): Awaitable<SessionEvent[]> {
+  async catchUp(): Promise<SessionEvent[]> {
+    const { sessionId } = this.state
     const caught: SessionEvent[] = []
-    const more = this.#readPage(caught)
-    return more === false ? caught : this.#readOn(caught, more)
-  }
-
-  async #readOn(caught: SessionEvent[], first: Awaitable<boolean>): Promise<SessionEvent[]> {
-    for (let more = await first; more; more = await this.#readPage(caught));
-    return caught
-  }
-
-  /** Whether there may be more. */
-  #readPage(caught: SessionEvent[]): Awaitable<boolean> {
-    const { sessionId, seq } = this.state
-    const known = this.#lastId
-    const checks = this.#store.shared === true && this.idle && seq > 0
-    const take = (page: SessionEvent[]) => {
-      if (checks && !this.#continues(known, page[0])) return false
+    for (;;) {
+      const { seq } = this.state
+      const known = this.#lastId
+      const checks = this.#store.shared && this.idle && seq > 0
+      const page = await this.#store.read({ sessionId, after: checks ? seq - 1 : seq, limit: PAGE })
+      if (checks && !this.#continues(known, page[0])) return caught
       // While it was read, an append of our own may have folded the same events.
       const fresh = page.filter((event) => event.seq > this.state.seq)
       foldInto(this.state, fresh)
       this.#lastId = fresh.at(-1)?.id ?? this.#lastId ?? (checks ? page[0]!.id : null)
       for (const event of fresh) caught.push(event)
-      return page.length === PAGE
+      if (page.length < PAGE) return caught
     }
-    const page = this.#store.read({ sessionId, after: checks ? seq - 1 : seq, limit: PAGE })
-    return page instanceof Promise ? page.then(take) : take(page)
   }
 
   /** Folds the events at once and appends them; `committed` runs when they are durable, in the order of the log. */

@@ -1,13 +1,13 @@
 import { SessionLog } from './session-log.js'
-import type { Awaitable, Store } from './store.js'
+import type { Store } from './store.js'
 
 /** The sessions in memory: those in use, and the last ones that were. */
 export class SessionLogs {
   readonly #store: Store
   readonly #kept: number
   readonly #onLoad: (sessionId: string) => void
+  /** Those that were used stay for one more round: to put each behind all others at every use would cost more. */
   readonly #loaded = new Map<string, SessionLog>()
-  #hand = this.#loaded.entries()
   readonly #loading = new Map<string, Promise<SessionLog>>()
   /** How often each is held. */
   readonly #held = new Map<string, number>()
@@ -18,7 +18,7 @@ export class SessionLogs {
     this.#onLoad = onLoad
   }
 
-  get(sessionId: string): Awaitable<SessionLog> {
+  get(sessionId: string): SessionLog | Promise<SessionLog> {
     const log = this.#loaded.get(sessionId)
     if (log && !log.stale) {
       log.used = true
@@ -52,62 +52,46 @@ export class SessionLogs {
     this.#loading.delete(sessionId)
   }
 
-  #load(sessionId: string): Awaitable<SessionLog> {
+  #load(sessionId: string): Promise<SessionLog> {
     // Appends of the one that has gone stale may still be under way: what they write must be read.
-    const before = this.#loaded.get(sessionId)
-    const loaded = before
-      ? before.settled().then(() => SessionLog.load(this.#store, sessionId))
-      : SessionLog.load(this.#store, sessionId)
-    if (!(loaded instanceof Promise)) return this.#keep(sessionId, loaded)
-    const loading = loaded.then(
-      (log) => {
-        // Forgotten while it was read: whoever waits for it must come back.
-        if (this.#loading.get(sessionId) !== loading) log.stale = true
-        else {
-          this.#loading.delete(sessionId)
-          this.#keep(sessionId, log)
-        }
-        return log
-      },
-      (error: unknown) => {
-        if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
-        throw error
-      },
-    )
+    const before = this.#loaded.get(sessionId)?.settled() ?? Promise.resolve()
+    const loading = before
+      .then(() => SessionLog.load(this.#store, sessionId))
+      .then(
+        (log) => {
+          // Forgotten while it was read: whoever waits for it must come back.
+          if (this.#loading.get(sessionId) !== loading) log.stale = true
+          else {
+            this.#loading.delete(sessionId)
+            this.#loaded.set(sessionId, log)
+            this.#evict(log)
+            this.#onLoad(sessionId)
+          }
+          return log
+        },
+        (error: unknown) => {
+          if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
+          throw error
+        },
+      )
     this.#loading.set(sessionId, loading)
     return loading
   }
 
-  #keep(sessionId: string, log: SessionLog): SessionLog {
-    this.#loaded.set(sessionId, log)
-    this.#evict(log)
-    this.#onLoad(sessionId)
-    return log
-  }
-
-  /**
-   * One that was used stays for one more round. Not the one that was loaded just now: when all others are in use, whoever
-   * waits for it would never get it.
-   */
+  /** Not the one that was loaded just now: when all others are in use, whoever waits for it would never get it. */
   #evict(fresh?: SessionLog): void {
-    for (let left = 2 * this.#loaded.size; this.#loaded.size > this.#kept && left > 0; left--) {
-      const [sessionId, log] = this.#next()
+    for (const [sessionId, log] of this.#loaded) {
+      if (this.#loaded.size <= this.#kept) return
       if (log === fresh || !log.idle || this.#held.has(sessionId)) continue
       if (log.used) {
         log.used = false
+        this.#loaded.delete(sessionId)
+        this.#loaded.set(sessionId, log)
         continue
       }
       // Whoever still holds it must come back for the one that is loaded next.
       log.stale = true
       this.#loaded.delete(sessionId)
     }
-  }
-
-  /** Round and round: from the first each time, it would pass by all that have left since the map was last packed. */
-  #next(): [string, SessionLog] {
-    const next = this.#hand.next()
-    if (!next.done) return next.value
-    this.#hand = this.#loaded.entries()
-    return this.#next()
   }
 }

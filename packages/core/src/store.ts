@@ -94,9 +94,6 @@ export interface Snapshot {
   state: Json
 }
 
-/** At once, where a store has it at hand: a promise for each would cost more than what it brings. */
-export type Awaitable<T> = T | Promise<T>
-
 /**
  * Where the log lives. Every index below is kept in the same transaction as the append that changes it. Keys under
  * `session/<sessionId>/` belong to that session and go when it is erased.
@@ -107,12 +104,7 @@ export interface Store {
   /** Resolves when it is durable. Rejects with `unavailable` if it is not, or if that cannot be known. */
   append(append: Append): Promise<AppendResult>
   /** Ascending by `seq`. With `before` (exclusive) the last `limit` events that come before it. */
-  read(query: {
-    sessionId: string
-    after?: number
-    before?: number
-    limit: number
-  }): Awaitable<SessionEvent[]>
+  read(query: { sessionId: string; after?: number; before?: number; limit: number }): Promise<SessionEvent[]>
 
   session(sessionId: string): Promise<SessionRow | null>
   /** Newest first. `updatedBefore` keeps those that were last appended to before that time. */
@@ -148,7 +140,7 @@ export interface Store {
 
   kv: Kv
 
-  loadSnapshot(sessionId: string): Awaitable<Snapshot | null>
+  loadSnapshot(sessionId: string): Promise<Snapshot | null>
   /** With `logId` only if that is still its log. */
   saveSnapshot(sessionId: string, snapshot: Snapshot, logId?: string): Promise<void>
 

@@ -55,7 +55,7 @@ export async function testDesk(
   const errors: unknown[] = []
   const make = (changes: Partial<DeskOptions> = {}) =>
     createDesk({ store, clock, newId, onError: (error) => errors.push(error), ...rest, ...changes })
-  const events = async (after = 0) => store.read({ sessionId: 's', after, limit: 10_000 })
+  const events = (after = 0) => store.read({ sessionId: 's', after, limit: 10_000 })
   const test: TestDesk = {
     store,
     clock,

@@ -1,4 +1,4 @@
-import { NONE, type SessionState, type Turn } from './state.js'
+import type { SessionState, Turn } from './state.js'
 
 /** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
 export class Draft {
@@ -38,10 +38,9 @@ export class Draft {
   }
 
   #own<T extends object>(value: T, copy: (value: T) => T): T {
-    const owned = this.#fresh ? this.#fresh.has(value) : value !== NONE.toolCalls && value !== NONE.adrift
-    if (owned) return value
+    if (!this.#fresh || this.#fresh.has(value)) return value
     const copied = copy(value)
-    this.#fresh?.add(copied)
+    this.#fresh.add(copied)
     return copied
   }
 }

@@ -147,10 +147,7 @@ function change(draft: Draft, interactionId: string, next: (item: Interaction) =
 }
 
 function place(draft: Draft, event: SessionEvent, item: Item): void {
-  const turn = draft.turn(turnFor(draft, event))
-  // A first push would make room for sixteen more.
-  if (turn.items.length === 0) turn.items = [item]
-  else turn.items.push(item)
+  draft.turn(turnFor(draft, event)).items.push(item)
 }
 
 /** The index of the turn that an event belongs to: the one it names, the open one, or a container made for it. */

@@ -87,9 +87,6 @@ export interface SessionStateJson extends Omit<
   pending: Interaction[]
 }
 
-/** Most sessions have none: a map of its own comes with the first. */
-export const NONE = { toolCalls: new Map<string, ToolCall>(), adrift: new Set<string>() }
-
 export function emptyState(sessionId: string): SessionState {
   return {
     sessionId,
@@ -109,10 +106,10 @@ export function emptyState(sessionId: string): SessionState {
     ended: false,
     trimmed: false,
     turns: [],
-    toolCalls: NONE.toolCalls,
+    toolCalls: new Map(),
     interactions: new Map(),
     pending: new Set(),
-    adrift: NONE.adrift,
+    adrift: new Set(),
   }
 }
 

@@ -44,13 +44,14 @@ export function lifecycleContract(createStore: CreateStore): void {
     it('rings once for each append, after its commit, and not for a conflict', async () => {
       const rings: { sessionId: string; seq: number }[] = []
       const readable: Promise<boolean>[] = []
-      const isReadable = async ({ sessionId, seq }: { sessionId: string; seq: number }) => {
-        const [event] = await store().read({ sessionId, after: seq - 1, limit: 1 })
-        return event?.seq === seq
-      }
       const stop = store().onAppend((ring) => {
         rings.push(ring)
-        readable.push(isReadable(ring))
+        const { sessionId, seq } = ring
+        readable.push(
+          store()
+            .read({ sessionId, after: seq - 1, limit: 1 })
+            .then(([event]) => event?.seq === seq),
+        )
       })
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
       await Promise.all([
@@ -78,30 +79,30 @@ export function lifecycleContract(createStore: CreateStore): void {
       const closed = store().close()
       expect(await Promise.all(pending)).toEqual([{ ok: true }, { ok: true }])
       await closed
-      const late: (() => unknown)[] = [
-        () => store().append(script.next(text('b'))),
-        () => store().read({ sessionId: 's', limit: 1 }),
-        () => store().session('s'),
-        () => store().sessions({ limit: 1 }),
-        () => store().countSessions(),
-        () => store().interaction('i'),
-        () => store().interactionsOf('s', 'c'),
-        () => store().pending({ limit: 1 }),
-        () => store().pending({ sessionId: 's', limit: 1 }),
-        () => store().countPending(),
-        () => store().deadlines(),
-        () => store().toolCall('s', 'c'),
-        () => store().audit({ limit: 1 }),
-        () => store().changes({ limit: 1 }),
-        () => store().head(),
-        () => store().kv.get('k'),
-        () => store().kv.put('k', 1, null),
-        () => store().kv.list(''),
-        () => store().loadSnapshot('s'),
-        () => store().saveSnapshot('s', { seq: 1, version: 1, state: {} }),
-        () => store().erase('s'),
+      const late: Promise<unknown>[] = [
+        store().append(script.next(text('b'))),
+        store().read({ sessionId: 's', limit: 1 }),
+        store().session('s'),
+        store().sessions({ limit: 1 }),
+        store().countSessions(),
+        store().interaction('i'),
+        store().interactionsOf('s', 'c'),
+        store().pending({ limit: 1 }),
+        store().pending({ sessionId: 's', limit: 1 }),
+        store().countPending(),
+        store().deadlines(),
+        store().toolCall('s', 'c'),
+        store().audit({ limit: 1 }),
+        store().changes({ limit: 1 }),
+        store().head(),
+        store().kv.get('k'),
+        store().kv.put('k', 1, null),
+        store().kv.list(''),
+        store().loadSnapshot('s'),
+        store().saveSnapshot('s', { seq: 1, version: 1, state: {} }),
+        store().erase('s'),
       ]
-      for (const outcome of await Promise.allSettled(late.map(async (call) => call()))) {
+      for (const outcome of await Promise.allSettled(late)) {
         expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
       }
     })

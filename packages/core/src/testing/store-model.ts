@@ -103,7 +103,7 @@ export class StoreModel {
     const changes = await appendsAfter(store, { limit: Infinity })
     return {
       sessions: ids,
-      logs: await Promise.all(inOrder.map(async (sessionId) => store.read({ sessionId, limit: Infinity }))),
+      logs: await Promise.all(inOrder.map((sessionId) => store.read({ sessionId, limit: Infinity }))),
       changes: changes.map(({ sessionId, events }) => ({ sessionId, events })),
       asked: await Promise.all(this.#asked.map(({ interactionId }) => store.interaction(interactionId))),
       pending: (await store.pending({ limit: Infinity })).items,
