@@ -14,7 +14,7 @@ export function keepIdentity(before: SessionState, next: SessionState): SessionS
   }
 }
 
-function keptValues<T>(before: Map<string, T>, next: Map<string, T>): Map<string, T> {
+function keptValues<T>(before: ReadonlyMap<string, T>, next: ReadonlyMap<string, T>): Map<string, T> {
   return new Map([...next].map(([key, value]) => [key, kept(before.get(key), value)]))
 }
 

@@ -147,7 +147,7 @@ function change(draft: Draft, interactionId: string, next: (item: Interaction) =
 }
 
 function place(draft: Draft, event: SessionEvent, item: Item): void {
-  draft.turn(turnFor(draft, event)).items.push(item)
+  draft.place(turnFor(draft, event), item)
 }
 
 /** The index of the turn that an event belongs to: the one it names, the open one, or a container made for it. */
@@ -161,7 +161,7 @@ function turnFor(draft: Draft, event: SessionEvent): number {
     const last = turns.at(-1)
     if (last?.turnId === null && last.items.length < ITEMS_WITHOUT_TURN) return turns.length - 1
   }
-  draft.turns().push({ key: turnId ?? event.id, turnId, startedAt: event.at, items: [] })
+  draft.begin({ key: turnId ?? event.id, turnId, startedAt: event.at, items: [] })
   trim(draft)
   return draft.state.turns.length - 1
 }

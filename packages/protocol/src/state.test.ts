@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { NewEvent } from './events.js'
 import { answer, ask, begin, finish, logOf, start, stateOf, text } from './log.fixture.js'
 import { foldInto } from './reduce.js'
 import { emptyState, stateFromJson, stateToJson, type SessionStateJson } from './state.js'
@@ -50,5 +51,15 @@ describe('a state as JSON', () => {
 
   it('holds nothing of an empty session', () => {
     expect(stateFromJson(stateToJson(emptyState('s1')))).toEqual(emptyState('s1'))
+  })
+})
+
+describe('an empty state', () => {
+  it('stays empty when another is folded in place', () => {
+    const call: NewEvent = { type: 'tool_call', toolCallId: 't', toolName: 'T', input: {} }
+    const other = emptyState('s1')
+    foldInto(other, logOf(start, ...ask('i1'), ...turns, call))
+    expect([...other.toolCalls.keys(), ...other.adrift]).toEqual(['t', 'i1'])
+    expect(emptyState('s2')).toMatchObject({ toolCalls: new Map(), adrift: new Set() })
   })
 })

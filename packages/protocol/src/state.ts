@@ -66,13 +66,13 @@ export interface SessionState {
   trimmed: boolean
   /** The open turn and the last twenty. */
   turns: Turn[]
-  toolCalls: Map<string, ToolCall>
+  toolCalls: ReadonlyMap<string, ToolCall>
   /** Those of the turns above, and all that are pending. */
-  interactions: Map<string, Interaction>
+  interactions: ReadonlyMap<string, Interaction>
   /** Ids in the order they were asked. */
-  pending: Set<string>
+  pending: ReadonlySet<string>
   /** Pending ones whose turn has left the window. */
-  adrift: Set<string>
+  adrift: ReadonlySet<string>
 }
 
 export interface SessionStateJson extends Omit<
@@ -86,6 +86,9 @@ export interface SessionStateJson extends Omit<
   /** Oldest first. */
   pending: Interaction[]
 }
+
+/** Most sessions have none: one that has gets its own. */
+export const NONE: Pick<SessionState, 'toolCalls' | 'adrift'> = { toolCalls: new Map(), adrift: new Set() }
 
 export function emptyState(sessionId: string): SessionState {
   return {
@@ -106,10 +109,10 @@ export function emptyState(sessionId: string): SessionState {
     ended: false,
     trimmed: false,
     turns: [],
-    toolCalls: new Map(),
+    toolCalls: NONE.toolCalls,
     interactions: new Map(),
     pending: new Set(),
-    adrift: new Set(),
+    adrift: NONE.adrift,
   }
 }
 
