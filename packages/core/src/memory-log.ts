@@ -14,7 +14,8 @@ export interface LoggedSession extends Placed {
   events: SessionEvent[]
   /** Whether each tool call has ended. */
   toolCalls: Map<string, boolean>
-  asked: Map<string, Asked[]>
+  /** By tool call: mostly one, and a list for each would be as large. */
+  asked: Map<string, Asked | Asked[]>
   pending: PlacedList<Asked>
   snapshot: Snapshot | null
 }
@@ -129,8 +130,7 @@ export class MemoryLog {
       erased: false,
     }
     const others = session.asked.get(request.toolCallId)
-    if (others) others.push(asked)
-    else session.asked.set(request.toolCallId, [asked])
+    session.asked.set(request.toolCallId, others ? [others, asked].flat() : asked)
     this.interactions.set(request.interactionId, asked)
     session.pending.add(asked)
     this.pending.add(asked)

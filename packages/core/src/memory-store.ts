@@ -83,7 +83,7 @@ export function memoryStore(): Store {
     },
     async interactionsOf(sessionId, toolCallId) {
       open()
-      return (log.sessions.get(sessionId)?.asked.get(toolCallId) ?? []).map(interactionFrom)
+      return [log.sessions.get(sessionId)?.asked.get(toolCallId) ?? []].flat().map(interactionFrom)
     },
     async pending({ sessionId, after = '0', limit }) {
       open()

@@ -20,19 +20,22 @@ export class Waiter {
   readonly fence: Fence | undefined
   /** Its claim is part of an append that is under way: until that ends, nothing else ends the wait. */
   claiming = false
-  readonly #resolve: (interaction: Interaction) => void
+  readonly #view: (interaction: Interaction) => unknown
+  readonly #resolve: (view: unknown) => void
   readonly #reject: (error: unknown) => void
   #abort: { signal: StopSignal; listener: () => void } | null = null
 
   constructor(
     target: { sessionId: string; interactionId: string; to: string | null; fence?: Fence | undefined },
-    resolve: (interaction: Interaction) => void,
+    view: (interaction: Interaction) => unknown,
+    resolve: (view: unknown) => void,
     reject: (error: unknown) => void,
   ) {
     this.sessionId = target.sessionId
     this.interactionId = target.interactionId
     this.to = target.to
     this.fence = target.fence
+    this.#view = view
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -58,7 +61,11 @@ export class Waiter {
 
   resolve(interaction: Interaction): void {
     this.#unheed()
-    this.#resolve(interaction)
+    try {
+      this.#resolve(this.#view(interaction))
+    } catch (error) {
+      this.#reject(error)
+    }
   }
 
   reject(error: unknown): void {

@@ -2,7 +2,6 @@ import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Committed, Engine } from './engine.js'
 import type { SessionLog } from './session-log.js'
-import { settlementOf, type Settlement } from './settlement.js'
 import type { Fence } from './store.js'
 import { Waiter, type StopSignal } from './waiters.js'
 
@@ -17,59 +16,32 @@ interface Wait {
 }
 
 /**
- * Resolves when the interaction is settled, with `delivered` as it was before: true if somebody else had claimed it.
- * Aborting only stops waiting.
+ * Resolves when the interaction is settled, to what `view` makes of it, with `delivered` as it was before: true if somebody
+ * else had claimed it. Aborting only stops waiting.
  */
-export function waitFor(
+export function waitFor<View>(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
   wait: Wait,
-): Promise<Interaction> {
-  return new Promise((resolve, reject) => awaitSettled(engine, target, wait, resolve, reject))
-}
-
-/** The same as its waiter gets it, in one promise: each one more would be kept as long as the wait. */
-export function waitForSettlement(
-  engine: Engine,
-  target: { sessionId: string; interactionId: string },
-  wait: Wait,
-): Promise<Settlement> {
-  return new Promise((resolve, reject) =>
-    awaitSettled(engine, target, wait, settlesWith(resolve, reject), reject),
-  )
-}
-
-/** Made here, where it holds on to nothing but the two. */
-function settlesWith(
-  resolve: (settlement: Settlement) => void,
-  reject: (error: unknown) => void,
-): (item: Interaction) => void {
-  return (item) => {
-    try {
-      resolve(settlementOf(item))
-    } catch (error) {
-      reject(error)
+  view: (item: Interaction) => View,
+): Promise<View> {
+  return new Promise((resolve, reject) => {
+    const enlist = (interactionId: string) => {
+      const { to, fence, signal } = wait
+      const waiting = { sessionId: target.sessionId, interactionId, to, fence }
+      // What `view` makes is what `resolve` takes.
+      const waiter = new Waiter(waiting, view, resolve as (made: unknown) => void, reject)
+      engine.waiters.add(waiter)
+      if (signal) waiter.heed(signal, () => engine.waiters.remove(waiter))
     }
-  }
-}
-
-function awaitSettled(
-  engine: Engine,
-  target: { sessionId: string; interactionId: string },
-  wait: Wait,
-  resolve: (item: Interaction) => void,
-  reject: (error: unknown) => void,
-): void {
-  const enlist = (interactionId: string) => {
-    const { to, fence, signal } = wait
-    const waiter = new Waiter({ sessionId: target.sessionId, interactionId, to, fence }, resolve, reject)
-    engine.waiters.add(waiter)
-    if (signal) waiter.heed(signal, () => engine.waiters.remove(waiter))
-  }
-  const log = engine.log(target.sessionId)
-  // Most wait for what was asked just now, and need no look at the store.
-  if (isPendingIn(log, target.interactionId) && !wait.signal?.aborted) enlist(target.interactionId)
-  else settledOr(enlist, engine, target, wait).then((item) => item && resolve(item), reject)
+    const log = engine.log(target.sessionId)
+    // Most wait for what was asked just now, and need no look at the store.
+    if (isPendingIn(log, target.interactionId) && !wait.signal?.aborted) enlist(target.interactionId)
+    else
+      settledOr(enlist, engine, target, wait)
+        .then((item) => item && resolve(view(item)))
+        .catch(reject)
+  })
 }
 
 function isPendingIn(log: SessionLog | Promise<SessionLog>, interactionId: string): boolean {
@@ -112,6 +84,11 @@ async function settledOr(
   }
 }
 
+/** For those who want the interaction. */
+export function itself(item: Interaction): Interaction {
+  return item
+}
+
 /** A long poll: when `signal` aborts first, the interaction as it stands then. */
 export async function pollFor(
   engine: Engine,
@@ -119,7 +96,7 @@ export async function pollFor(
   { to, signal, fence }: { to: string | null; signal: StopSignal; fence?: Fence | undefined },
 ): Promise<Interaction> {
   try {
-    return await waitFor(engine, target, { to, signal, fence })
+    return await waitFor(engine, target, { to, signal, fence }, itself)
   } catch (error) {
     if (!signal.aborted) throw error
     const item = await standing(engine, target)
