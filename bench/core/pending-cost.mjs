@@ -1,9 +1,11 @@
 // What one answer costs with 100,000 pending interactions against 10, from respond until its waiter is resumed.
 import { createDesk, memoryStore } from '@askback/core'
+import { sqliteStore } from '@askback/store-sqlite'
+import { join } from 'node:path'
 import { interleave, median, report } from './measure.mjs'
-import { answer, createSessions, person, questionFor } from './workload.mjs'
+import { answer, createSessions, inFolder, person, questionFor } from './workload.mjs'
 
-/** @import { Desk } from '@askback/core' */
+/** @import { Desk, Store } from '@askback/core' */
 
 const MANY = 100_000
 const FEW = 10
@@ -13,39 +15,46 @@ const limits = { sessions: Infinity, pendingPerSession: Infinity }
 /**
  * A desk on which `pending` questions wait, spread over `count` sessions.
  *
+ * @param {Store} store
  * @param {{ pending: number; count: number }} size
  */
-async function waitingDesk({ pending, count }) {
-  const desk = createDesk({ store: memoryStore(), limits })
+async function waitingDesk(store, { pending, count }) {
+  const desk = createDesk({ store, limits })
   const sessions = await createSessions(desk, count)
-  /** @type {Asked[]} */
-  const asked = []
-  for (let number = 0; number < pending; number += FEW) {
-    asked.push(
-      ...(await askSome(
-        desk,
-        Array.from({ length: FEW }, (_, index) => sessions[(number + index) % count] ?? ''),
-      )),
-    )
+  const waiting = {
+    desk,
+    asked: /** @type {Asked[]} */ ([]),
+    next: 0,
+    resumed: (/** @type {unknown} */ _) => {},
   }
-  return { desk, asked, next: 0 }
+  for (let number = 0; number < pending; number += FEW) {
+    const sessionIds = Array.from({ length: FEW }, (_, index) => sessions[(number + index) % count] ?? '')
+    waiting.asked.push(...(await askSome(waiting, sessionIds)))
+  }
+  return waiting
 }
 
-/** @typedef {{ sessionId: string; interactionId: string; resumed: Promise<unknown> }} Asked */
+/** @typedef {{ sessionId: string; interactionId: string }} Asked */
 /** @typedef {Awaited<ReturnType<typeof waitingDesk>>} Waiting */
 
 /**
- * @param {Desk} desk
+ * Each with someone who waits for it from then on.
+ *
+ * @param {Waiting} waiting
  * @param {string[]} sessionIds
  * @returns {Promise<Asked[]>}
  */
-function askSome(desk, sessionIds) {
+function askSome(waiting, sessionIds) {
+  const { desk } = waiting
   return Promise.all(
     sessionIds.map(async (sessionId, index) => {
       const { interaction } = await desk.open({ sessionId, kind: 'question', request: questionFor(index) })
       const { interactionId } = interaction
-      const resumed = desk.wait(interactionId, undefined, { sessionId })
-      return { sessionId, interactionId, resumed }
+      desk.wait(interactionId, undefined, { sessionId }).then(
+        (settled) => waiting.resumed(settled),
+        () => undefined,
+      )
+      return { sessionId, interactionId }
     }),
   )
 }
@@ -62,45 +71,84 @@ async function answerSome(waiting) {
   const took = []
   for (let batch = 0; batch < BATCHES; batch++) {
     // Those that wait the longest, as an inbox shows them.
-    const chosen = Array.from({ length: FEW }, (_, index) => (waiting.next + index) % asked.length)
-    waiting.next = (waiting.next + FEW) % asked.length
+    const from = waiting.next
+    const chosen = asked
+      .slice(from, from + FEW)
+      .map((item) => ({ ...item, answer, by: person, via: /** @type {const} */ ('web') }))
+    waiting.next = (from + FEW) % asked.length
     const before = performance.now()
-    await Promise.all(
-      chosen.map((place) => {
-        const { sessionId, interactionId, resumed } = /** @type {Asked} */ (asked[place])
-        void desk.respond({ sessionId, interactionId, answer, by: person, via: 'web' })
-        return resumed
-      }),
-    )
+    await new Promise((resolve) => {
+      let left = chosen.length
+      waiting.resumed = () => {
+        left -= 1
+        if (left === 0) resolve(undefined)
+      }
+      for (const input of chosen) void desk.respond(input)
+    })
     took.push(performance.now() - before)
-    const again = await askSome(
-      desk,
-      chosen.map((place) => asked[place]?.sessionId ?? ''),
+    asked.splice(
+      from,
+      FEW,
+      ...(await askSome(
+        waiting,
+        chosen.map(({ sessionId }) => sessionId),
+      )),
     )
-    for (const [index, place] of chosen.entries()) asked[place] = /** @type {Asked} */ (again[index])
   }
   return median(took)
 }
 
-/** @param {{ many: number; few: number }} sessions */
-async function compare(sessions) {
-  const many = await waitingDesk({ pending: MANY, count: sessions.many })
-  const few = await waitingDesk({ pending: FEW, count: sessions.few })
+/**
+ * @param {{ many: number; few: number }} sessions
+ * @param {() => Store} newStore
+ */
+async function compare(sessions, newStore) {
+  const many = await waitingDesk(newStore(), { pending: MANY, count: sessions.many })
+  const few = await waitingDesk(newStore(), { pending: FEW, count: sessions.few })
   const costs = await interleave({
     prepare: async () => undefined,
     a: () => answerSome(many),
     b: () => answerSome(few),
   })
-  for (const { desk, asked } of [many, few]) {
-    for (const { resumed } of asked) resumed.catch(() => undefined)
-    desk.close()
-  }
+  many.desk.close()
+  few.desk.close()
   return costs.ratio
 }
 
 const what = 'one answer with 100,000 pending / with 10'
-report([
-  { what: `${what}, a session each`, value: await compare({ many: MANY, few: FEW }), atMost: 1.5 },
-  { what: `${what}, in 20 sessions / in 1`, value: await compare({ many: 20, few: 1 }), atMost: 1.5 },
-  { what: `${what}, in one session`, value: await compare({ many: 1, few: 1 }), atMost: 1.5 },
-])
+await inFolder(async (folder) => {
+  let databases = 0
+  const onDisk = () => sqliteStore({ path: join(folder, `${databases++}.db`) })
+  report([
+    {
+      what: `${what}, in memory, a session each`,
+      value: await compare({ many: MANY, few: FEW }, memoryStore),
+      atMost: 1.5,
+    },
+    {
+      what: `${what}, in memory, ten in a session`,
+      value: await compare({ many: MANY / FEW, few: FEW }, memoryStore),
+      atMost: 1.5,
+    },
+    {
+      what: `${what}, in memory, in 20 sessions`,
+      value: await compare({ many: 20, few: FEW }, memoryStore),
+      atMost: 1.5,
+    },
+    {
+      what: `${what}, in memory, in one session`,
+      value: await compare({ many: 1, few: 1 }, memoryStore),
+      atMost: 1.5,
+    },
+    {
+      what: `${what}, durable, a session each`,
+      value: await compare({ many: MANY, few: FEW }, onDisk),
+      atMost: 1.5,
+    },
+    {
+      what: `${what}, durable, in 20 sessions`,
+      value: await compare({ many: 20, few: FEW }, onDisk),
+      atMost: 1.5,
+    },
+  ])
+})

@@ -16,7 +16,8 @@ export interface Plan {
   /** How fast they come. */
   pace: number
   sessions: number
-  sessionsInMemory: number
+  /** Few: hardly any session stays. */
+  inMemory: number
   pendingPerSession: number
   /** Doorbells get lost, and a poll makes up for it; else all ring, and nobody polls. */
   lossy: boolean
@@ -45,7 +46,7 @@ export function randomPlan(random: Random): Plan {
     commands: random.between(15, 30),
     pace: random.pick([1, 2, 6]),
     sessions: random.between(1, 3),
-    sessionsInMemory: random.pick([1, 2, 1000]),
+    inMemory: random.pick([1, 5, 1000]),
     pendingPerSession: random.chance(0.1) ? 3 : 5000,
     floods: random.pick([0, 0.02, 0.15]),
     long: random.chance(0.2),

@@ -47,7 +47,7 @@ export class Process {
       newId: () => world.newId(),
       kinds: [colour],
       repairMs: plan.lossy ? 5000 : 1e12,
-      limits: { sessionsInMemory: plan.sessionsInMemory, pendingPerSession: plan.pendingPerSession },
+      limits: { inMemory: plan.inMemory, pendingPerSession: plan.pendingPerSession },
       isInside: (folder, path) => Promise.resolve(path.startsWith(`${folder}/`)),
       onError: (error) => {
         if (!(error instanceof AskbackError) || error.code !== 'unavailable') world.broke(error)

@@ -21,7 +21,13 @@ export interface DeskOptions {
   clock?: Clock
   newId?: () => string
   timeouts?: { defaultMs?: number | null }
-  limits?: { pendingPerSession?: number; requestBytes?: number; sessions?: number; sessionsInMemory?: number }
+  limits?: {
+    pendingPerSession?: number
+    requestBytes?: number
+    sessions?: number
+    /** What stays in memory of sessions in which nothing happens: each counts one, its interactions one, its tool calls four. */
+    inMemory?: number
+  }
   /** Deletes sessions that were last written to longer ago. */
   retentionMs?: number
   /** Whether a path lies inside a folder, links followed. Without it no edit counts as inside. */

@@ -49,14 +49,16 @@ import { openAtRendezvous } from './rendezvous-open.js'
 import { RULES_PREFIX, type ApprovalRule } from './rules.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { optional } from './optional.js'
-import type { Settlement } from './settlement.js'
+import { settlementOf, type Settlement } from './settlement.js'
 import type { AuditRow, Fence, Fenced, Page, SessionRow } from './store.js'
 import { reportToolCall } from './tool-calls.js'
 import type { StopSignal } from './waiters.js'
-import { claimFor, pollFor, recheck, waitFor, waitForSettlement, wake } from './waiting.js'
+import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
+/** A hundred thousand sessions that wait for an answer each: a few hundred MB. */
+const IN_MEMORY = 250_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
 
 type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
@@ -95,7 +97,7 @@ export class Desk {
         kind: (name) => this.#kinds.get(name),
         isInside: options.isInside ?? (() => Promise.resolve(false)),
         maxPending: limits.pendingPerSession ?? 5000,
-        keepSessions: limits.sessionsInMemory ?? 1000,
+        room: limits.inMemory ?? IN_MEMORY,
         onError,
       },
       {
@@ -251,14 +253,14 @@ export class Desk {
     const { sessionId, to = 'desk', fence } = options
     if (sessionId === undefined)
       return this.#sessionOf(interactionId).then((found) =>
-        waitForSettlement(this.#engine, { sessionId: found, interactionId }, { to, signal, fence }),
+        waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal, fence }, settlementOf),
       )
-    return waitForSettlement(this.#engine, { sessionId, interactionId }, { to, signal, fence })
+    return waitFor(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settlementOf)
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */
   async watch(sessionId: string, interactionId: string, signal?: AbortSignal): Promise<Interaction> {
-    return waitFor(this.#engine, { sessionId, interactionId }, { to: null, signal })
+    return waitFor(this.#engine, { sessionId, interactionId }, { to: null, signal }, itself)
   }
 
   /** Like `wait`, but when `signal` aborts it resolves with the interaction as it stands. Without `to` it claims nothing. */

@@ -29,8 +29,8 @@ export interface EngineOptions {
   kind: (name: string) => InteractionKind | undefined
   isInside: IsInside
   maxPending: number
-  /** How many sessions stay in memory when nothing happens in them. */
-  keepSessions: number
+  /** For sessions in which nothing happens: each counts one in memory, an interaction one more, a tool call four. */
+  room: number
   /** For what happens in the background and has no caller to tell. */
   onError: (error: unknown) => void
 }
@@ -68,11 +68,11 @@ export class Engine {
     options: EngineOptions,
     told: { settled: Committed; recheck: (sessionId: string) => Promise<void> },
   ) {
-    const { store, clock, keepSessions, onError } = options
+    const { store, clock, room, onError } = options
     this.options = options
     this.#settled = told.settled
     this.#listeners = new Listeners(onError)
-    this.#logs = new SessionLogs(store, keepSessions, (sessionId) => this.hearing.loaded(sessionId))
+    this.#logs = new SessionLogs(store, room, (sessionId) => this.hearing.loaded(sessionId))
     this.timeouts = new Timeouts({
       clock,
       expire: async (sessionId, interactionId) =>

@@ -48,7 +48,7 @@ async function longSession(): Promise<TestDesk> {
 
 describe('sessions that have left memory', () => {
   it('are answered, waited for and timed out as if they had not', async () => {
-    const { desk, clock } = await testDesk({ limits: { sessionsInMemory: 2 } })
+    const { desk, clock } = await testDesk({ limits: { inMemory: 4 } })
     const names = Array.from({ length: 8 }, (_, index) => `session-${index}`)
     const asked = names.map((name) => desk.session(name).ask({ ...database, timeoutMs: 1000 }))
     expect(await isOver(Promise.race(asked))).toBe(false)
@@ -67,7 +67,7 @@ describe('sessions that have left memory', () => {
     const inner = memoryStore()
     // As with a disk, an append ends in a later turn of the event loop.
     const append: Store['append'] = (change) => tick().then(() => inner.append(change))
-    const { desk } = await testDesk({ store: { ...inner, append }, limits: { sessionsInMemory: 1 } })
+    const { desk } = await testDesk({ store: { ...inner, append }, limits: { inMemory: 2 } })
     const names = Array.from({ length: 12 }, (_, index) => `session-${index}`)
     await Promise.all(names.map((id) => desk.createSession({ id })))
     const asked = names.map((name) => desk.session(name).ask(database))
@@ -84,7 +84,7 @@ describe('sessions that have left memory', () => {
   })
 
   it('take commands that are on their way while they leave', async () => {
-    const { desk, store } = await testDesk({ limits: { sessionsInMemory: 1 } })
+    const { desk, store } = await testDesk({ limits: { inMemory: 2 } })
     const say = (sessionId: string, text: string) => desk.message({ ...ada, sessionId, text })
     const names = ['a', 'b', 'c']
     for (const id of names) await desk.createSession({ id })

@@ -25,6 +25,8 @@ export class SessionLog {
   stale = false
   /** Since it was last looked at whether it should leave memory. */
   used = false
+  /** What it weighed when that was last counted. */
+  weighed = 0
   readonly #store: Store
   #underway = 0
   #last: Promise<AppendResult> = Promise.resolve({ ok: true })
@@ -45,6 +47,12 @@ export class SessionLog {
     const log = new SessionLog(store, state, state.seq)
     await log.catchUp()
     return log
+  }
+
+  /** Roughly what it takes in memory. A tool call holds what came of it, too. */
+  get weight(): number {
+    const { interactions, toolCalls } = this.state
+    return 1 + interactions.size + 4 * toolCalls.size
   }
 
   get idle(): boolean {

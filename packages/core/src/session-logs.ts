@@ -1,20 +1,26 @@
 import { SessionLog } from './session-log.js'
 import type { Store } from './store.js'
 
-/** The sessions in memory: those in use, and the last ones that were. */
+/** At once: with a hundred thousand of them, nobody waits until all were looked at. */
+const MOST_LOOKS = 100
+
+/** The sessions in memory: those in use, and as many of the last ones as there is room for. */
 export class SessionLogs {
   readonly #store: Store
-  readonly #kept: number
+  readonly #room: number
   readonly #onLoad: (sessionId: string) => void
-  /** Those that were used stay for one more round: to put each behind all others at every use would cost more. */
   readonly #loaded = new Map<string, SessionLog>()
+  /** Goes round; what was used since it last came by stays. To put each behind all others at every use would cost more. */
+  #hand = this.#loaded.values()
   readonly #loading = new Map<string, Promise<SessionLog>>()
   /** How often each is held. */
   readonly #held = new Map<string, number>()
+  /** What all that are loaded take, as they were last weighed. */
+  #taken = 0
 
-  constructor(store: Store, kept: number, onLoad: (sessionId: string) => void) {
+  constructor(store: Store, room: number, onLoad: (sessionId: string) => void) {
     this.#store = store
-    this.#kept = kept
+    this.#room = room
     this.#onLoad = onLoad
   }
 
@@ -22,6 +28,7 @@ export class SessionLogs {
     const log = this.#loaded.get(sessionId)
     if (log && !log.stale) {
       log.used = true
+      this.#weigh(log)
       return log
     }
     return this.#loading.get(sessionId) ?? this.#load(sessionId)
@@ -48,7 +55,7 @@ export class SessionLogs {
     const log = this.#loaded.get(sessionId)
     if (log) log.stale = true
     // With appends under way it stays, so that the next load waits for them.
-    if (log?.idle) this.#loaded.delete(sessionId)
+    if (log?.idle) this.#drop(log)
     this.#loading.delete(sessionId)
   }
 
@@ -63,8 +70,7 @@ export class SessionLogs {
           if (this.#loading.get(sessionId) !== loading) log.stale = true
           else {
             this.#loading.delete(sessionId)
-            this.#loaded.set(sessionId, log)
-            this.#evict(log)
+            this.#keep(log)
             this.#onLoad(sessionId)
           }
           return log
@@ -78,20 +84,38 @@ export class SessionLogs {
     return loading
   }
 
-  /** Not the one that was loaded just now: when all others are in use, whoever waits for it would never get it. */
-  #evict(fresh?: SessionLog): void {
-    for (const [sessionId, log] of this.#loaded) {
-      if (this.#loaded.size <= this.#kept) return
-      if (log === fresh || !log.idle || this.#held.has(sessionId)) continue
-      if (log.used) {
-        log.used = false
-        this.#loaded.delete(sessionId)
-        this.#loaded.set(sessionId, log)
-        continue
+  #keep(log: SessionLog): void {
+    const { sessionId } = log.state
+    const before = this.#loaded.get(sessionId)
+    if (before) this.#drop(before)
+    this.#loaded.set(sessionId, log)
+    this.#weigh(log)
+  }
+
+  #drop(log: SessionLog): void {
+    this.#loaded.delete(log.state.sessionId)
+    this.#taken -= log.weighed
+  }
+
+  #weigh(log: SessionLog): void {
+    const { weight } = log
+    this.#taken += weight - log.weighed
+    log.weighed = weight
+    this.#evict(log)
+  }
+
+  /** Not the one that was asked for just now: when all others are in use, whoever waits for it would never get it. */
+  #evict(wanted?: SessionLog): void {
+    for (let looks = 0; this.#taken > this.#room && looks < MOST_LOOKS; looks++) {
+      const { value: log, done } = this.#hand.next()
+      if (done) this.#hand = this.#loaded.values()
+      else if (log === wanted || !log.idle || this.#held.has(log.state.sessionId)) continue
+      else if (log.used) log.used = false
+      else {
+        // Whoever still holds it must come back for the one that is loaded next.
+        log.stale = true
+        this.#drop(log)
       }
-      // Whoever still holds it must come back for the one that is loaded next.
-      log.stale = true
-      this.#loaded.delete(sessionId)
     }
   }
 }

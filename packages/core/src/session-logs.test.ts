@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { SessionLogs } from './session-logs.js'
+import { testDesk } from './test-desk.test.helper.js'
+
+const letters = ['a', 'b', 'c', 'd', 'e']
+
+/** Those of `letters`, and `s`, on a store where `s` has had three tool calls. */
+async function logsWithRoom(room: number) {
+  const { desk, store } = await testDesk()
+  for (const id of letters) await desk.createSession({ id })
+  const calls = ['1', '2', '3'].map(
+    (toolCallId) => ({ type: 'tool_call', toolCallId, toolName: 'T', input: {} }) as const,
+  )
+  await desk.report({ sessionId: 's', events: calls })
+  const logs = new SessionLogs(store, room, () => undefined)
+  const inMemory = () => [...letters, 's'].filter((id) => logs.peek(id)).join('')
+  return { logs, inMemory, desk }
+}
+
+describe('the sessions in memory', () => {
+  it('are all that there is room for', async () => {
+    const { logs, inMemory } = await logsWithRoom(5)
+    for (const id of letters) await logs.get(id)
+    expect(inMemory()).toBe('abcde')
+  })
+
+  it('are those that were used, when others must leave', async () => {
+    const { logs, inMemory } = await logsWithRoom(4)
+    for (const id of ['a', 'b', 'c', 'd', 'a', 'e']) await logs.get(id)
+    expect(inMemory()).toBe('acde')
+    await logs.get('b')
+    expect(inMemory()).toBe('abde')
+  })
+
+  it('are fewer where one of them holds much', async () => {
+    const { logs, inMemory } = await logsWithRoom(15)
+    for (const id of [...letters, 's']) await logs.get(id)
+    expect(inMemory()).toBe('des')
+  })
+
+  it('make room as they grow', async () => {
+    const { logs, inMemory } = await logsWithRoom(5)
+    for (const id of letters) await logs.get(id)
+    const log = await logs.get('e')
+    const { sessionId, seq } = log.state
+    await log.append(
+      {
+        events: [
+          {
+            seq: seq + 1,
+            id: 'x',
+            sessionId,
+            at: 0,
+            type: 'tool_call',
+            toolCallId: 't',
+            toolName: 'T',
+            input: {},
+          },
+        ],
+      },
+      () => undefined,
+    )
+    await logs.get('e')
+    expect(inMemory()).toBe('e')
+  })
+
+  it('are not let go while they are held', async () => {
+    const { logs, inMemory } = await logsWithRoom(1)
+    const letGo = logs.hold('a')
+    for (const id of ['a', 'b', 'c']) await logs.get(id)
+    expect(inMemory()).toBe('ac')
+    letGo()
+    expect(inMemory()).toHaveLength(1)
+  })
+
+  it('are forgotten with what they took', async () => {
+    const { logs, inMemory } = await logsWithRoom(2)
+    for (const id of ['a', 'b']) await logs.get(id)
+    logs.forget('a')
+    await logs.get('c')
+    expect(inMemory()).toBe('bc')
+  })
+})
