@@ -21,8 +21,8 @@ export class Waiter {
   /** Its claim is part of an append that is under way: until that ends, nothing else ends the wait. */
   claiming = false
   readonly #view: (interaction: Interaction) => unknown
-  readonly #resolve: (view: unknown) => void
-  readonly #reject: (error: unknown) => void
+  #resolve: (view: unknown) => void
+  #reject: (error: unknown) => void
   #abort: { signal: StopSignal; listener: () => void } | null = null
 
   constructor(
@@ -60,21 +60,30 @@ export class Waiter {
   }
 
   resolve(interaction: Interaction): void {
-    this.#unheed()
+    const [resolve, reject] = this.#leave()
     try {
-      this.#resolve(this.#view(interaction))
+      resolve(this.#view(interaction))
     } catch (error) {
-      this.#reject(error)
+      reject(error)
     }
   }
 
   reject(error: unknown): void {
-    this.#unheed()
-    this.#reject(error)
+    const [, reject] = this.#leave()
+    reject(error)
   }
 
-  #unheed(): void {
+  /**
+   * Lets go of whoever waited: the tables that a `Map` of waiters has outgrown may still hold this one, and would keep them
+   * in memory for as long.
+   */
+  #leave() {
+    const ends = [this.#resolve, this.#reject] as const
     this.#abort?.signal.removeEventListener('abort', this.#abort.listener)
+    this.#abort = null
+    this.#resolve = nobody
+    this.#reject = nobody
+    return ends
   }
 }
 
@@ -164,6 +173,8 @@ export class Waiters {
     if (filed?.size === 0) this.#bySession?.delete(sessionId)
   }
 }
+
+function nobody(): void {}
 
 function canClaim({ to, claiming }: Waiter): boolean {
   return to !== null && !claiming

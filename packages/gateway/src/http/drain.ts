@@ -1,9 +1,10 @@
 import { AskbackError } from '@askback/protocol'
+import { Members } from './members.js'
 
 /** Whether a gateway is stopping. Long polls end when that begins; other requests in flight are waited for. */
 export class Drain {
   #started = false
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Members<() => void>()
 
   get started(): boolean {
     return this.#started
@@ -12,13 +13,12 @@ export class Drain {
   start(): void {
     this.#started = true
     for (const listener of this.#listeners) listener()
-    this.#listeners.clear()
   }
 
   onStart(listener: () => void): () => void {
-    if (this.#started) listener()
-    else this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    if (!this.#started) return this.#listeners.add(listener)
+    listener()
+    return () => undefined
   }
 
   /** Throws for a write that would begin now. */

@@ -1,15 +1,15 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Members } from './members.js'
 
 /** The requests that a server is answering. */
 export class InFlight {
-  readonly #responses = new Set<ServerResponse>()
+  readonly #responses = new Members<ServerResponse>()
   #ending = false
 
   constructor(server: Server) {
     server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       if (this.#ending) response.shouldKeepAlive = false
-      this.#responses.add(response)
-      response.once('close', () => this.#responses.delete(response))
+      response.once('close', this.#responses.add(response))
     })
   }
 
