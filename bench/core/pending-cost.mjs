@@ -9,7 +9,7 @@ import { answer, createSessions, inFolder, person, questionFor } from './workloa
 
 const MANY = 100_000
 const FEW = 10
-const BATCHES = 300
+const BATCHES = 100
 const limits = { sessions: Infinity, pendingPerSession: Infinity }
 
 /**
@@ -106,6 +106,7 @@ async function compare(sessions, newStore) {
   const many = await waitingDesk(newStore(), { pending: MANY, count: sessions.many })
   const few = await waitingDesk(newStore(), { pending: FEW, count: sessions.few })
   const costs = await interleave({
+    turns: 5,
     prepare: async () => undefined,
     a: () => answerSome(many),
     b: () => answerSome(few),

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { Members } from './members.js'
+
+it('has those who came and have not left, in the order they came', () => {
+  const members = new Members<string>()
+  const leave = ['a', 'b', 'a', 'c'].map((name) => members.add(name))
+  leave[1]!()
+  leave[1]!()
+  leave[2]!()
+  expect([...members]).toEqual(['a', 'c'])
+})
+
+it('is gone through to its end while members leave and others come', () => {
+  const members = new Members<number>()
+  const leave = [1, 2, 3].map((number) => members.add(number))
+  const met: number[] = []
+  for (const number of members) {
+    met.push(number)
+    if (number !== 1) continue
+    leave[0]!()
+    leave[1]!()
+    members.add(4)
+  }
+  expect(met).toEqual([1, 3, 4])
+  expect([...members]).toEqual([3, 4])
+})
