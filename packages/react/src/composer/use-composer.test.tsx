@@ -2,6 +2,7 @@
 import { asked, askedQuestion, type ScriptedTransport } from '@askback/client/testing'
 import { AskbackError } from '@askback/protocol'
 import { screen } from '@testing-library/react'
+import { useState } from 'react'
 import { expect, it } from 'vitest'
 import { useComposer } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
@@ -69,28 +70,78 @@ it('keeps the text when it is refused, says why, and empties when it is sent', a
   expect(input.value).toBe('')
 })
 
+/** What is sent arrives when the test says so. */
+function slowSends() {
+  const slow = {
+    sent: 0,
+    arrive: () => {},
+    change(transport: ScriptedTransport) {
+      const send = transport.send.bind(transport)
+      transport.send = async (...args) => {
+        slow.sent += 1
+        await new Promise<void>((resolve) => (slow.arrive = resolve))
+        return send(...args)
+      }
+    },
+  }
+  return slow
+}
+
 it.each([
   ['goes on', ' and more', ' and more'],
   ['is all new', '{Control>}a{/Control}{Delete}next', 'next'],
 ])('what is typed while a text is on its way stays: it %s', async (_, typed, left) => {
-  let arrive: () => void = () => undefined
-  const change = (transport: ScriptedTransport) => {
-    const send = transport.send.bind(transport)
-    transport.send = async (...args) => {
-      await new Promise<void>((resolve) => (arrive = resolve))
-      return send(...args)
-    }
-  }
-  const { user, reload } = await show({ events: askedQuestion('i1'), ui: <Composer />, change })
+  const slow = slowSends()
+  const { user, reload } = await show({ events: askedQuestion('i1'), ui: <Composer />, change: slow.change })
   const input = () => screen.getByRole<HTMLInputElement>('textbox')
   await user.type(input(), 'first')
   await user.click(screen.getByRole('button', { name: 'Send' }))
   await user.type(input(), typed)
-  arrive()
+  slow.arrive()
   await pass(0)
   expect(input().value).toBe(left)
   await reload()
   expect(input().value).toBe(left)
+})
+
+function Page() {
+  const [isThere, setThere] = useState(true)
+  return (
+    <>
+      <button onClick={() => setThere(!isThere)}>{isThere ? 'Go' : 'Come back'}</button>
+      {isThere && <Composer />}
+    </>
+  )
+}
+
+it('who leaves while a text is on its way and comes back cannot send it again, and finds it gone when it has arrived', async () => {
+  const slow = slowSends()
+  const { user } = await show({ events: askedQuestion('i1'), ui: <Page />, change: slow.change })
+  const click = (name: string) => user.click(screen.getByRole('button', { name }))
+  const input = () => screen.getByRole<HTMLInputElement>('textbox')
+  await user.type(input(), 'once')
+  await click('Send')
+  await click('Go')
+  await click('Come back')
+  expect(input().value).toBe('once')
+  await click('Send')
+  slow.arrive()
+  await pass(0)
+  expect(input().value).toBe('')
+  expect(slow.sent).toBe(1)
+})
+
+it('who comes back to a text that was refused finds it, and why', async () => {
+  const { user, transport } = await show({ events: askedQuestion('i1'), ui: <Page /> })
+  transport.failNext('send', new AskbackError('needs_decision', 'A text denies.'))
+  const click = (name: string) => user.click(screen.getByRole('button', { name }))
+  await user.type(screen.getByRole('textbox'), 'yes')
+  await click('Send')
+  await pass(0)
+  await click('Go')
+  await click('Come back')
+  expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('yes')
+  screen.getByText('A text denies.')
 })
 
 it('keeps what was typed over a reload', async () => {

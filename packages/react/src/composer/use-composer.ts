@@ -1,8 +1,9 @@
 import type { Routed } from '@askback/client'
-import { AskbackError, type Interaction } from '@askback/protocol'
-import { useEffect, useRef, useState } from 'react'
-import { kept } from '../kept.js'
+import type { AskbackError, Interaction } from '@askback/protocol'
+import { useState, useSyncExternalStore } from 'react'
+import { useClient } from '../transport-provider.js'
 import { useSession } from '../use-session.js'
+import { compositionOf } from './composition.js'
 import { textTarget, type TextTarget } from './text-target.js'
 
 export interface ComposerControl {
@@ -23,25 +24,12 @@ export interface ComposerControl {
 /** What somebody types to a session. It goes where `target` says, and nowhere else, whatever happens meanwhile. */
 export function useComposer(sessionId: string): ComposerControl {
   const { view, store } = useSession(sessionId)
-  const key = `composer.${sessionId}`
-  const [typed, setTyped] = useState({ key, text: kept.read(key) ?? '' })
+  const composition = compositionOf(useClient(), sessionId)
+  const { subscribe, getSnapshot, setText } = composition
+  const { text, isSending, error } = useSyncExternalStore(subscribe, getSnapshot, getSnapshot)
   const [left, setLeft] = useState<string | null>(null)
-  const [isSending, setSending] = useState(false)
-  const [error, setError] = useState<AskbackError | null>(null)
-  // Another session has another text.
-  const text = typed.key === key ? typed.text : (kept.read(key) ?? '')
   const possible = view.state ? textTarget(view.state) : null
   const target = possible?.interaction.interactionId === left ? null : possible
-  const latest = useRef({ key, text })
-  latest.current = { key, text }
-
-  useEffect(() => setError(null), [sessionId])
-
-  const setText = (next: string) => {
-    setTyped({ key, text: next })
-    kept.write(key, next === '' ? null : next)
-    setError(null)
-  }
 
   return {
     text,
@@ -52,28 +40,8 @@ export function useComposer(sessionId: string): ComposerControl {
     canSend: text.trim() !== '' && !isSending && view.state !== null,
     isSending,
     error,
-    async send() {
-      if (text.trim() === '' || isSending) return null
-      setSending(true)
-      setError(null)
-      try {
-        const routed = await store.send({ text, ...routeTo(target) })
-        const { current } = latest
-        setText(current.key === key ? unsent(current.text, text) : '')
-        return routed
-      } catch (caught) {
-        setError(caught instanceof AskbackError ? caught : new AskbackError('internal', String(caught)))
-        return null
-      } finally {
-        setSending(false)
-      }
-    },
+    send: () => composition.send((written) => store.send({ text: written, ...routeTo(target) })),
   }
-}
-
-/** What was typed while it was on its way stays. */
-function unsent(now: string, sent: string): string {
-  return now.startsWith(sent) ? now.slice(sent.length) : now
 }
 
 function routeTo(target: TextTarget | null) {

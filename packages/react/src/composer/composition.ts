@@ -1,0 +1,75 @@
+import type { Client, Routed } from '@askback/client'
+import { AskbackError } from '@askback/protocol'
+import { kept } from '../kept.js'
+
+interface Written {
+  text: string
+  isSending: boolean
+  error: AskbackError | null
+}
+
+/**
+ * What somebody writes to a session. It outlives the field: who leaves while it is on its way, and comes back, must not find
+ * it there to be sent again.
+ */
+class Composition {
+  readonly #key: string
+  readonly #listeners = new Set<() => void>()
+  #written: Written
+
+  constructor(sessionId: string) {
+    this.#key = `composer.${sessionId}`
+    this.#written = { text: kept.read(this.#key) ?? '', isSending: false, error: null }
+  }
+
+  readonly getSnapshot = (): Written => this.#written
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly setText = (text: string): void => {
+    kept.write(this.#key, text === '' ? null : text)
+    this.#change({ text, error: null })
+  }
+
+  /** Resolves to `null` if there is nothing to send, or it failed. */
+  async send(post: (text: string) => Promise<Routed>): Promise<Routed | null> {
+    const { text, isSending } = this.#written
+    if (text.trim() === '' || isSending) return null
+    this.#change({ isSending: true, error: null })
+    try {
+      const routed = await post(text)
+      this.setText(unsent(this.#written.text, text))
+      return routed
+    } catch (error) {
+      this.#change({
+        error: error instanceof AskbackError ? error : new AskbackError('internal', String(error)),
+      })
+      return null
+    } finally {
+      this.#change({ isSending: false })
+    }
+  }
+
+  #change(change: Partial<Written>): void {
+    this.#written = { ...this.#written, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** What was typed while it was on its way stays. */
+function unsent(now: string, sent: string): string {
+  return now.startsWith(sent) ? now.slice(sent.length) : now
+}
+
+const compositions = new WeakMap<Client, Map<string, Composition>>()
+
+export function compositionOf(client: Client, sessionId: string): Composition {
+  const ofClient = compositions.get(client) ?? new Map<string, Composition>()
+  compositions.set(client, ofClient)
+  const composition = ofClient.get(sessionId) ?? new Composition(sessionId)
+  ofClient.set(sessionId, composition)
+  return composition
+}
