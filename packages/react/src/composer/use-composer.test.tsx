@@ -75,7 +75,7 @@ function slowSends() {
   const slow = {
     sent: 0,
     arrive: () => {},
-    change(transport: ScriptedTransport) {
+    change: (transport: ScriptedTransport) => {
       const send = transport.send.bind(transport)
       transport.send = async (...args) => {
         slow.sent += 1
