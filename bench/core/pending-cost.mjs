@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { interleave, median, report } from './measure.mjs'
 import { answer, createSessions, inFolder, person, questionFor } from './workload.mjs'
 
-/** @import { Desk, Store } from '@askback/core' */
+/** @import { Store } from '@askback/core' */
 
 const MANY = 100_000
 const FEW = 10
@@ -22,6 +22,7 @@ async function waitingDesk(store, { pending, count }) {
   const desk = createDesk({ store, limits })
   const sessions = await createSessions(desk, count)
   const waiting = {
+    store,
     desk,
     asked: /** @type {Asked[]} */ ([]),
     next: 0,
@@ -86,23 +87,17 @@ async function answerSome(waiting) {
       for (const input of chosen) void desk.respond(input)
     })
     took.push(performance.now() - before)
-    asked.splice(
-      from,
-      FEW,
-      ...(await askSome(
-        waiting,
-        chosen.map(({ sessionId }) => sessionId),
-      )),
-    )
+    const sessionIds = chosen.map(({ sessionId }) => sessionId)
+    asked.splice(from, FEW, ...(await askSome(waiting, sessionIds)))
   }
   return median(took)
 }
 
 /**
- * @param {{ many: number; few: number }} sessions
  * @param {() => Store} newStore
+ * @param {{ many: number; few: number }} sessions
  */
-async function compare(sessions, newStore) {
+async function compare(newStore, sessions) {
   const many = await waitingDesk(newStore(), { pending: MANY, count: sessions.many })
   const few = await waitingDesk(newStore(), { pending: FEW, count: sessions.few })
   const costs = await interleave({
@@ -111,45 +106,28 @@ async function compare(sessions, newStore) {
     a: () => answerSome(many),
     b: () => answerSome(few),
   })
-  many.desk.close()
-  few.desk.close()
+  for (const { desk, store } of [many, few]) {
+    desk.close()
+    await store.close()
+  }
   return costs.ratio
 }
 
-const what = 'one answer with 100,000 pending / with 10'
+const each = { many: MANY, few: FEW }
+const ten = { many: MANY / FEW, few: FEW }
+const twenty = { many: 20, few: FEW }
+const one = { many: 1, few: 1 }
+
 await inFolder(async (folder) => {
   let databases = 0
   const onDisk = () => sqliteStore({ path: join(folder, `${databases++}.db`) })
+  const what = 'one answer with 100,000 pending / with 10'
   report([
-    {
-      what: `${what}, in memory, a session each`,
-      value: await compare({ many: MANY, few: FEW }, memoryStore),
-      atMost: 1.5,
-    },
-    {
-      what: `${what}, in memory, ten in a session`,
-      value: await compare({ many: MANY / FEW, few: FEW }, memoryStore),
-      atMost: 1.5,
-    },
-    {
-      what: `${what}, in memory, in 20 sessions`,
-      value: await compare({ many: 20, few: FEW }, memoryStore),
-      atMost: 1.5,
-    },
-    {
-      what: `${what}, in memory, in one session`,
-      value: await compare({ many: 1, few: 1 }, memoryStore),
-      atMost: 1.5,
-    },
-    {
-      what: `${what}, durable, a session each`,
-      value: await compare({ many: MANY, few: FEW }, onDisk),
-      atMost: 1.5,
-    },
-    {
-      what: `${what}, durable, in 20 sessions`,
-      value: await compare({ many: 20, few: FEW }, onDisk),
-      atMost: 1.5,
-    },
+    { what: `${what}, in memory, a session each`, value: await compare(memoryStore, each), atMost: 1.5 },
+    { what: `${what}, in memory, ten in a session`, value: await compare(memoryStore, ten), atMost: 1.5 },
+    { what: `${what}, in memory, in 20 sessions`, value: await compare(memoryStore, twenty), atMost: 1.5 },
+    { what: `${what}, in memory, in one session`, value: await compare(memoryStore, one), atMost: 1.5 },
+    { what: `${what}, durable, a session each`, value: await compare(onDisk, each), atMost: 1.5 },
+    { what: `${what}, durable, in 20 sessions`, value: await compare(onDisk, twenty), atMost: 1.5 },
   ])
 })

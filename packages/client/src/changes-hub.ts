@@ -1,4 +1,4 @@
-import { AskbackError, type SessionEvent } from '@askback/protocol'
+import { asAskbackError, type AskbackError, type SessionEvent } from '@askback/protocol'
 import { isPassing } from './http-errors.js'
 import type { Pauses } from './pauses.js'
 import type { ConnectionStatus } from './session-feed.js'
@@ -43,7 +43,7 @@ export class ChangesHub {
     this.#running = running
     this.#run(running.signal).catch((error: unknown) => {
       if (running.signal.aborted) return
-      const told = error instanceof AskbackError ? error : new AskbackError('internal', String(error))
+      const told = asAskbackError(error)
       this.#tell(told.code === 'unauthorized' ? 'unauthorized' : 'offline', told)
     })
   }

@@ -1,4 +1,10 @@
-import { AskbackError, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
+import {
+  asAskbackError,
+  type AskbackError,
+  type Interaction,
+  type Json,
+  type SessionEvent,
+} from '@askback/protocol'
 import { isPassing } from './http-errors.js'
 import { interactionIn } from './own-answer.js'
 import type { Pauses } from './pauses.js'
@@ -112,7 +118,7 @@ export class Outbox {
         this.#remove(input, events)
         return { ok: true, interaction }
       } catch (caught) {
-        const error = asError(caught)
+        const error = asAskbackError(caught)
         if (!mayPass(error)) return this.#refused(entry, error)
         this.#set(entry, { ...input, status: 'queued', error })
         await pauses.before(failures, this.#closing.signal)
@@ -158,10 +164,6 @@ export class Outbox {
 /** A login that is over may come back; what the gateway refused otherwise, it will refuse again. */
 function mayPass(error: AskbackError): boolean {
   return error.code === 'unauthorized' || (isPassing(error) && error.code !== 'internal')
-}
-
-function asError(error: unknown): AskbackError {
-  return error instanceof AskbackError ? error : new AskbackError('internal', String(error), { cause: error })
 }
 
 function inputOf({ sessionId, interactionId, answer, digest }: RespondInput): RespondInput {

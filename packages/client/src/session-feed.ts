@@ -1,4 +1,4 @@
-import { AskbackError, type SessionEvent } from '@askback/protocol'
+import { asAskbackError, type AskbackError, type SessionEvent } from '@askback/protocol'
 import type { Clock } from './clock.js'
 import { isPassing } from './http-errors.js'
 import type { Pauses } from './pauses.js'
@@ -173,8 +173,7 @@ export class SessionFeed {
 
   #give(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return
-    this.#error =
-      error instanceof AskbackError ? error : new AskbackError('internal', String(error), { cause: error })
+    this.#error = asAskbackError(error)
     this.#connection = this.#error.code === 'unauthorized' ? 'unauthorized' : 'offline'
     this.#options.changed()
   }

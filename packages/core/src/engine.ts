@@ -29,7 +29,7 @@ export interface EngineOptions {
   kind: (name: string) => InteractionKind | undefined
   isInside: IsInside
   maxPending: number
-  /** For sessions in which nothing happens: each counts one in memory, an interaction one more, a tool call four. */
+  /** How much of the sessions in which nothing happens stays in memory, by their weight. */
   room: number
   /** For what happens in the background and has no caller to tell. */
   onError: (error: unknown) => void

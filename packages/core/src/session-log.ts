@@ -49,7 +49,7 @@ export class SessionLog {
     return log
   }
 
-  /** Roughly what it takes in memory. A tool call holds what came of it, too. */
+  /** Roughly what it takes in memory, of the room that the desk's options give. A tool call holds what came of it, too. */
   get weight(): number {
     const { interactions, toolCalls } = this.state
     return 1 + interactions.size + 4 * toolCalls.size

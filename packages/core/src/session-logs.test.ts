@@ -14,7 +14,7 @@ async function logsWithRoom(room: number) {
   await desk.report({ sessionId: 's', events: calls })
   const logs = new SessionLogs(store, room, () => undefined)
   const inMemory = () => [...letters, 's'].filter((id) => logs.peek(id)).join('')
-  return { logs, inMemory, desk }
+  return { logs, inMemory }
 }
 
 describe('the sessions in memory', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AskbackError, errorCodes } from './errors.js'
+import { asAskbackError, AskbackError, errorCodes } from './errors.js'
 
 describe('errors', () => {
   it('travel as their code, their message and what they know', () => {
@@ -15,6 +15,13 @@ describe('errors', () => {
     })
     expect(error.cause).toBeInstanceOf(Error)
     expect(new AskbackError('internal', 'Oops.')).not.toHaveProperty('cause')
+  })
+
+  it('whatever was thrown becomes one, and one of ours stays what it is', () => {
+    const ours = new AskbackError('forbidden', 'No.')
+    expect(asAskbackError(ours)).toBe(ours)
+    const cause = new TypeError('inner')
+    expect(asAskbackError(cause)).toMatchObject({ code: 'internal', message: 'TypeError: inner', cause })
   })
 
   it('every code is an error for HTTP and for a shell', () => {

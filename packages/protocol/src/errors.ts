@@ -41,3 +41,8 @@ export class AskbackError extends Error {
     return { error: details === undefined ? { code, message } : { code, message, details } }
   }
 }
+
+/** Whatever was thrown, as one of ours. */
+export function asAskbackError(error: unknown): AskbackError {
+  return error instanceof AskbackError ? error : new AskbackError('internal', String(error), { cause: error })
+}

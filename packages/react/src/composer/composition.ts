@@ -1,5 +1,5 @@
 import type { Client, Routed } from '@askback/client'
-import { AskbackError } from '@askback/protocol'
+import { asAskbackError, type AskbackError } from '@askback/protocol'
 import { kept } from '../kept.js'
 
 interface Written {
@@ -25,6 +25,7 @@ class Composition {
   readonly getSnapshot = (): Written => this.#written
 
   readonly subscribe = (listener: () => void): (() => void) => {
+    if (this.#listeners.size === 0) this.#lookAgain()
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -44,13 +45,18 @@ class Composition {
       this.setText(unsent(this.#written.text, text))
       return routed
     } catch (error) {
-      this.#change({
-        error: error instanceof AskbackError ? error : new AskbackError('internal', String(error)),
-      })
+      this.#change({ error: asAskbackError(error) })
       return null
     } finally {
       this.#change({ isSending: false })
     }
+  }
+
+  /** Another window may have sent it, or gone on with it, while nobody looked here. */
+  #lookAgain(): void {
+    const { text, isSending } = this.#written
+    const now = kept.read(this.#key) ?? ''
+    if (!isSending && now !== text) this.#change({ text: now, error: null })
   }
 
   #change(change: Partial<Written>): void {

@@ -144,6 +144,15 @@ it('who comes back to a text that was refused finds it, and why', async () => {
   screen.getByText('A text denies.')
 })
 
+it('who comes back to a text that another window has sent does not find it', async () => {
+  const { user } = await show({ events: askedQuestion('i1'), ui: <Page /> })
+  await user.type(screen.getByRole('textbox'), 'half')
+  await user.click(screen.getByRole('button', { name: 'Go' }))
+  localStorage.removeItem('askback.composer.s1')
+  await user.click(screen.getByRole('button', { name: 'Come back' }))
+  expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('')
+})
+
 it('keeps what was typed over a reload', async () => {
   const { user, reload } = await composer()
   await user.type(screen.getByRole('textbox'), 'half')
