@@ -1,4 +1,5 @@
 import { SessionScript, text } from '@askback/core/testing'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore } from './index.js'
@@ -106,20 +107,21 @@ it('many who start at once make one schema', async () => {
 
 it('a connection that is cut in the middle of a statement costs that statement', async () => {
   const store = await open(server.url())
-  const cut = admin.query(
-    `SELECT pg_sleep(0.05), pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'askback'`,
-  )
-  const script = new SessionScript('s')
-  const appends = await Promise.allSettled(
+  const appends = Promise.allSettled(
     Array.from({ length: 200 }, async (_, index) => {
-      await new Promise((resolve) => setTimeout(resolve, index / 2))
+      await delay(index / 2)
       return store.append(new SessionScript(`s${index}`).start())
     }),
   )
-  await cut
-  for (const outcome of appends)
+  await delay(50)
+  // Who ends them waits until they are gone; before that, one at rest could still take a statement and lose it.
+  const { rows } = await admin.query<{ isGone: boolean }>(
+    `SELECT pg_terminate_backend(pid, 60000) AS "isGone" FROM pg_stat_activity WHERE application_name = 'askback'`,
+  )
+  expect(new Set(rows.map(({ isGone }) => isGone))).toEqual(new Set([true]))
+  for (const outcome of await appends)
     if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'unavailable' })
-  expect(await store.append(script.start())).toEqual({ ok: true })
+  expect(await store.append(new SessionScript('s').start())).toEqual({ ok: true })
   await store.close()
 })
 

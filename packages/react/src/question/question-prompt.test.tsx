@@ -7,17 +7,20 @@ import { pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
 
+const features = {
+  header: 'Features',
+  question: 'Which features?',
+  options: [{ label: 'Search, by name' }, { label: 'Cart' }],
+  multiSelect: true,
+}
+const layout = {
+  header: 'Layout',
+  question: 'Which layout?',
+  options: [{ label: 'Wide' }, { label: 'Narrow' }],
+}
+const twoQuestions: Json = { questions: [features, layout] }
 const threeQuestions: Json = {
-  questions: [
-    {
-      header: 'Features',
-      question: 'Which features?',
-      options: [{ label: 'Search, by name' }, { label: 'Cart' }],
-      multiSelect: true,
-    },
-    { header: 'Layout', question: 'Which layout?', options: [{ label: 'Wide' }, { label: 'Narrow' }] },
-    { header: 'Name', question: 'What name?', options: [] },
-  ],
+  questions: [features, layout, { header: 'Name', question: 'What name?', options: [] }],
 }
 
 function submit(): HTMLButtonElement {
@@ -201,6 +204,19 @@ describe('by keys', () => {
     fireEvent.keyDown(card(), { key: '1' })
     fireEvent.keyDown(card(), { key: 'Enter' })
     screen.getByText('Which layout?')
+  })
+
+  it('Enter goes on at once, as “Next” does, but sends nothing from a card that has just come', async () => {
+    const { answers } = await show({ events: askedQuestion('i1', { request: twoQuestions }), after: 0 })
+    for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })
+    screen.getByText('Which layout?')
+    for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })
+    await pass(0)
+    expect(answers()).toEqual([])
+    await pass(300)
+    fireEvent.keyDown(card(), { key: 'Enter' })
+    await pass(0)
+    expect(answers()).toHaveLength(1)
   })
 })
 

@@ -28,9 +28,10 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
   const title = questions.length === 1 ? 'The agent asks' : `${questions.length} questions for you`
 
   const goOn = (from: Element) => {
-    if (!isArmed) return
-    if (isComplete && (isLast || canSkip(control))) return control.submit()
-    if (control.isAnswered(step)) move(nextOpen(control), from)
+    // Who came back to an earlier step and changed it need not walk through the rest again.
+    if (isComplete) {
+      if (isArmed) control.submit()
+    } else if (control.isAnswered(step)) move(nextOpen(control), from)
   }
   const move = (to: number, from: Element) => {
     focusCardAround(from)
@@ -130,11 +131,6 @@ function Steps({ control: { questions, step, goTo, isAnswered } }: { control: Qu
       ))}
     </ol>
   )
-}
-
-/** Who came back to an earlier step and changed it need not walk through the rest again. */
-function canSkip({ questions, isAnswered }: QuestionControl): boolean {
-  return questions.every((_, index) => isAnswered(index))
 }
 
 function nextOpen({ questions, step, isAnswered }: QuestionControl): number {
