@@ -29,17 +29,34 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
   'apps/playground': everything,
 }
 
-/** Which of its neighbours each folder of the agents may see: one adapter knows nothing of another. */
-const agentFolders: Record<string, readonly string[]> = {
-  program: [],
-  session: ['program'],
-  claude: ['program', 'session'],
-  codex: ['program', 'session'],
-  acp: ['program', 'session'],
-  // Its permission tool speaks to Claude Code.
-  mcp: ['session', 'claude'],
-  adopt: [],
-  demo: [],
+/** Which of its neighbours each folder of a package may see. What lies beside the folders may be seen by all of them. */
+const folders: Record<string, Record<string, readonly string[]>> = {
+  'packages/core': {
+    kinds: [],
+    store: [],
+    decide: ['kinds', 'store'],
+    desk: ['kinds', 'store', 'decide'],
+    cluster: ['store'],
+    agents: ['store', 'decide', 'desk', 'cluster'],
+    connectors: ['kinds', 'store', 'desk', 'agents'],
+  },
+  'packages/client': {
+    layout: [],
+    transport: [],
+    stores: ['layout', 'transport'],
+  },
+  // One adapter knows nothing of another.
+  'packages/agents': {
+    program: [],
+    session: ['program'],
+    claude: ['program', 'session'],
+    codex: ['program', 'session'],
+    acp: ['program', 'session'],
+    // Its permission tool speaks to Claude Code.
+    mcp: ['session', 'claude'],
+    adopt: [],
+    demo: [],
+  },
 }
 
 const ours = '@askback/'
@@ -77,23 +94,30 @@ describe.each(packages.map((room) => [room.path, room] as const))('%s', (path, r
   })
 })
 
-describe('packages/agents', () => {
-  const files = packages.find(({ path }) => path === 'packages/agents')?.files ?? []
-  const folderOf = (path: string) => path.split('/')[3] ?? ''
+describe.each(Object.entries(folders))('%s', (path, neighbours) => {
+  const files = packages.find((room) => room.path === path)?.files.filter(({ isTest }) => !isTest) ?? []
+  // Beside the folders lies what all may see, and the index, which sees all.
+  const folderOf = (file: string) => /^[^/]+\/[^/]+\/src\/([^/]+)\//.exec(file)?.[1] ?? ''
+  const inside = files.filter(
+    (file) => folderOf(file.path) !== 'testing' && !file.path.endsWith('src/index.ts'),
+  )
 
-  it.each(Object.entries(agentFolders))('%s sees only what it may', (folder, neighbours) => {
-    const own = files.filter(({ path }) => folderOf(path) === folder)
-    const seen = own.flatMap(({ path, imports }) =>
-      imports
-        .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => folderOf(join(dirname(path), specifier))),
-    )
-    expect(own.length).toBeGreaterThan(0)
-    expect(seen.filter((name) => name !== folder && !neighbours.includes(name))).toEqual([])
+  it.each(Object.entries({ ...neighbours, '': [] }))('%s sees only what it may', (folder, others) => {
+    const seen = inside
+      .filter((file) => folderOf(file.path) === folder)
+      .flatMap((file) =>
+        file.imports
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => join(dirname(file.path), specifier))
+          .filter((target) => !['', folder, ...others].includes(folderOf(target)))
+          .map((target) => `${file.path}: ${target}`),
+      )
+    expect(seen).toEqual([])
   })
 
   it('has no other folders', () => {
-    expect(new Set(files.map(({ path }) => folderOf(path)))).toEqual(new Set(Object.keys(agentFolders)))
+    const found = new Set(inside.map((file) => folderOf(file.path)).filter((name) => name !== ''))
+    expect([...found].toSorted()).toEqual(Object.keys(neighbours).toSorted())
   })
 })
 

@@ -29,6 +29,8 @@ describe('the page of the protocol', () => {
 })
 
 it.each(rules)('the rule %s is held by a test of the core that says so', (rule) => {
-  const tests = readdirSync(core).filter((name) => name.endsWith('.test.ts'))
+  const tests = readdirSync(core, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.test.ts'),
+  )
   expect(tests.some((name) => readFileSync(new URL(name, core), 'utf8').includes(`[${rule}]`))).toBe(true)
 })

@@ -1,20 +1,28 @@
-export { createClient, type Client, type ClientOptions } from './client.js'
 export { systemClock, type Clock } from './clock.js'
-export type { DirectDesk, DirectHost } from './direct-host.js'
-export { DirectTransport, type DirectTransportOptions } from './direct-transport.js'
-export type { Fetch } from './http-calls.js'
-export { HttpTransport, type HttpTransportOptions } from './http-transport.js'
-export type { InboxStore, InboxView } from './inbox-store.js'
-export { createLayout, layout } from './layout.js'
-export type { Block, Card, Container, LaidTurn, Layout, ToolBlock, ToolStatus } from './layout-model.js'
-export { LiveBlocks, type LiveBlock } from './live-blocks.js'
-export type { Outbox, OutboxStorage, Outcome, Submission } from './outbox.js'
 export type { Timing } from './pauses.js'
-export type { ConnectionStatus } from './session-feed.js'
-export type { SessionListStore, SessionListView } from './session-list-store.js'
-export type { SessionStore, SessionView } from './session-store.js'
 export { timeLeft } from './time-left.js'
-export { approveTool, denyTool, submitAnswers, type Target } from './tool-answers.js'
-export type * from './transport.js'
-export type { WebSocketConstructor, WebSocketLike } from './web-socket-like.js'
-export { WebSocketTransport, type WebSocketTransportOptions } from './web-socket-transport.js'
+export type {
+  Block,
+  Card,
+  Container,
+  LaidTurn,
+  Layout,
+  ToolBlock,
+  ToolStatus,
+} from './layout/layout-model.js'
+export { createLayout, layout } from './layout/layout.js'
+export { LiveBlocks, type LiveBlock } from './layout/live-blocks.js'
+export type { DirectDesk, DirectHost } from './transport/direct-host.js'
+export { DirectTransport, type DirectTransportOptions } from './transport/direct-transport.js'
+export type { Fetch } from './transport/http-calls.js'
+export { HttpTransport, type HttpTransportOptions } from './transport/http-transport.js'
+export type * from './transport/transport.js'
+export type { WebSocketConstructor, WebSocketLike } from './transport/web-socket-like.js'
+export { WebSocketTransport, type WebSocketTransportOptions } from './transport/web-socket-transport.js'
+export { createClient, type Client, type ClientOptions } from './stores/client.js'
+export type { InboxStore, InboxView } from './stores/inbox-store.js'
+export type { Outbox, OutboxStorage, Outcome, Submission } from './stores/outbox.js'
+export type { ConnectionStatus } from './stores/session-feed.js'
+export type { SessionListStore, SessionListView } from './stores/session-list-store.js'
+export type { SessionStore, SessionView } from './stores/session-store.js'
+export { approveTool, denyTool, submitAnswers, type Target } from './stores/tool-answers.js'

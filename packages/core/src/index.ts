@@ -1,14 +1,4 @@
-export { AGENT_LOST, MAX_OUTPUT_BYTES } from './report.js'
-export { auditRow } from './audit.js'
-export type { ToolCallAnswer } from './answer-tool-call.js'
-export { memoryBus, storeOnBus, type Bus, type BusMessage } from './bus.js'
 export { systemClock, type Clock } from './clock.js'
-export type { Reported } from './command.js'
-export { createDesk, type Desk } from './desk.js'
-export type { DeskOptions, Opened, OpenInput, Origin, SessionSnapshot } from './desk-options.js'
-export { doorbell, type Doorbell } from './doorbell.js'
-export { eventTexts } from './event-texts.js'
-export type { Listener } from './listeners.js'
 export { newId } from './ids.js'
 export {
   defineInteraction,
@@ -17,24 +7,42 @@ export {
   type Outcome,
   type Reprompt,
   type StandardSchema,
-} from './kinds.js'
-export { Leases, type Lease, type LeaseEvents, type LeasesOptions } from './leases.js'
-export type { IsInside } from './lookups.js'
-export { memoryStore } from './memory-store.js'
-export { DEFAULT_TIMEOUT_MS } from './prepare-request.js'
-export { planEffect } from './plan-review.js'
-export * from './records.js'
-export type { ApprovalRule } from './rules.js'
-export type { AskOptions, SessionDefaults, SessionHandle } from './session.js'
-export { replay } from './session-log.js'
-export type { Settlement } from './settlement.js'
-export type * from './store.js'
-export type { StopSignal } from './waiters.js'
-export type { AgentAdapter, AgentContext, AgentProcess, Availability, Delta, Ending } from './agent.js'
-export { createHost, type Host, type HostOptions } from './host.js'
-export type { LiveListener } from './live-feed.js'
-export type { Connector, ConnectorDesk, ConnectorLine, Place, Told } from './connector.js'
-export type { Card, CardInput, CardStep, CardView, ClosedCard, Control, Part } from './connector-card.js'
-export { connectorCommands, runCommand, type CommandInput } from './connector-commands.js'
-export { connectorDesk } from './connector-desk.js'
-export { runConnector, type ConnectorOptions, type RunningConnector } from './connector-runner.js'
+} from './kinds/kinds.js'
+export { planEffect } from './kinds/plan-review.js'
+export { auditRow } from './store/audit.js'
+export { doorbell, type Doorbell } from './store/doorbell.js'
+export { memoryStore } from './store/memory-store.js'
+export * from './store/records.js'
+export type * from './store/store.js'
+export type { Reported } from './decide/command.js'
+export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
+export type { ApprovalRule } from './decide/rules.js'
+export type { ToolCallAnswer } from './desk/answer-tool-call.js'
+export type { DeskOptions, Opened, OpenInput, Origin, SessionSnapshot } from './desk/desk-options.js'
+export { createDesk, type Desk } from './desk/desk.js'
+export { eventTexts } from './desk/event-texts.js'
+export type { Listener } from './desk/listeners.js'
+export type { IsInside } from './desk/lookups.js'
+export { DEFAULT_TIMEOUT_MS } from './desk/prepare-request.js'
+export { replay } from './desk/session-log.js'
+export type { AskOptions, SessionDefaults, SessionHandle } from './desk/session.js'
+export type { Settlement } from './desk/settlement.js'
+export type { StopSignal } from './desk/waiters.js'
+export { memoryBus, storeOnBus, type Bus, type BusMessage } from './cluster/bus.js'
+export { Leases, type Lease, type LeaseEvents, type LeasesOptions } from './cluster/leases.js'
+export type { AgentAdapter, AgentContext, AgentProcess, Availability, Delta, Ending } from './agents/agent.js'
+export { createHost, type Host, type HostOptions } from './agents/host.js'
+export type { LiveListener } from './agents/live-feed.js'
+export type {
+  Card,
+  CardInput,
+  CardStep,
+  CardView,
+  ClosedCard,
+  Control,
+  Part,
+} from './connectors/connector-card.js'
+export { connectorCommands, runCommand, type CommandInput } from './connectors/connector-commands.js'
+export { connectorDesk } from './connectors/connector-desk.js'
+export { runConnector, type ConnectorOptions, type RunningConnector } from './connectors/connector-runner.js'
+export type { Connector, ConnectorDesk, ConnectorLine, Place, Told } from './connectors/connector.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { approveTool, denyTool, submitAnswers } from '../tool-answers.js'
+import { approveTool, denyTool, submitAnswers } from '../stores/tool-answers.js'
 import { form, question, replies, type ConformanceSubject } from './conformance-subject.js'
 
 /** Every call, and that it does what it says. */

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { approveTool, submitAnswers } from '../tool-answers.js'
+import { approveTool, submitAnswers } from '../stores/tool-answers.js'
 import { form, question, readStream, replies, type ConformanceSubject } from './conformance-subject.js'
 
 /** What is refused is refused in the same words everywhere. */

@@ -1,6 +1,6 @@
 import { stateToJson } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { createClient } from '../client.js'
+import { createClient } from '../stores/client.js'
 import {
   awake,
   question,

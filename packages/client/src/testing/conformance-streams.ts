@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ChangeItem } from '../transport.js'
+import type { ChangeItem } from '../transport/transport.js'
 import { question, readStream, replies, until, type ConformanceSubject } from './conformance-subject.js'
 
 /** Events come from any place on, and then as they happen. */

@@ -1,6 +1,6 @@
 import type { Interaction, LiveEvent, OpenBody, Reported, SessionEvent } from '@askback/protocol'
 import { vi } from 'vitest'
-import type { StreamItem, Transport } from '../transport.js'
+import type { StreamItem, Transport } from '../transport/transport.js'
 import type { FakeClock } from './fake-clock.js'
 
 /** A transport on a real host, and everything around it that a test has to move. */

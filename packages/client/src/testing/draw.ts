@@ -1,4 +1,4 @@
-import type { Block, Card, Container, Layout, ToolBlock } from '../layout-model.js'
+import type { Block, Card, Container, Layout, ToolBlock } from '../layout/layout-model.js'
 
 /** A layout as indented lines: what a table of cases can say at a glance. */
 export function draw({ turns, typing, waiting }: Layout): string {

@@ -1,5 +1,5 @@
-import type { Fetch } from '../http-calls.js'
-import type { WebSocketConstructor, WebSocketLike } from '../web-socket-like.js'
+import type { Fetch } from '../transport/http-calls.js'
+import type { WebSocketConstructor, WebSocketLike } from '../transport/web-socket-like.js'
 
 /** What is done to what comes over a wire; may be changed at any time. */
 export interface WireFaults {

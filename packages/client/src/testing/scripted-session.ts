@@ -12,8 +12,8 @@ import {
   type SessionState,
   type SettlementKind,
 } from '@askback/protocol'
-import { AsyncQueue } from '../async-queue.js'
-import type { Cursor, RespondInput, SessionSnapshot, Settled, StreamItem } from '../transport.js'
+import { AsyncQueue } from '../transport/async-queue.js'
+import type { Cursor, RespondInput, SessionSnapshot, Settled, StreamItem } from '../transport/transport.js'
 import { EventLog } from './session-events.js'
 
 /** One session of a scripted transport: its log, and who reads it. */

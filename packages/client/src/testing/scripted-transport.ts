@@ -6,9 +6,15 @@ import {
   type NewEvent,
   type SessionEvent,
 } from '@askback/protocol'
-import { AsyncQueue } from '../async-queue.js'
-import { ownAnswer } from '../own-answer.js'
-import { cursorOf, type AgentInfo, type ChangeItem, type StreamItem, type Transport } from '../transport.js'
+import { AsyncQueue } from '../transport/async-queue.js'
+import { ownAnswer } from '../transport/own-answer.js'
+import {
+  cursorOf,
+  type AgentInfo,
+  type ChangeItem,
+  type StreamItem,
+  type Transport,
+} from '../transport/transport.js'
 import { ScriptedSession } from './scripted-session.js'
 import { settled, started } from './session-events.js'
 

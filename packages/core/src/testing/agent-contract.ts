@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { pendingOf, type EventOf, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
-import type { AgentAdapter } from '../agent.js'
-import { createDesk } from '../desk.js'
-import { createHost, type Host } from '../host.js'
-import { memoryStore } from '../memory-store.js'
-import { replay } from '../session-log.js'
-import type { Store } from '../store.js'
+import type { AgentAdapter } from '../agents/agent.js'
+import { createDesk } from '../desk/desk.js'
+import { createHost, type Host } from '../agents/host.js'
+import { memoryStore } from '../store/memory-store.js'
+import { replay } from '../desk/session-log.js'
+import type { Store } from '../store/store.js'
 
 export interface AgentUnderTest {
   adapter: AgentAdapter

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Bus, BusMessage } from '../bus.js'
+import type { Bus, BusMessage } from '../cluster/bus.js'
 
 /** What every bus does while nothing is cut. `join` gives a member of the same bus as the one before, or of a new one. */
 export function busContract(

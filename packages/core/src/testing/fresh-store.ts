@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest'
-import type { Change, Store } from '../store.js'
+import type { Change, Store } from '../store/store.js'
 
 export type CreateStore = () => Store | Promise<Store>
 

@@ -1,6 +1,6 @@
 import { emptyState, fold, pendingOf, type SessionState } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../store.js'
+import type { Store } from '../store/store.js'
 import { allPages, freshStore, type CreateStore } from './fresh-store.js'
 import {
   answer,

@@ -1,8 +1,8 @@
 import type { Json } from '@askback/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { memoryBus } from '../bus.js'
-import { Leases } from '../leases.js'
-import type { Store } from '../store.js'
+import { memoryBus } from '../cluster/bus.js'
+import { Leases } from '../cluster/leases.js'
+import type { Store } from '../store/store.js'
 import { fakeClock } from './fake-clock.js'
 import { SessionScript, text } from './session-script.js'
 

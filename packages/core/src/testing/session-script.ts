@@ -1,5 +1,5 @@
 import type { EventOf, NewEvent, SessionEvent } from '@askback/protocol'
-import type { Append } from '../store.js'
+import type { Append } from '../store/store.js'
 
 let clock = 1_700_000_000_000
 

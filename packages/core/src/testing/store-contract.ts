@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import type { Store } from '../store.js'
+import type { Store } from '../store/store.js'
 import { appendContract } from './append-contract.js'
 import { eraseContract } from './erase-contract.js'
 import { interactionContract } from './interaction-contract.js'

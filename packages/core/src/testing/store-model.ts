@@ -1,6 +1,6 @@
 import { emptyState, fold, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
-import { auditRow } from '../audit.js'
-import type { Append, AppendResult, AuditRow, Store } from '../store.js'
+import { auditRow } from '../store/audit.js'
+import type { Append, AppendResult, AuditRow, Store } from '../store/store.js'
 import { appendsAfter } from './fresh-store.js'
 import {
   answer,

@@ -1,0 +1,104 @@
+import { by, layoutCases, onCall, r1, turn } from './layout-cases.test.helper.js'
+import { asked, askedQuestion, called, ended, settled, wrote } from '../testing/session-events.js'
+
+layoutCases({
+  'an approval without its call gets a placeholder, which the call then takes': {
+    events: [turn('t1'), ...asked('i1', { ...r1, ...onCall('c1') }), called('c1', r1), ended('c1')],
+    drawn: `
+      turn t1
+        response r1
+          call c1 done
+            approval i1 closed
+      waiting`,
+  },
+  'a result of a questionnaire makes no placeholder': {
+    events: [
+      turn('t1'),
+      ...askedQuestion('i1', onCall('c1')),
+      ...settled('i1', { settlement: 'answered', by, ...onCall('c1') }),
+      ended('c1'),
+    ],
+    drawn: `
+      turn t1
+        tool-call c1
+          question i1 answered by Ada
+      typing`,
+  },
+  'a reprompt replaces what it asks again': {
+    events: [
+      turn('t1'),
+      ...askedQuestion('i1', { kind: 'form', ...onCall('c1') }),
+      wrote('b1', r1),
+      ...settled('i1', { settlement: 'superseded', supersededBy: 'i2', ...onCall('c1') }),
+      ...askedQuestion('i2', { kind: 'form', errors: { port: 'too big' }, ...onCall('c1') }),
+      ...settled('i2', { settlement: 'superseded', supersededBy: 'i3', ...onCall('c1') }),
+      ...askedQuestion('i3', { kind: 'form', errors: { port: 'too small' }, ...onCall('c1') }),
+    ],
+    drawn: `
+      turn t1
+        tool-call c1
+          form i3 open for i1, i2
+        response r1
+          text "text of b1"
+      waiting`,
+  },
+  'a changed request replaces the approval on its call': {
+    events: [
+      turn('t1'),
+      called('c1', r1),
+      ...asked('i1', { ...r1, ...onCall('c1') }),
+      ...settled('i1', { settlement: 'superseded', supersededBy: 'i2', ...onCall('c1') }),
+      ...asked('i2', { ...r1, ...onCall('c1') }),
+    ],
+    drawn: `
+      turn t1
+        response r1
+          call c1 waiting
+            approval i2 open for i1
+      waiting`,
+  },
+  'a call that fails closes its controls, and typing goes on': {
+    events: [
+      turn('t1'),
+      called('c1', r1),
+      ...asked('i1', { ...r1, ...onCall('c1') }),
+      ended('c1', { isError: true }),
+      ...settled('i1', { settlement: 'cancelled', ...onCall('c1') }),
+    ],
+    drawn: `
+      turn t1
+        response r1
+          call c1 failed
+            approval i1 cancelled
+      typing`,
+  },
+  'the end of a shell does not close what a script in it asked': {
+    events: [
+      turn('t1'),
+      called('c1', r1),
+      ...askedQuestion('i1', { ...r1, ...onCall('c1'), anchor: 'matched' }),
+      ended('c1'),
+    ],
+    drawn: `
+      turn t1
+        response r1
+          call c1 waiting
+          question i1 open
+      waiting`,
+  },
+  'a denied request of a script is not a denial of the shell it runs in': {
+    events: [
+      turn('t1'),
+      called('c1', r1),
+      ...asked('i1', { ...r1, ...onCall('c1'), anchor: 'matched' }),
+      ...settled('i1', { settlement: 'denied', by, ...onCall('c1') }),
+      ended('c1'),
+    ],
+    drawn: `
+      turn t1
+        response r1
+          call c1 done
+            approval i1 denied by Ada
+      typing`,
+  },
+})

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.test.helper.js'
+import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
+import { HttpTransport, type HttpTransportOptions } from './http-transport.js'
+import { fakeClock } from '../testing/fake-clock.js'
+
+type Answers = Parameters<typeof fakeGateway>
+
+function setup(answers: Answers, options: HttpTransportOptions = {}) {
+  const clock = fakeClock()
+  const { fetch, received } = fakeGateway(...answers)
+  let keys = 0
+  const transport = new HttpTransport({
+    baseUrl: 'http://gateway/',
+    fetch,
+    clock,
+    random: () => 0,
+    newKey: () => `key-${++keys}`,
+    ...options,
+  })
+  return { clock, received, transport }
+}
+
+describe('a request', () => {
+  it('carries the token and the surface', async () => {
+    const { transport, received } = setup([json({ agents: [] })], { token: 'secret', surface: 'cli' })
+    await transport.agents()
+    expect(received[0]).toMatchObject({ url: 'http://gateway/api/agents', method: 'GET' })
+    expect(received[0]?.headers.get('authorization')).toBe('Bearer secret')
+    expect(received[0]?.headers.get('askback-surface')).toBe('cli')
+  })
+
+  it('carries neither for the gateway that served the page, where the cookie speaks', async () => {
+    const { transport, received } = setup([json({ agents: [] })], { baseUrl: '' })
+    await transport.agents()
+    expect(received[0]?.url).toBe('/api/agents')
+    expect(received[0]?.headers.has('authorization')).toBe(false)
+    expect(received[0]?.headers.has('askback-surface')).toBe(false)
+  })
+
+  it('escapes ids, and leaves out what was not asked for', async () => {
+    const { transport, received } = setup([json({ events: [], next: null })])
+    await transport.history('a/b?c', { before: 7 })
+    expect(received[0]?.url).toBe('http://gateway/api/sessions/a%2Fb%3Fc/events?before=7')
+  })
+
+  it('has one key for each call, kept through its retries', async () => {
+    const settled = json({ interaction: {}, events: [] })
+    const { transport, received, clock } = setup([networkDown, refusal(503, 'unavailable'), settled])
+    const input = { sessionId: 's1', interactionId: 'i1', answer: {} }
+    const responding = transport.respond(input)
+    await quiet()
+    clock.advance(250)
+    await quiet()
+    clock.advance(500)
+    await responding
+    await transport.respond(input)
+    const keys = received.map(({ headers }) => headers.get('idempotency-key'))
+    expect(keys).toEqual(['key-1', 'key-1', 'key-1', 'key-2'])
+    expect(received[0]?.body).toEqual({ answer: {} })
+  })
+
+  it('takes a key of the caller’s own', async () => {
+    const { transport, received } = setup([json({ session: {} })])
+    await transport.create({}, { idempotencyKey: 'mine' })
+    expect(received[0]?.headers.get('idempotency-key')).toBe('mine')
+  })
+
+  it('[lesson 10] that got no answer in time is sent again', async () => {
+    const { transport, received, clock } = setup([silence, json({ agents: [] })])
+    const asking = transport.agents()
+    await quiet()
+    clock.advance(30_000)
+    await quiet()
+    clock.advance(250)
+    await expect(asking).resolves.toEqual([])
+    expect(received).toHaveLength(2)
+  })
+
+  it('is given up after some attempts', async () => {
+    const { transport, received, clock } = setup([networkDown])
+    const asking = transport.agents().catch((error: unknown) => error)
+    for (const wait of [125, 250, 500]) {
+      await quiet()
+      const known = received.length
+      clock.advance(wait - 1)
+      await quiet()
+      expect(received).toHaveLength(known)
+      clock.advance(1)
+    }
+    expect(await asking).toMatchObject({ code: 'unavailable' })
+    expect(received).toHaveLength(4)
+    expect(clock.armed).toBe(0)
+  })
+
+  it('stops when its caller does', async () => {
+    const { transport, received } = setup([silence])
+    const stopping = new AbortController()
+    const asking = transport.interrupt('s1', { signal: stopping.signal })
+    await eventually(() => expect(received).toHaveLength(1))
+    stopping.abort()
+    await expect(asking).rejects.toMatchObject({ code: 'unavailable' })
+    expect(received).toHaveLength(1)
+    await expect(transport.interrupt('s1', { signal: stopping.signal })).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+  })
+})
+
+describe('an error', () => {
+  it.each([
+    ['what the gateway says', refusal(409, 'ambiguous'), 'ambiguous', 'It is ambiguous.'],
+    ['a status alone', () => new Response('', { status: 403 }), 'forbidden', 'The gateway answered 403.'],
+    ['a code that nobody knows', refusal(404, 'gone_fishing'), 'not_found', 'It is gone_fishing.'],
+    ['a proxy’s page', () => new Response('<h1>Teapot</h1>', { status: 418 }), 'invalid_request', /418/],
+    ['a broken gateway', () => new Response('oops', { status: 500 }), 'internal', /500/],
+  ] as const)('is made of %s', async (_name, answer, code, message) => {
+    const { transport } = setup([answer])
+    await expect(transport.agents()).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message) as string,
+    })
+  })
+
+  it.each([502, 503, 504])('%i may pass, and is tried again', async (status) => {
+    const { transport, clock } = setup([() => new Response('<html>', { status }), json({ agents: [] })])
+    const asking = transport.agents()
+    await quiet()
+    clock.advance(250)
+    await expect(asking).resolves.toEqual([])
+  })
+
+  it('says how long to wait, and is heeded', async () => {
+    const { transport, clock, received } = setup([
+      refusal(503, 'unavailable', { 'retry-after': '5' }),
+      json({ agents: [] }),
+    ])
+    const asking = transport.agents()
+    await quiet()
+    clock.advance(4999)
+    expect(received).toHaveLength(1)
+    clock.advance(1)
+    await expect(asking).resolves.toEqual([])
+  })
+
+  it('of a call that succeeded but cannot be read is no success', async () => {
+    const { transport, clock } = setup([
+      () => new Response('{"agents":', { status: 200 }),
+      json({ agents: [] }),
+    ])
+    const asking = transport.agents()
+    await quiet()
+    clock.advance(250)
+    await expect(asking).resolves.toEqual([])
+  })
+})

@@ -1,0 +1,171 @@
+import { AskbackError } from '@askback/protocol'
+import type { AgentList } from './agent-list.js'
+import type { AgentContext, AgentProcess, Ending } from './agent.js'
+import type { Reported } from '../decide/command.js'
+import type { Desk } from '../desk/desk.js'
+import type { Leases } from '../cluster/leases.js'
+import type { LiveFeed } from './live-feed.js'
+import type { Fence } from '../store/store.js'
+
+export interface AgentProcessesOptions {
+  desk: Desk
+  agents: AgentList
+  live: LiveFeed
+  /** What the shells of a session's agent find in their environment. */
+  env?: ((sessionId: string) => Promise<Record<string, string>>) | undefined
+  /** Where several processes share a store: which of them runs the agent of a session. */
+  leases?: Leases | undefined
+  onError: (error: unknown) => void
+}
+
+interface Told {
+  /** One has ended; `wasCurrent` unless somebody took it off before. */
+  ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void>
+  /** Its session belongs to another process now. */
+  fencedOff(sessionId: string): void
+}
+
+/** The agents that run in this process, one a session. */
+export class AgentProcesses {
+  readonly #options: AgentProcessesOptions
+  readonly #told: Told
+  readonly #running = new Map<string, Promise<AgentProcess>>()
+  #stopped = false
+
+  constructor(options: AgentProcessesOptions, told: Told) {
+    this.#options = options
+    this.#told = told
+  }
+
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
+  has(sessionId: string): boolean {
+    return this.#running.has(sessionId)
+  }
+
+  async current(sessionId: string): Promise<AgentProcess | null> {
+    try {
+      return (await this.#running.get(sessionId)) ?? null
+    } catch {
+      // It never started; whoever sent the message was told.
+      return null
+    }
+  }
+
+  /** The one that runs, or a new one that takes up `resume`. */
+  start(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
+    const running = this.#running.get(sessionId)
+    if (running) return running
+    if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
+    const fence = this.#options.leases?.fence(sessionId)
+    const starting = this.#start(sessionId, resume, fence)
+    this.#keep(sessionId, starting, fence)
+    return starting
+  }
+
+  /** Whether its agent has outlived the gateway that ran it: then the turn goes on as if nothing had happened. */
+  async reconnect(sessionId: string): Promise<boolean> {
+    const { desk, leases, onError } = this.#options
+    const { session, state } = await desk.snapshot(sessionId)
+    const adapter = this.#options.agents.find(session.agent)
+    if (!adapter?.reconnect || state.activeTurnId === null) return false
+    const fence = leases?.fence(sessionId)
+    const resume = { turnId: state.activeTurnId, state }
+    const agent = await adapter
+      // Its shells have theirs.
+      .reconnect({ ...(await this.#contextOf(sessionId, fence)), env: {}, resume })
+      .catch((error: unknown) => {
+        onError(error)
+        return null
+      })
+    if (!agent) return false
+    // A message has started another one meanwhile.
+    if (this.#stopped || this.#running.has(sessionId)) await agent.stop()
+    else this.#keep(sessionId, Promise.resolve(agent), fence)
+    return true
+  }
+
+  async end(sessionId: string): Promise<void> {
+    const agent = await this.current(sessionId)
+    this.#running.delete(sessionId)
+    await agent?.stop()
+  }
+
+  async stopAll(): Promise<void> {
+    this.#stopped = true
+    const running = [...this.#running.values()]
+    this.#running.clear()
+    await Promise.allSettled(running.map(async (agent) => (await agent).stop()))
+  }
+
+  /** What happens to an agent, told in its stead. */
+  async report(
+    sessionId: string,
+    events: Reported[],
+    fence = this.#options.leases?.fence(sessionId),
+  ): Promise<void> {
+    if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
+  }
+
+  #keep(sessionId: string, starting: Promise<AgentProcess>, fence: Fence | undefined): void {
+    this.#running.set(sessionId, starting)
+    const forget = () => {
+      if (this.#running.get(sessionId) === starting) this.#running.delete(sessionId)
+    }
+    starting
+      .then(async (agent) => {
+        const ending = await agent.ended
+        const wasCurrent = this.#running.get(sessionId) === starting
+        forget()
+        await this.report(sessionId, this.#options.live.unfinished(sessionId), fence)
+        await this.#told.ended(sessionId, ending, wasCurrent)
+      })
+      .catch((error: unknown) => {
+        forget()
+        if (!this.#stopped && !(error instanceof AskbackError)) this.#options.onError(error)
+      })
+  }
+
+  async #start(
+    sessionId: string,
+    resume: AgentContext['resume'],
+    fence: Fence | undefined,
+  ): Promise<AgentProcess> {
+    const { session } = await this.#options.desk.snapshot(sessionId)
+    const adapter = this.#options.agents.find(session.agent)
+    if (!adapter) throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
+    const env = (await this.#options.env?.(sessionId)) ?? {}
+    return adapter.start({ ...(await this.#contextOf(sessionId, fence)), env, resume })
+  }
+
+  async #contextOf(
+    sessionId: string,
+    fence: Fence | undefined,
+  ): Promise<Omit<AgentContext, 'resume' | 'env'>> {
+    const { desk, live } = this.#options
+    const { session, state } = await desk.snapshot(sessionId)
+    return {
+      sessionId,
+      cwd: session.cwd,
+      model: state.model,
+      permissionMode: session.permissionMode,
+      agentSessionId: state.agentSessionId,
+      session: desk.session(sessionId, {}, fence),
+      report: (...events) => this.#reportOf(sessionId, fence, events),
+      live: (delta) => live.emit(sessionId, delta),
+    }
+  }
+
+  /** What the agent tells. One that was taken over gets no answer any more: it must not go on as if it had been heard. */
+  async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
+    try {
+      await this.report(sessionId, events, fence)
+    } catch (error) {
+      if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
+      this.#told.fencedOff(sessionId)
+      await new Promise(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,321 @@
+import {
+  AskbackError,
+  type PermissionMode,
+  type SessionEvent,
+  type SessionStateJson,
+  type SessionStatus,
+} from '@askback/protocol'
+import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
+import type { AgentContext, Ending } from './agent.js'
+import { jsonOf, letterOf, type Letter } from './letters.js'
+import { AGENT_LOST } from '../decide/report.js'
+
+/** In one turn: an agent that falls over what it was told would be started again for ever. */
+const MOST_LOSSES = 3
+
+/** Starts, feeds and ends the agents of this process' sessions, and takes up what a restart cut. */
+export class AgentRunner {
+  readonly #options: AgentProcessesOptions
+  readonly #processes: AgentProcesses
+  /** Sessions whose agent was lost with something pending: the answer starts it again. */
+  readonly #cut = new Set<string>()
+  /** How often the agent of a turn that is open was lost. */
+  readonly #losses = new Map<string, number>()
+  readonly #stopListening: () => void
+
+  constructor(options: AgentProcessesOptions) {
+    this.#options = options
+    this.#processes = new AgentProcesses(options, {
+      ended: (...ended) => this.#ended(...ended),
+      fencedOff: (sessionId) => this.#lose(sessionId),
+    })
+    this.#stopListening = options.desk.on(({ sessionId, events }) => {
+      options.live.finished(sessionId, events)
+      for (const event of events) {
+        if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
+        if (event.type === 'session_status' && this.#processes.has(sessionId))
+          this.#setWaiting(sessionId, event.status === 'waiting').catch(options.onError)
+      }
+      if (!this.#cut.has(sessionId)) return
+      // Another process appended, and what it was is not shown: the log tells.
+      if (events.length === 0) this.#resumeIfAnswered(sessionId).catch(options.onError)
+      else if (isAnswer(events)) this.#resume(sessionId).catch(options.onError)
+    })
+  }
+
+  async send(sessionId: string, message: { text: string; turnId: string }): Promise<void> {
+    try {
+      if (await this.#elsewhere({ do: 'send', sessionId, ...message }, true)) return
+      const agent = await this.#processes.start(sessionId, await this.#takeCut(sessionId))
+      await agent.send(message)
+    } catch (error) {
+      await this.#failed(sessionId, message.turnId, error)
+    }
+  }
+
+  /** What settles meanwhile does not start a lost agent again: it would only hear that it was stopped. */
+  async unwoken(
+    sessionId: string,
+    stop: () => Promise<{ repeated: boolean }>,
+  ): Promise<{ repeated: boolean }> {
+    const wasCut = this.#cut.delete(sessionId)
+    let repeated = true
+    try {
+      ;({ repeated } = await stop())
+      return { repeated }
+    } finally {
+      // Nothing was stopped.
+      if (wasCut && repeated) this.#cut.add(sessionId)
+    }
+  }
+
+  /** The desk has cancelled what was pending. */
+  async interrupt(sessionId: string): Promise<void> {
+    if (await this.#elsewhere({ do: 'interrupt', sessionId })) return
+    const agent = await this.#processes.current(sessionId)
+    await agent?.interrupt()
+    await this.#endTurn(sessionId)
+  }
+
+  /** The next message starts a fresh context. */
+  async clear(sessionId: string): Promise<void> {
+    if (await this.#elsewhere({ do: 'clear', sessionId })) return
+    await this.stop(sessionId)
+    await this.#endTurn(sessionId)
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    if (await this.#elsewhere({ do: 'setPermissionMode', sessionId, mode })) return
+    await (await this.#processes.current(sessionId))?.setPermissionMode(mode)
+  }
+
+  async stop(sessionId: string): Promise<void> {
+    if (await this.#elsewhere({ do: 'stop', sessionId })) return
+    await this.#end(sessionId)
+    await this.#options.leases?.release(sessionId)
+  }
+
+  async #end(sessionId: string): Promise<void> {
+    this.#cut.delete(sessionId)
+    await this.#processes.end(sessionId)
+  }
+
+  /** At start: sessions whose agent went down with the last process. What is pending in them stays pending. */
+  async recover(): Promise<void> {
+    for (const adapter of this.#options.agents.adapters) {
+      await adapter.recover?.().catch((error: unknown) => this.#options.onError(error))
+    }
+    await this.#options.leases?.start({
+      mail: (letter) => this.#open(letterOf(letter)),
+      orphans: (sessionIds, letters) => this.#takeOver(sessionIds, letters.map(letterOf)),
+      lost: (sessionIds) => {
+        for (const sessionId of sessionIds) this.#lose(sessionId)
+      },
+    })
+    await this.#recoverStrays(RESTARTED)
+  }
+
+  /** Sessions that look as if an agent ran, which nobody runs: who should have may have died before it said so. */
+  async #recoverStrays(message: string): Promise<void> {
+    const { desk, leases } = this.#options
+    const taken = await leases?.taken()
+    let after: string | undefined
+    do {
+      const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
+      for (const { id, agent, status, updatedAt } of page.items) {
+        if (agent === null || !isActive(status)) continue
+        if (!taken || !(taken.sessionIds.has(id) || updatedAt > taken.since))
+          await this.#recoverOne(id, message)
+      }
+      after = page.next ?? undefined
+    } while (after !== undefined)
+  }
+
+  /** Ends every process; sessions stay as they are and are recovered at the next start. */
+  async stopAll(): Promise<void> {
+    this.#stopListening()
+    await this.#processes.stopAll()
+    await this.#options.leases?.close()
+  }
+
+  /** Hands a command to the process that runs the agent, if that is another; `take` makes it this one if it is none. */
+  async #elsewhere(letter: Letter, take = false): Promise<boolean> {
+    const { leases } = this.#options
+    if (!leases) return false
+    const { sessionId } = letter
+    const lease = take ? await leases.acquire(sessionId) : await leases.find(sessionId)
+    if (!lease || lease.mine) return false
+    await leases.post(lease.owner, jsonOf(letter))
+    return true
+  }
+
+  async #open(letter: Letter): Promise<void> {
+    const { sessionId } = letter
+    try {
+      switch (letter.do) {
+        case 'send': {
+          const { text, turnId } = letter
+          const { state } = await this.#options.desk.snapshot(sessionId)
+          // Ended on the way here: its person has been told.
+          if (state.activeTurnId === turnId) await this.send(sessionId, { text, turnId })
+          return
+        }
+        case 'setPermissionMode':
+          return await this.setPermissionMode(sessionId, letter.mode)
+        default:
+          return await this[letter.do](sessionId)
+      }
+    } catch (error) {
+      if (!isMissing(error)) this.#options.onError(error)
+    }
+  }
+
+  /** The process that ran these agents is gone. What is pending in them stays pending. */
+  async #takeOver(sessionIds: string[], letters: Letter[]): Promise<void> {
+    for (const sessionId of sessionIds) {
+      const waits = letters.some((letter) => letter.do === 'send' && letter.sessionId === sessionId)
+      await this.#takeOne(sessionId, waits).catch(this.#options.onError)
+    }
+    for (const letter of letters) await this.#open(letter)
+    await this.#recoverStrays(TAKEN_OVER)
+  }
+
+  async #takeOne(sessionId: string, hasMessage: boolean): Promise<void> {
+    const { desk, leases } = this.#options
+    if (
+      this.#processes.stopped ||
+      !(await leases?.acquire(sessionId))?.mine ||
+      this.#processes.has(sessionId)
+    )
+      return
+    const snapshot = await desk.snapshot(sessionId).catch((error: unknown) => {
+      if (isMissing(error)) return null
+      throw error
+    })
+    if (snapshot && snapshot.session.agent !== null && isActive(snapshot.session.status))
+      await this.#recoverOne(sessionId, TAKEN_OVER, hasMessage)
+    else await leases?.release(sessionId)
+  }
+
+  /** Others took this process for dead, and have the session now: its agent is to write nothing more, and ends. */
+  #lose(sessionId: string): void {
+    this.#options.leases?.forget(sessionId)
+    this.#end(sessionId).catch(this.#options.onError)
+  }
+
+  async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
+    const { leases } = this.#options
+    if (leases && !(await leases.acquire(sessionId)).mine) return
+    if (this.#processes.has(sessionId) || this.#cut.has(sessionId)) return
+    if (await this.#processes.reconnect(sessionId)) return
+    this.#cut.add(sessionId)
+    await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
+    if (!hasMessage) await this.#waitOrEnd(sessionId)
+  }
+
+  async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
+    if (wasCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
+    const isOver = !this.#processes.stopped && !this.#processes.has(sessionId) && !this.#cut.has(sessionId)
+    if (isOver) await this.#options.leases?.release(sessionId)
+  }
+
+  /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
+  async #gone(sessionId: string, ending: Exclude<Ending, { how: 'stopped' }>): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    const turnId = state.activeTurnId
+    if (this.#processes.stopped || turnId === null) return
+    // Before anybody is told: from here on an answer or a message takes the turn up.
+    this.#cut.add(sessionId)
+    if (ending.how === 'lost') {
+      const { message } = ending
+      const losses = (this.#losses.get(turnId) ?? 0) + 1
+      if (losses > MOST_LOSSES) {
+        this.#cut.delete(sessionId)
+        return this.#failed(sessionId, turnId, new Error(message))
+      }
+      this.#losses.set(turnId, losses)
+      await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
+    }
+    await this.#waitOrEnd(sessionId)
+  }
+
+  async #waitOrEnd(sessionId: string): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    if (unanswered(state)) return this.#resume(sessionId)
+    if (state.pending.length > 0) return
+    this.#cut.delete(sessionId)
+    await this.#endTurn(sessionId)
+    await this.#options.leases?.release(sessionId)
+  }
+
+  async #resumeIfAnswered(sessionId: string): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    if (unanswered(state)) await this.#resume(sessionId)
+  }
+
+  async #resume(sessionId: string): Promise<void> {
+    const cut = await this.#takeCut(sessionId)
+    if (!cut) return
+    try {
+      await this.#processes.start(sessionId, cut)
+    } catch (error) {
+      await this.#failed(sessionId, cut.turnId, error)
+    }
+  }
+
+  /** What the agent of a cut turn has to take up; once. */
+  async #takeCut(sessionId: string): Promise<AgentContext['resume']> {
+    if (!this.#cut.delete(sessionId)) return null
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
+  }
+
+  async #setWaiting(sessionId: string, isWaiting: boolean): Promise<void> {
+    await (await this.#processes.current(sessionId))?.setWaiting?.(isWaiting)
+  }
+
+  async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
+    const message = error instanceof Error ? error.message : String(error)
+    await this.#processes.report(sessionId, [
+      { type: 'error', code: 'agent_failed', message, fatal: true },
+      { type: 'turn_ended', turnId, reason: 'error' },
+    ])
+  }
+
+  async #endTurn(sessionId: string): Promise<void> {
+    const { state } = await this.#options.desk.snapshot(sessionId)
+    const turnId = state.activeTurnId
+    const partial = this.#options.live.unfinished(sessionId)
+    if (turnId !== null)
+      await this.#processes.report(sessionId, [
+        ...partial,
+        { type: 'turn_ended', turnId, reason: 'interrupted' },
+      ])
+  }
+}
+
+const RESTARTED = 'The agent was stopped by a restart of the gateway.'
+const TAKEN_OVER = 'The gateway that ran the agent is gone. Another one has taken over.'
+
+function isActive(status: SessionStatus): boolean {
+  return status === 'running' || status === 'waiting'
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof AskbackError && error.code === 'not_found'
+}
+
+function isAnswer(events: SessionEvent[]): boolean {
+  return events.some((event) => event.type === 'interaction_response')
+}
+
+/** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */
+function unanswered(state: SessionStateJson): boolean {
+  const open = state.turns.find((turn) => turn.turnId !== null && turn.turnId === state.activeTurnId)
+  const ids = new Set(open?.items.map((item) => (item.type === 'interaction' ? item.interactionId : null)))
+  const ended = new Set(state.toolCalls.map((call) => (call.result ? call.toolCallId : null)))
+  return state.interactions.some(
+    ({ interactionId, toolCallId, settlement }) =>
+      ids.has(interactionId) && settlement !== 'superseded' && !ended.has(toolCallId),
+  )
+}

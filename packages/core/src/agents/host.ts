@@ -1,0 +1,132 @@
+import type {
+  Actor,
+  CreateSessionBody,
+  LiveEvent,
+  MessageBody,
+  PermissionMode,
+  Session,
+  SessionEvent,
+} from '@askback/protocol'
+import { AgentList } from './agent-list.js'
+import { AgentRunner } from './agent-runner.js'
+import type { AgentAdapter, Availability } from './agent.js'
+import type { Bus } from '../cluster/bus.js'
+import type { Desk } from '../desk/desk.js'
+import type { Origin, SessionSnapshot } from '../desk/desk-options.js'
+import type { Leases } from '../cluster/leases.js'
+import { LiveFeed, type LiveListener } from './live-feed.js'
+import type { Fence } from '../store/store.js'
+
+export interface HostOptions {
+  desk: Desk
+  agents?: AgentAdapter[]
+  /** What scripts in the shells of a session's agent find in their environment. */
+  env?: (sessionId: string) => Promise<Record<string, string>>
+  /** To other processes on the same store: shows there what is being made here, and here what is made there. */
+  bus?: Bus
+  /** Where other processes share the store: which of them runs the agent of a session. */
+  leases?: Leases
+  onError: (error: unknown) => void
+}
+
+/** A desk with agents: what a gateway serves and what a page holds in its own process. */
+export class Host {
+  readonly desk: Desk
+  readonly ready: Promise<void>
+  readonly #live: LiveFeed
+  readonly #agents: AgentList
+  readonly #runner: AgentRunner
+  readonly #leases: Leases | undefined
+  readonly #onError: (error: unknown) => void
+  readonly #stopListening: (() => void) | undefined
+
+  constructor({ desk, agents = [], env, bus, leases, onError }: HostOptions) {
+    this.desk = desk
+    this.#live = new LiveFeed(bus && ((live) => bus.publish({ type: 'live', ...live })))
+    this.#stopListening = bus?.on((message) => {
+      if (message.type === 'live') this.#live.receive(message.sessionId, message.event)
+    })
+    this.#onError = onError
+    this.#leases = leases
+    this.#agents = new AgentList(agents)
+    this.#runner = new AgentRunner({ desk, agents: this.#agents, live: this.#live, env, leases, onError })
+    this.ready = desk.ready.then(() => this.#runner.recover())
+    this.ready.catch(onError)
+  }
+
+  agents(): Promise<(Availability & { id: string; name: string })[]> {
+    return this.#agents.check()
+  }
+
+  /** Without `agent` the first that is available; `null` for a session of outside agents. */
+  async createSession(
+    body: CreateSessionBody & { source?: string; idempotencyKey?: string },
+  ): Promise<{ session: Session; created: boolean }> {
+    const agent = body.agent === null ? null : await this.#agents.choose(body.agent)
+    return this.desk.createSession({ ...body, agent })
+  }
+
+  async snapshot(sessionId: string): Promise<SessionSnapshot & { live: LiveEvent[] }> {
+    const snapshot = await this.desk.snapshot(sessionId)
+    return { ...snapshot, live: this.#live.blocks(sessionId) }
+  }
+
+  /** The turn goes on in the background; its events tell how. */
+  async message(
+    input: Origin & MessageBody & { sessionId: string; by: Actor },
+  ): Promise<{ routed: 'agent' | 'interaction'; interactionId?: string }> {
+    const { events, repeated, routed, interactionId } = await this.desk.message(input)
+    const turnId = repeated ? null : turnOf(events)
+    if (turnId !== null) this.#runner.send(input.sessionId, { text: input.text, turnId }).catch(this.#onError)
+    return { routed, ...(routed === 'interaction' && interactionId !== undefined && { interactionId }) }
+  }
+
+  async interrupt(sessionId: string, origin: Origin): Promise<void> {
+    const { repeated } = await this.#runner.unwoken(sessionId, () => this.desk.interrupt(sessionId, origin))
+    if (!repeated) await this.#runner.interrupt(sessionId)
+  }
+
+  async clear(sessionId: string, origin: Origin): Promise<void> {
+    const { repeated } = await this.#runner.unwoken(sessionId, () => this.desk.clear(sessionId, origin))
+    if (!repeated) await this.#runner.clear(sessionId)
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin = {}): Promise<void> {
+    const { repeated } = await this.desk.setPermissionMode(sessionId, mode, origin)
+    if (!repeated) await this.#runner.setPermissionMode(sessionId, mode)
+  }
+
+  async deleteSession(sessionId: string, origin: Origin): Promise<void> {
+    await this.#runner.stop(sessionId)
+    await this.desk.deleteSession(sessionId, origin)
+  }
+
+  /** For what scripts in the shells of a session's agent write, while this process runs it and after it was taken over. */
+  fenceOf(sessionId: string): Fence | undefined {
+    return this.#leases?.lastFence(sessionId)
+  }
+
+  liveBlocks(sessionId: string): LiveEvent[] {
+    return this.#live.blocks(sessionId)
+  }
+
+  onLive(listener: LiveListener): () => void {
+    return this.#live.on(listener)
+  }
+
+  /** Ends the agents and the desk; what waits stays pending. */
+  async close(): Promise<void> {
+    this.#stopListening?.()
+    await this.#runner.stopAll()
+    this.desk.close()
+  }
+}
+
+export function createHost(options: HostOptions): Host {
+  return new Host(options)
+}
+
+function turnOf(events: SessionEvent[]): string | null {
+  const said = events.find((event) => event.type === 'user_message')
+  return said?.turnId ?? null
+}

@@ -1,0 +1,155 @@
+import type { LiveEvent, SessionEvent } from '@askback/protocol'
+import type { Delta } from './agent.js'
+import type { Reported } from '../decide/command.js'
+
+export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => void
+
+interface Block {
+  delta: Delta
+  text: string
+  /** Another process makes it. */
+  elsewhere?: true
+  turnId?: string | undefined
+}
+
+interface Making {
+  blocks: Map<string, Block>
+  /** Those of this turn that the log has: a piece that comes late would bring a finished block back. */
+  done: Set<string>
+}
+
+const MOST_REMEMBERED = 1000
+
+/** Blocks that are being made: broadcast piece by piece, dropped when the finished block is in the log. */
+export class LiveFeed {
+  readonly #sessions = new Map<string, Making>()
+  readonly #listeners = new Set<LiveListener>()
+  readonly #publish: LiveListener
+
+  /** `publish` is told of what is made here. */
+  constructor(publish: LiveListener = () => undefined) {
+    this.#publish = publish
+  }
+
+  emit(sessionId: string, delta: Delta): void {
+    const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
+    const key = blockKey(delta)
+    if (making.done.has(key)) return
+    this.#sessions.set(sessionId, making)
+    const block = making.blocks.get(key) ?? { delta, text: '' }
+    making.blocks.set(key, block)
+    const event = at(delta, block.text.length)
+    block.text += textOf(delta)
+    this.#publish({ sessionId, event })
+    for (const listener of this.#listeners) listener({ sessionId, event })
+  }
+
+  /** A part that another process has made. Where one before it was lost, the rest of that block comes with the log. */
+  receive(sessionId: string, event: LiveEvent): void {
+    const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
+    const key = blockKey(event)
+    const block = making.blocks.get(key) ?? { delta: event, text: '', elsewhere: true }
+    const text = textOf(event).slice(Math.max(0, block.text.length - event.offset))
+    if (making.done.has(key) || event.offset > block.text.length || text === '') return
+    this.#sessions.set(sessionId, making)
+    making.blocks.set(key, block)
+    const fresh = at(withText(event, text), block.text.length)
+    block.text += text
+    for (const listener of this.#listeners) listener({ sessionId, event: fresh })
+  }
+
+  on(listener: LiveListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Every unfinished block so far, as one delta at offset 0. */
+  blocks(sessionId: string): LiveEvent[] {
+    return this.#blocks(sessionId).map(({ delta, text }) => at(withText(delta, text), 0))
+  }
+
+  /** The log has these now. */
+  finished(sessionId: string, events: readonly SessionEvent[]): void {
+    const making = this.#sessions.get(sessionId)
+    if (!making) return
+    if (events.length === 0) this.#drop(sessionId, making)
+    for (const event of events) {
+      if (event.type === 'turn_started') making.done.clear()
+      if (event.type === 'session_status' && event.status === 'ended') this.#sessions.delete(sessionId)
+      for (const key of keysOf(event)) {
+        making.blocks.delete(key)
+        remember(making.done, key)
+      }
+    }
+  }
+
+  /** What an interrupted or lost agent leaves behind, for the log. */
+  unfinished(sessionId: string): Reported[] {
+    const blocks = this.#blocks(sessionId).filter(({ elsewhere }) => !elsewhere)
+    this.#sessions.get(sessionId)?.blocks.clear()
+    return blocks.flatMap(({ delta, text }) => partialOf(delta, text))
+  }
+
+  /** Something was appended elsewhere that is not shown here: what is made there may be finished. */
+  #drop(sessionId: string, { blocks, done }: Making): void {
+    for (const [key, block] of blocks) if (block.elsewhere) blocks.delete(key)
+    if (blocks.size === 0 && done.size === 0) this.#sessions.delete(sessionId)
+  }
+
+  #blocks(sessionId: string): Block[] {
+    return [...(this.#sessions.get(sessionId)?.blocks.values() ?? [])]
+  }
+}
+
+function remember(done: Set<string>, key: string): void {
+  done.add(key)
+  if (done.size <= MOST_REMEMBERED) return
+  for (const oldest of done) return void done.delete(oldest)
+}
+
+function partialOf(delta: Delta, text: string): Reported[] {
+  switch (delta.type) {
+    case 'text_delta':
+      return [{ type: 'text', blockId: delta.blockId, text, partial: true }]
+    case 'thinking_delta':
+      return [{ type: 'thinking', blockId: delta.blockId, text, partial: true }]
+    case 'tool_call_delta': {
+      const { toolCallId, toolName } = delta
+      return [{ type: 'tool_call', toolCallId, toolName, input: text, partial: true }]
+    }
+    case 'tool_output_delta':
+      return [
+        { type: 'tool_result', toolCallId: delta.toolCallId, output: text, isError: true, partial: true },
+      ]
+  }
+}
+
+function blockKey(delta: Delta): string {
+  return 'blockId' in delta ? `block ${delta.blockId}` : `${delta.type} ${delta.toolCallId}`
+}
+
+function keysOf(event: SessionEvent): string[] {
+  switch (event.type) {
+    case 'text':
+    case 'thinking':
+      return [`block ${event.blockId}`]
+    case 'tool_call':
+      return [`tool_call_delta ${event.toolCallId}`]
+    case 'tool_result':
+      return [`tool_call_delta ${event.toolCallId}`, `tool_output_delta ${event.toolCallId}`]
+    default:
+      return []
+  }
+}
+
+function textOf(delta: Delta): string {
+  return delta.type === 'tool_call_delta' ? delta.partialInput : delta.text
+}
+
+function withText(delta: Delta, text: string): Delta {
+  return delta.type === 'tool_call_delta' ? { ...delta, partialInput: text } : { ...delta, text }
+}
+
+function at(delta: Delta, offset: number): LiveEvent {
+  return { ...delta, offset }
+}

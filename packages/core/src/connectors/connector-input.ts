@@ -1,0 +1,244 @@
+import {
+  AskbackError,
+  canonicalJson,
+  interaction,
+  type Actor,
+  type Interaction,
+  type Json,
+} from '@askback/protocol'
+import { freshView, type CardInput, type CardStep } from './connector-card.js'
+import type { ConnectorCards } from './connector-cards.js'
+import { bodyOf, outcomeOf, stepOf, takeInput } from './connector-flow.js'
+import type { CardRecord, ConnectorRecords } from './connector-records.js'
+import type { Connector, ConnectorDesk, ConnectorLine, Told } from './connector.js'
+import { optional } from '../optional.js'
+
+export interface ConnectorInputOptions {
+  connector: Connector
+  desk: ConnectorDesk
+  records: ConnectorRecords
+  cards: ConnectorCards
+  /** It may look different now. */
+  refresh: (record: CardRecord) => void
+}
+
+const GONE = 'This is no longer open.'
+
+/** What people do on a surface becomes calls of the desk, and what came of it is told in a sentence. */
+export class ConnectorInput {
+  readonly #options: ConnectorInputOptions
+  readonly #turns = new Map<string, Promise<unknown>>()
+
+  constructor(options: ConnectorInputOptions) {
+    this.#options = options
+  }
+
+  tap({ place, cardId, control, by }: Parameters<ConnectorLine['tap']>[0]): Promise<Told> {
+    return this.#inTurn(cardId, () => {
+      const record = this.#options.records.byCardId(cardId)
+      if (record?.place !== place) return told(false, GONE)
+      return this.#give(record, { tap: control, by: by.id }, { by })
+    })
+  }
+
+  async text({ place, text, by, replyTo, key }: Parameters<ConnectorLine['text']>[0]): Promise<Told> {
+    const { records } = this.#options
+    if (replyTo !== undefined) {
+      const named = records.byCardId(replyTo)
+      if (named?.place !== place) return told(false, `${GONE} Your text went nowhere.`)
+      return this.#inTurn(replyTo, () => this.#give(named, { text, by: by.id }, { by, key }))
+    }
+    const open = records.cards().filter((record) => record.place === place)
+    const asking = open.findLast(({ view }) => view.asking?.by === by.id)
+    if (asking) return this.#inTurn(asking.cardId, () => this.#give(asking, { text, by: by.id }, { by, key }))
+    const lapse = records.takeLapse(place, by.id)
+    if (lapse) {
+      return told(false, wentNowhere(lapse.outcome))
+    }
+    const form = formFor(open)
+    if (form) return this.#inTurn(form.cardId, () => this.#give(form, { text, by: by.id }, { by, key }))
+    const sessionId = sessionFor(open, records.place(place)?.current)
+    if (sessionId === null) {
+      return told(
+        false,
+        open.length > 0
+          ? 'Several sessions wait for you. Reply to the message that you mean.'
+          : 'No session is chosen.',
+      )
+    }
+    return this.#route({ sessionId, text, by, key })
+  }
+
+  async #give(
+    record: CardRecord,
+    input: CardInput,
+    who: { by: Actor; key?: string | undefined },
+  ): Promise<Told> {
+    const { cards, records, refresh } = this.#options
+    const item = await cards.find(record.sessionId, record.interactionId)
+    if (item?.status !== 'pending') {
+      refresh(record)
+      const outcome = item ? outcomeOf(item, record.view) : GONE
+      if (!('text' in input)) return told(false, outcome)
+      // Told now, and not once more with the next text.
+      records.answering.add(record.cardId)
+      records.takeLapse(record.place, input.by)
+      return told(false, wentNowhere(outcome))
+    }
+    const latest = records.card(record.interactionId, record.place)
+    if (latest?.cardId !== record.cardId || stepOf(item, latest.view) !== latest.step) {
+      refresh(record)
+      return told(false, 'That question has been answered.')
+    }
+    return this.#do(takeInput(item, latest.view, input), latest, item, input, who)
+  }
+
+  async #do(
+    step: CardStep,
+    record: CardRecord,
+    item: Interaction,
+    input: CardInput,
+    { by, key }: { by: Actor; key?: string | undefined },
+  ): Promise<Told> {
+    const { desk, records, refresh, connector } = this.#options
+    const { sessionId, interactionId, digest } = record
+    switch (step.do) {
+      case 'refuse':
+        return told(false, step.told)
+      case 'show':
+        await records.save({ ...record, view: step.view, drawn: false })
+        refresh(record)
+        return told(true, step.told)
+      case 'route': {
+        const questionIndex = item.kind === 'question' ? record.step : undefined
+        return this.#route({
+          sessionId,
+          text: 'text' in input ? input.text : '',
+          by,
+          key,
+          interactionId,
+          questionIndex,
+        })
+      }
+      case 'progress':
+        return this.#attempt(record, null, async () => {
+          await desk.progress({ sessionId, interactionId, answers: step.answers })
+          return 'Noted.'
+        })
+      case 'answer':
+        records.answering.add(record.cardId)
+        return this.#attempt(record, { answer: step.answer, by }, async () => {
+          await desk.respond({
+            sessionId,
+            interactionId,
+            answer: step.answer,
+            digest,
+            by,
+            via: connector.via,
+          })
+          return `Thank you: ${taken(item)} is settled.`
+        })
+    }
+  }
+
+  async #route(input: {
+    sessionId: string
+    text: string
+    by: Actor
+    key: string | undefined
+    interactionId?: string
+    questionIndex?: number | undefined
+  }): Promise<Told> {
+    const { desk, connector, cards } = this.#options
+    const { sessionId, text, by, key, interactionId, questionIndex } = input
+    return this.#attempt(null, null, async () => {
+      const named = optional({ interactionId, questionIndex, idempotencyKey: key })
+      const { routed, interactionId: took } = await desk.message({
+        sessionId,
+        text,
+        by,
+        via: connector.via,
+        ...named,
+      })
+      if (routed === 'agent') return `Sent to the agent: ${await this.#nameOf(sessionId)}.`
+      const item = took === undefined ? null : await cards.find(sessionId, took)
+      return item ? `Your text was taken for ${taken(item)}.` : 'Your text was taken as an answer.'
+    })
+  }
+
+  /** What a person can run into is told; only what has to be tried again is thrown. */
+  async #attempt(
+    record: CardRecord | null,
+    own: { answer: Json; by: Actor } | null,
+    act: () => Promise<string>,
+  ): Promise<Told> {
+    const { refresh, records } = this.#options
+    try {
+      const said = await act()
+      if (record) refresh(record)
+      return told(true, said)
+    } catch (error) {
+      if (!(error instanceof AskbackError) || error.code === 'internal') throw error
+      if (record && error.code !== 'already_settled') records.answering.delete(record.cardId)
+      if (record) refresh(record)
+      const winner = winnerOf(error)
+      if (!winner) return told(false, error.message)
+      // A double tap finds one's own answer.
+      const isOwn =
+        own &&
+        winner.by?.id === own.by.id &&
+        canonicalJson(winner.answer ?? null) === canonicalJson(own.answer)
+      return told(Boolean(isOwn), outcomeOf(winner, record?.view ?? freshView))
+    }
+  }
+
+  async #nameOf(sessionId: string): Promise<string> {
+    const session = await this.#options.desk.session(sessionId)
+    return session?.title ?? session?.agent ?? sessionId
+  }
+
+  /** One after the other on a card: a second tap sees what the first one did. */
+  #inTurn(cardId: string, act: () => Promise<Told> | Told): Promise<Told> {
+    const before = this.#turns.get(cardId) ?? Promise.resolve()
+    const turn = before.then(act, act)
+    this.#turns.set(cardId, turn)
+    const end = () => {
+      if (this.#turns.get(cardId) === turn) this.#turns.delete(cardId)
+    }
+    turn.then(end, end)
+    return turn
+  }
+}
+
+function wentNowhere(outcome: string): string {
+  return `What you were writing for is settled: ${outcome} Your text went nowhere; send it again if it is for the agent.`
+}
+
+/** A form takes a text for its field, once it is begun or if nothing else waits that would take one. */
+function formFor(open: CardRecord[]): CardRecord | undefined {
+  const begun = open.find(({ kind, view }) => kind === 'form' && view.values.length > 0)
+  return begun ?? (open.every(({ kind }) => kind === 'form') ? open[0] : undefined)
+}
+
+/** The only session that waits here; else the one that was chosen. */
+function sessionFor(open: CardRecord[], current: string | undefined): string | null {
+  const waiting = new Set(open.map(({ sessionId }) => sessionId))
+  if (waiting.size === 1) return [...waiting][0]!
+  if (waiting.size === 0 || (current !== undefined && waiting.has(current))) return current ?? null
+  return null
+}
+
+function taken(item: Interaction): string {
+  return `“${bodyOf(item, freshView).title}”`
+}
+
+function winnerOf(error: AskbackError): Interaction | null {
+  const { details } = error
+  if (error.code !== 'already_settled' || typeof details !== 'object' || details === null) return null
+  const parsed = interaction.safeParse('interaction' in details ? details.interaction : null)
+  return parsed.success ? parsed.data : null
+}
+
+function told(ok: boolean, text: string): Told {
+  return { ok, text }
+}

@@ -1,0 +1,126 @@
+import {
+  AskbackError,
+  pendingOf,
+  type Interaction,
+  type NewEvent,
+  type SessionState,
+} from '@askback/protocol'
+import { cancelAll, together } from './close-pending.js'
+import type { Command, Context, Decision, MessageCommand } from './command.js'
+import { optional } from '../optional.js'
+import { alreadySettled, expired, interactionOf, lapse, progress, respond, tooLate } from './settle.js'
+import { routeText } from './text-routing.js'
+
+type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
+
+export function start(state: SessionState, command: CommandOf<'start'>, _context: Context): Decision {
+  if (state.ended) throw new AskbackError('unavailable', `The session ${state.sessionId} is being deleted.`)
+  if (state.seq > 0)
+    throw new AskbackError('invalid_request', `The session ${state.sessionId} exists already.`)
+  return { events: [{ ...command, type: 'session_started' }] }
+}
+
+/** Starts a turn, or answers what is pending: the caller is told which. */
+export function message(state: SessionState, command: MessageCommand, context: Context): Decision {
+  const { text, route, interactionId } = command
+  if (text.trim() === '') throw new AskbackError('invalid_request', 'The message is empty.')
+  if (route === 'agent') return toAgent(state, command, context)
+  if (interactionId !== undefined) {
+    const named = interactionOf(state, interactionId, context)
+    if (named.status === 'settled') throw alreadySettled(named)
+    if (expired(named, context.now)) return tooLate(state, named, context)
+    return routeAmong([named], state, command, context)
+  }
+  // What is past its deadline takes no text any more, whether its timer has fired or not.
+  const pending = pendingOf(state)
+  const late = pending.filter((item) => expired(item, context.now))
+  const open = pending.filter((item) => !expired(item, context.now))
+  const routed = routeAmong(open, state, command, context)
+  return { ...routed, ...together(...late.map((item) => lapse(state, item, context)), routed) }
+}
+
+/** L8: cancels what is pending. The turn ends when the agent says so. */
+export function interrupt(state: SessionState, command: CommandOf<'interrupt'>, context: Context): Decision {
+  const { by, via } = command
+  return cancelAll(state, { ...optional({ by, via }), message: 'The session was interrupted.' }, context)
+}
+
+export function clear(state: SessionState, command: CommandOf<'clear'>, context: Context): Decision {
+  const { by, via } = command
+  const cancelled = cancelAll(
+    state,
+    { ...optional({ by, via }), message: 'The session was cleared.' },
+    context,
+  )
+  return together(cancelled, { events: [{ type: 'context_cleared', ...optional({ by }) }] })
+}
+
+export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _context: Context): Decision {
+  if (command.mode === state.permissionMode) return { events: [] }
+  return { events: [{ type: 'session_status', status: state.status, permissionMode: command.mode }] }
+}
+
+/** The last append of a session that is being deleted: whoever waits is told, then its log is erased. */
+export function end(state: SessionState, command: CommandOf<'end'>, context: Context): Decision {
+  const { by, via } = command
+  const cancelled = cancelAll(
+    state,
+    { ...optional({ by, via }), message: 'The session was deleted.' },
+    context,
+  )
+  const ended: NewEvent = { type: 'session_status', status: 'ended', permissionMode: state.permissionMode }
+  const erasure = { key: erasureKey(state.sessionId), value: state.logId }
+  return together(cancelled, { events: [ended], kv: [erasure] })
+}
+
+/** Remembers, across a crash, that a session is to be erased, and which of its logs. */
+export function erasureKey(sessionId: string): string {
+  return `erase/${sessionId}`
+}
+
+function routeAmong(
+  pending: Interaction[],
+  state: SessionState,
+  command: MessageCommand,
+  context: Context,
+): Decision {
+  const { text, by, via, route, interactionId, questionIndex } = command
+  const routed = routeText({ pending, text, ...optional({ interactionId, questionIndex }) })
+  switch (routed.to) {
+    case 'nobody':
+      if (route === 'auto' && interactionId === undefined) return toAgent(state, command, context)
+      throw new AskbackError('nothing_pending', 'Nothing that waits here takes a text.')
+    case 'answer':
+      return {
+        ...respond(
+          state,
+          { type: 'respond', interactionId: routed.interactionId, answer: routed.answer, by, via },
+          context,
+        ),
+        routed: 'interaction',
+      }
+    case 'progress':
+      return {
+        ...progress(
+          state,
+          { type: 'progress', interactionId: routed.interactionId, answers: routed.answers },
+          context,
+        ),
+        routed: 'interaction',
+      }
+  }
+}
+
+function toAgent(state: SessionState, command: MessageCommand, context: Context): Decision {
+  const { text, by } = command
+  if (typeof context.imported === 'number')
+    throw new AskbackError(
+      'invalid_request',
+      'Only a part of the history of this session is here. Run askback adopt with its file again, which adds the rest.',
+    )
+  const inTurn = state.activeTurnId !== null || state.agent === null
+  const turnId = inTurn ? (state.activeTurnId ?? undefined) : context.newId()
+  const said: NewEvent = { type: 'user_message', text, by, ...optional({ turnId }) }
+  if (inTurn || turnId === undefined) return { routed: 'agent', events: [said] }
+  return { routed: 'agent', events: [said, { type: 'turn_started', turnId }] }
+}

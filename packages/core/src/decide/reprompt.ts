@@ -1,0 +1,19 @@
+import type { Interaction, Json } from '@askback/protocol'
+import type { Context, Decision } from './command.js'
+import { pendingEvent, requestEvent, responseEvent } from './interaction-events.js'
+import type { Reprompt } from '../kinds/kinds.js'
+
+/** L6: in one append the old one gives way to a new one that carries the errors and what was typed. */
+export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {
+  const interactionId = context.newId()
+  const again = { ...item, interactionId, requestedAt: context.now, errors, progress: answer }
+  return {
+    interactionId,
+    refusal: { code: 'invalid_answer', errors },
+    events: [
+      responseEvent(item, { settlement: 'superseded', supersededBy: interactionId }),
+      pendingEvent(again, true, 'reprompted'),
+      requestEvent(again),
+    ],
+  }
+}

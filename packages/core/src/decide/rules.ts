@@ -1,0 +1,78 @@
+import { AskbackError, canonicalJson, digestOf, sha256Hex, type Actor, type Json } from '@askback/protocol'
+import type { KvWrite } from '../store/store.js'
+
+/** One tool with exactly one input, approved beforehand: in one session, or always in one folder for one agent. */
+export type ApprovalRule = {
+  id: string
+  toolName: string
+  input: Json
+  by?: Actor
+  at: number
+} & ({ scope: 'session'; sessionId: string } | { scope: 'always'; cwd: string; agent: string | null })
+
+/** The parts of a session that a rule can be bound to. */
+export interface RuleBounds {
+  sessionId: string
+  cwd: string | null
+  agent: string | null
+}
+
+export const RULES_PREFIX = 'rule/'
+const ALWAYS_RULES_PREFIX = `${RULES_PREFIX}always/`
+
+/** They go when the session does. */
+export function sessionRulesPrefix(sessionId: string): string {
+  return `${RULES_PREFIX}session/${sessionId}/`
+}
+
+/** Where a rule that allows this digest would stand: any of these keys present allows it. */
+export function ruleKeys({ sessionId, cwd, agent }: RuleBounds, digest: string): string[] {
+  const keys = [`${sessionRulesPrefix(sessionId)}${digest}`]
+  if (cwd !== null) keys.push(`${ALWAYS_RULES_PREFIX}${placeOf(cwd, agent)}/${digest}`)
+  return keys
+}
+
+/** The id tells the key, so the same approval given twice is one rule. */
+export function newRule(options: {
+  scope: ApprovalRule['scope']
+  toolName: string
+  input: Json
+  session: RuleBounds
+  by?: Actor | undefined
+  at: number
+}): ApprovalRule {
+  const { scope, toolName, input, by, at } = options
+  const { sessionId, cwd, agent } = options.session
+  const digest = digestOf(toolName, input)
+  const rule = { toolName, input, ...(by && { by }), at }
+  switch (scope) {
+    case 'session':
+      return { id: `session.${sessionId}.${digest}`, scope, ...rule, sessionId }
+    case 'always':
+      if (cwd === null) {
+        throw new AskbackError('invalid_answer', 'The scope "always" needs a session with a folder (`cwd`).')
+      }
+      return { id: `always.${placeOf(cwd, agent)}.${digest}`, scope, ...rule, cwd, agent }
+    default:
+      return scope satisfies never
+  }
+}
+
+/** Written in the same append as the approval that made the rule. */
+export function ruleWrite(rule: ApprovalRule): KvWrite {
+  const { by, ...rest } = rule
+  const actor = by && { id: by.id, ...(by.name !== undefined && { name: by.name }) }
+  return { key: ruleKey(rule.id)!, value: { ...rest, ...(actor && { by: actor }) } }
+}
+
+/** `null` for what cannot be the id of a rule. */
+export function ruleKey(id: string): string | null {
+  const [, sessionId, place, digest] =
+    /^(?:session\.(.+)|always\.([0-9a-f]{64}))\.([0-9a-f]{64})$/s.exec(id) ?? []
+  if (sessionId !== undefined) return `${sessionRulesPrefix(sessionId)}${digest}`
+  return place === undefined ? null : `${ALWAYS_RULES_PREFIX}${place}/${digest}`
+}
+
+function placeOf(cwd: string, agent: string | null): string {
+  return sha256Hex(canonicalJson({ agent, cwd }))
+}

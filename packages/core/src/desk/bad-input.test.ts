@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest'
+import { type OpenInput, type Origin } from '../index.js'
+import { ada, database, listFiles, port, sqlite, testDesk, yes } from './test-desk.test.helper.js'
+
+const lone = 'a\ud800b'
+const unwanted: [string, unknown][] = [
+  ['a lone surrogate', lone],
+  ['a lone surrogate in a key', { [lone]: 1 }],
+  ['an unsafe integer', 2 ** 53],
+  ['an unsafe negative integer', -(2 ** 53)],
+  ['a number that is not finite', Infinity],
+  ['not a number', Number.NaN],
+  ['a bigint', 1n],
+  ['a date', new Date(0)],
+  ['a map', new Map()],
+  ['a function', () => 1],
+  ['a hole', Array.from({ length: 1 })],
+  ['a prototype key', JSON.parse('{"__proto__": {"admin": true}}')],
+  ['a constructor with a prototype', { constructor: { prototype: {} } }],
+  ['101 levels', nested(101)],
+  ['itself', circular()],
+]
+
+function nested(levels: number): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < levels; level++) value = [value]
+  return value
+}
+
+function circular(): unknown {
+  const value: { self?: unknown } = {}
+  value.self = value
+  return value
+}
+
+const refused = { code: 'invalid_request' }
+
+describe('a request', () => {
+  it.each(unwanted)('with %s is refused, and nothing is opened', async (_, input) => {
+    const { desk, open } = await testDesk()
+    await expect(open('approval', { input })).rejects.toMatchObject(refused)
+    expect((await desk.pending()).interactions).toEqual([])
+  })
+
+  it.each(['nope', '', '__proto__', 'constructor', 'toString', 'Question'])(
+    'of the kind %j is unknown',
+    async (kind) => {
+      const { open } = await testDesk()
+      await expect(open(kind, database)).rejects.toMatchObject({ code: 'unknown_kind' })
+    },
+  )
+
+  const question = database.questions[0]!
+  it.each<[string, string, unknown]>([
+    ['no question', 'question', { questions: [] }],
+    ['five questions', 'question', { questions: Array.from({ length: 5 }, () => question) }],
+    ['an empty label', 'question', { questions: [{ ...question, options: [{ label: '' }] }] }],
+    ['a blank label', 'question', { questions: [{ ...question, options: [{ label: ' ' }] }] }],
+    [
+      'the same label twice',
+      'question',
+      { questions: [{ ...question, options: [{ label: 'A' }, { label: 'A' }] }] },
+    ],
+    [
+      'nine options',
+      'question',
+      {
+        questions: [
+          { ...question, options: Array.from({ length: 9 }, (_, index) => ({ label: `${index}` })) },
+        ],
+      },
+    ],
+    ['another kind’s request', 'question', listFiles],
+    ['no request', 'approval', undefined],
+    ['null', 'approval', null],
+    ['a list', 'approval', [listFiles]],
+    ['no input', 'approval', { title: 'x' }],
+    ['a plan that is no text', 'plan_review', { plan: 5 }],
+    ['a form without fields', 'form', { message: 'x', schema: { fields: [] } }],
+    [
+      'a secret in a form',
+      'form',
+      { message: 'x', schema: { fields: [{ name: 'x', type: 'text', secret: true }] } },
+    ],
+    ['a password in a form', 'form', { message: 'x', schema: { fields: [{ name: 'x', type: 'password' }] } }],
+    [
+      'a pattern that is none',
+      'form',
+      { message: 'x', schema: { fields: [{ name: 'x', type: 'text', pattern: '(' }] } },
+    ],
+  ])('with %s is refused', async (_, kind, request) => {
+    const { open } = await testDesk()
+    await expect(open(kind, request)).rejects.toMatchObject(refused)
+  })
+
+  it('takes what the contract takes', async () => {
+    const { open } = await testDesk()
+    const free = {
+      questions: [
+        { header: 'More than twelve characters', question: 'Why?', options: [], multiSelect: false },
+      ],
+    }
+    const eight = {
+      questions: [{ ...question, options: Array.from({ length: 8 }, (_, index) => ({ label: `${index}` })) }],
+    }
+    for (const request of [free, eight, { questions: [question, question, question, question] }]) {
+      expect(await open('question', request)).toMatchObject({ status: 'pending', request })
+    }
+    expect(await open('approval', { input: nested(98) })).toMatchObject({ status: 'pending' })
+  })
+
+  it.each<[string, Partial<OpenInput>]>([
+    ['tool name', { toolName: '' }],
+    ['tool name', { toolName: lone }],
+    ['tool name', { toolName: 'x'.repeat(501) }],
+    ['tool call', { toolCallId: '' }],
+    ['tool call', { toolCallId: lone }],
+    ['tool call', { toolCallId: 5 as never }],
+    ['turn', { turnId: '' }],
+    ['response', { responseId: lone }],
+    ['subagent', { agentId: lone }],
+    ['edit', { edit: 'everything' as never }],
+    ['attach', { attach: 'yes' as never }],
+  ])('with a bad %s is refused: %j', async (_, more) => {
+    const { open } = await testDesk()
+    await expect(open('question', database, more)).rejects.toMatchObject(refused)
+  })
+})
+
+describe('an answer', () => {
+  it.each(unwanted)('with %s is refused, and the interaction stays pending', async (_, updatedInput) => {
+    const { desk, open, seq } = await testDesk()
+    const { interactionId } = await open('approval', listFiles)
+    const before = await seq()
+    const wrong = desk.respond({ ...ada, interactionId, answer: { ...yes, updatedInput } })
+    await expect(wrong).rejects.toMatchObject(refused)
+    expect(await seq()).toBe(before)
+  })
+
+  it('lesson 4: says which question or field, and why', async () => {
+    const { desk, open } = await testDesk()
+    const asked = await open('question', database)
+    const mysql = { answers: [{ selected: ['MySQL'] }] }
+    await expect(
+      desk.respond({ ...ada, interactionId: asked.interactionId, answer: mysql }),
+    ).rejects.toMatchObject({
+      message: 'Question 1 ("Database", index 0) has no option "MySQL".',
+      details: { question: 0 },
+    })
+    const form = await open('form', port)
+    const host = { values: { host: 'x' } }
+    await expect(
+      desk.respond({ ...ada, interactionId: form.interactionId, answer: host }),
+    ).rejects.toMatchObject({
+      message: 'The form has no field "host".',
+      details: { field: 'host' },
+    })
+  })
+
+  it.each<[string, Origin]>([
+    ['an actor without an id', { by: {} as never }],
+    ['an actor with a lone surrogate', { by: { id: lone } }],
+    ['an unknown surface', { via: 'fax' as never }],
+  ])('by %s is refused', async (_, origin) => {
+    const { desk, open } = await testDesk()
+    const { interactionId } = await open('question', database)
+    await expect(desk.respond({ ...origin, interactionId, answer: sqlite })).rejects.toMatchObject(refused)
+    await expect(desk.cancel({ ...origin, interactionId })).rejects.toMatchObject(refused)
+    await expect(desk.interrupt('s', origin)).rejects.toMatchObject(refused)
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+})
+
+describe('everything else that is written', () => {
+  it.each<[string, (desk: Awaited<ReturnType<typeof testDesk>>['desk']) => Promise<unknown>]>([
+    ['a message', (desk) => desk.message({ ...ada, sessionId: 's', text: lone })],
+    ['a message of nobody', (desk) => desk.message({ sessionId: 's', text: 'x' } as never)],
+    ['a route', (desk) => desk.message({ ...ada, sessionId: 's', text: 'x', route: 'else' as never })],
+    ['a question index', (desk) => desk.message({ ...ada, sessionId: 's', text: 'x', questionIndex: -1 })],
+    ['a title', (desk) => desk.createSession({ title: lone })],
+    ['a folder', (desk) => desk.createSession({ cwd: lone })],
+    ['an agent', (desk) => desk.createSession({ agent: lone })],
+    ['a session id', (desk) => desk.createSession({ id: 'a/b' })],
+    ['a session that exists', (desk) => desk.createSession({ id: 's' })],
+    [
+      'a report',
+      (desk) => desk.report({ sessionId: 's', events: [{ type: 'text', blockId: 'b', text: lone }] }),
+    ],
+    ['a list of pending', (desk) => desk.pending({ limit: 0 })],
+    ['a page', (desk) => desk.sessions({ limit: 1.5 })],
+    ['a cursor', (desk) => desk.audit({ after: 'x' })],
+    ['a cancel', (desk) => desk.cancel({ interactionId: 'x', sessionId: 's', message: lone })],
+  ])('%s that makes no sense is refused', async (_, write) => {
+    const { desk, seq } = await testDesk()
+    await expect(write(desk)).rejects.toMatchObject(refused)
+    expect(await seq()).toBe(1)
+  })
+})

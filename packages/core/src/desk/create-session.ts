@@ -1,0 +1,40 @@
+import { AskbackError, sessionOf, type CreateSessionBody, type Session } from '@askback/protocol'
+import type { Engine } from './engine.js'
+import { keyOf } from './idempotency.js'
+import { optional } from '../optional.js'
+
+export async function createSession(
+  engine: Engine,
+  body: CreateSessionBody,
+  {
+    id,
+    source,
+    idempotencyKey,
+    most,
+  }: { id?: string; source?: string; idempotencyKey?: string; most: number },
+): Promise<{ session: Session; created: boolean }> {
+  const { store, newId } = engine.options
+  const key = idempotencyKey === undefined ? undefined : keyOf(`key/create/${idempotencyKey}`, body)
+  const seen = key && (await store.kv.get(key.key))
+  if (!seen && (await store.countSessions()) >= most) {
+    throw new AskbackError(
+      'rate_limited',
+      `There are ${most} sessions, which is the limit. Delete some first.`,
+    )
+  }
+  const sessionId = checkId(id ?? newId())
+  const { agent = null, permissionMode = 'default', cwd, title, model } = body
+  const rest = optional({ cwd, title, model, source })
+  const ran = await engine.run(sessionId, { type: 'start', agent, permissionMode, ...rest }, key)
+  const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
+  return { session, created: !ran.repeated }
+}
+
+/** It stands in keys, so it has none of their separators. */
+function checkId(id: string): string {
+  if (/^[\w.:@-]{1,200}$/.test(id)) return id
+  throw new AskbackError(
+    'invalid_request',
+    'A session id has 1 to 200 letters, digits, "_", "-", ".", ":" or "@".',
+  )
+}

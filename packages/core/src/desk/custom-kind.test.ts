@@ -1,0 +1,173 @@
+import { AskbackError, digestOf, messageBody, questionReply, sessionEvent } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { defineInteraction, type InteractionKind, type StandardSchema } from '../index.js'
+import { ada, testDesk, tick, waiting } from './test-desk.test.helper.js'
+
+// Any Standard Schema will do. These are made with zod …
+const texts = questionReply.shape.selected
+const colorRequest = messageBody.pick({ text: true }).extend({ palette: texts.default(['red', 'green']) })
+const colorAnswer = messageBody.pick({ text: true })
+
+const color = defineInteraction({
+  kind: 'color',
+  presentation: 'questionnaire',
+  request: colorRequest,
+  answer: colorAnswer,
+  settle({ palette }, { text }) {
+    if (palette.includes(text)) return { settlement: 'answered', answer: { text } }
+    throw new AskbackError('invalid_answer', `The palette has no ${text}.`)
+  },
+})
+
+// … and this one by hand.
+function schema<Output>(check: (value: unknown) => Output | string): StandardSchema<Output> {
+  const validate = (value: unknown) => {
+    const checked = check(value)
+    return typeof checked === 'string'
+      ? { issues: [{ message: checked, path: ['stars'] }] }
+      : { value: checked }
+  }
+  return { '~standard': { version: 1, vendor: 'by-hand', validate } }
+}
+const rating = defineInteraction({
+  kind: 'rating',
+  presentation: 'tool',
+  request: schema((value) => ({ about: String((value as { about: unknown }).about) })),
+  answer: schema((value) => {
+    const { stars } = value as { stars: unknown }
+    return typeof stars === 'number' ? { stars } : 'must be a number'
+  }),
+})
+
+const blue = { text: 'Which?', palette: ['blue', 'grey'] }
+
+describe('a kind of one’s own', () => {
+  it('is a definition, and asks, waits and answers like those that are built in', async () => {
+    const { desk } = await testDesk({ kinds: [color, rating] })
+    const asked = [desk.session('s').request(color, blue), desk.session('s').request(rating, { about: 'us' })]
+    await tick()
+    const [first, second] = (await desk.pending()).interactions
+    expect(first).toMatchObject({
+      kind: 'color',
+      presentation: 'questionnaire',
+      digest: digestOf('color', blue),
+    })
+    expect(second).toMatchObject({ kind: 'rating', presentation: 'tool', toolName: 'rating' })
+    await desk.respond({ ...ada, interactionId: first!.interactionId, answer: { text: 'blue' } })
+    await desk.respond({ ...ada, interactionId: second!.interactionId, answer: { stars: 5 } })
+    expect(await Promise.all(asked)).toMatchObject([
+      { settlement: 'answered', answer: { text: 'blue' }, ...ada },
+      { settlement: 'answered', answer: { stars: 5 }, ...ada },
+    ])
+  })
+
+  it('needs no event of its own: its log is one that everybody can read', async () => {
+    const { desk, open, events } = await testDesk({ kinds: [color] })
+    const { interactionId } = await open('color', blue)
+    const { settlement } = await waiting(desk, interactionId)
+    await desk.respond({ ...ada, interactionId, answer: { text: 'grey' } })
+    await settlement
+    for (const event of await events()) expect(sessionEvent.safeParse(event).success).toBe(true)
+  })
+
+  it('has its schemas asked, and the error says where', async () => {
+    const { desk, open } = await testDesk({ kinds: [color, rating] })
+    await expect(open('color', { text: 5 })).rejects.toMatchObject({ code: 'invalid_request' })
+    const { interactionId } = await open('rating', { about: 'us' })
+    const respond = (answer: unknown) => desk.respond({ ...ada, interactionId, answer })
+    await expect(respond({ stars: 'many' })).rejects.toMatchObject({
+      code: 'invalid_answer',
+      message: 'The answer does not fit at stars: must be a number.',
+      details: { issues: [{ path: 'stars', message: 'must be a number' }] },
+    })
+    expect(await respond({ stars: 1 })).toMatchObject({ interaction: { settlement: 'answered' } })
+  })
+
+  it('the log holds what was sent, and its own rules see what its schema makes of that', async () => {
+    const { desk, open } = await testDesk({ kinds: [color] })
+    const { interactionId, request } = await open('color', { text: 'Which?', extra: true })
+    expect(request).toEqual({ text: 'Which?', extra: true })
+    const respond = (text: string) => desk.respond({ ...ada, interactionId, answer: { text } })
+    await expect(respond('blue')).rejects.toMatchObject({
+      code: 'invalid_answer',
+      message: 'The palette has no blue.',
+    })
+    expect(await respond('green')).toMatchObject({ interaction: { answer: { text: 'green' } } })
+  })
+
+  it('has deadlines, declared answers, keys and restarts as every kind', async () => {
+    const { clock, open, opened, restart } = await testDesk({ kinds: [color] })
+    const declared = { timeoutMs: 1000, onTimeout: { answer: { text: 'blue' } } }
+    const wrong = open('color', blue, { onTimeout: { answer: { text: 'pink' } } })
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer' })
+    const { interactionId } = await open('color', blue, { ...declared, idempotencyKey: 'k' })
+    const desk = restart()
+    await desk.ready
+    expect(await opened('color', blue, { ...declared, idempotencyKey: 'k' })).toMatchObject({
+      created: false,
+    })
+    const { settlement } = await waiting(desk, interactionId)
+    clock.advance(1000)
+    expect(await settlement).toMatchObject({
+      settlement: 'answered',
+      answer: { text: 'blue' },
+      via: 'policy',
+    })
+  })
+
+  it('may approve, deny, and ask again', async () => {
+    const merge: InteractionKind<unknown, { text: string }> = {
+      ...color,
+      kind: 'merge',
+      settle(_request, { text }) {
+        if (text === '') return { errors: { text: 'Say something.' } }
+        return text === 'merge'
+          ? { settlement: 'approved', answer: { text } }
+          : { settlement: 'denied', answer: { text }, message: text }
+      },
+    }
+    const { desk, open } = await testDesk({ kinds: [merge] })
+    const { interactionId } = await open('merge', blue)
+    const { settlement } = await waiting(desk, interactionId)
+    const empty = desk.respond({ ...ada, interactionId, answer: { text: '' } })
+    await expect(empty).rejects.toMatchObject({
+      code: 'invalid_answer',
+      details: { errors: { text: 'Say something.' } },
+    })
+    const [again] = (await desk.pending()).interactions
+    await desk.respond({ ...ada, interactionId: again!.interactionId, answer: { text: 'merge' } })
+    expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
+    expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
+    const { interactionId: other } = await open('merge', blue)
+    await desk.respond({ ...ada, interactionId: other, answer: { text: 'No.' } })
+    expect(await desk.wait(other)).toMatchObject({ settlement: 'denied', message: 'No.' })
+  })
+
+  it('is never answered by a mode, and takes no text', async () => {
+    const { desk, open } = await testDesk({
+      kinds: [color],
+      session: { permissionMode: 'bypassPermissions' },
+    })
+    const { interactionId } = await open('color', blue)
+    expect(await desk.message({ ...ada, sessionId: 's', text: 'blue' })).toMatchObject({ routed: 'agent' })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('whose definition is gone stays pending: it can be cancelled and times out, but not be answered', async () => {
+    const { clock, open, restart, errors } = await testDesk({ kinds: [color] })
+    const declared = { timeoutMs: 1000, onTimeout: { answer: { text: 'blue' } } }
+    const one = await open('color', blue)
+    const two = await open('color', blue, declared)
+    const desk = restart({ kinds: [] })
+    await desk.ready
+    const answer = desk.respond({ ...ada, interactionId: one.interactionId, answer: { text: 'blue' } })
+    await expect(answer).rejects.toMatchObject({ code: 'unknown_kind' })
+    expect(await desk.cancel({ interactionId: one.interactionId })).toMatchObject({
+      interaction: { settlement: 'cancelled' },
+    })
+    const { settlement } = await waiting(desk, two.interactionId)
+    clock.advance(1000)
+    expect(await settlement).toMatchObject({ settlement: 'timed_out' })
+    expect(errors).toEqual([])
+  })
+})

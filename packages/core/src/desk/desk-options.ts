@@ -1,0 +1,82 @@
+import type {
+  Actor,
+  Interaction,
+  OpenBody,
+  Session,
+  SessionEvent,
+  SessionStateJson,
+  Via,
+} from '@askback/protocol'
+import type { Clock } from '../clock.js'
+import type { OpenCommand } from '../decide/command.js'
+import type { InteractionKind } from '../kinds/kinds.js'
+import type { IsInside } from './lookups.js'
+import type { Role } from './prepare-request.js'
+import type { Fence, Store } from '../store/store.js'
+
+export interface DeskOptions {
+  store: Store
+  /** Kinds beyond question, approval, plan_review and form. */
+  kinds?: InteractionKind[]
+  clock?: Clock
+  newId?: () => string
+  timeouts?: { defaultMs?: number | null }
+  limits?: {
+    pendingPerSession?: number
+    requestBytes?: number
+    sessions?: number
+    /** What stays in memory of sessions in which nothing happens: each counts one, its interactions one, its tool calls four. */
+    inMemory?: number
+  }
+  /** Deletes sessions that were last written to longer ago. */
+  retentionMs?: number
+  /** Whether a path lies inside a folder, links followed. Without it no edit counts as inside. */
+  isInside?: IsInside
+  repairMs?: number
+  onError?: (error: unknown) => void
+}
+
+/** Where a command comes from. `by` and `via` come from authentication, never from the body. */
+export interface Origin {
+  by?: Actor | undefined
+  via?: Via | undefined
+  /** With its scope; the session is added. */
+  idempotencyKey?: string | undefined
+}
+
+export interface OpenInput extends OpenBody {
+  sessionId: string
+  idempotencyKey?: string | undefined
+  /** The tool call that the asker's environment names; one in the request itself goes before it. */
+  anchorTo?: string | undefined
+  /** The agent's own session that the asker's environment names: it must be this session's, if that is known. */
+  agentThread?: string | undefined
+  /** Without either, looks for the tool call that it belongs to. */
+  rendezvous?: boolean | undefined
+  turnId?: string | undefined
+  responseId?: string | undefined
+  agentId?: string | undefined
+  edit?: OpenCommand['edit'] | undefined
+  /** The credential that asks. */
+  openedBy?: string | undefined
+  claimAs?: string | undefined
+  /** Of the agent that asks, if this process runs it. */
+  fence?: Fence | undefined
+  /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
+  role?: Role | undefined
+}
+
+export interface Opened {
+  interaction: Interaction
+  /** Whether this call opened it: not if its key was seen, or if it attached. */
+  created: boolean
+  events: SessionEvent[]
+}
+
+export interface SessionSnapshot {
+  session: Session
+  state: SessionStateJson
+  seq: number
+  now: number
+  logId: string
+}

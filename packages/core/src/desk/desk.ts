@@ -1,0 +1,467 @@
+import {
+  adoptBody,
+  AskbackError,
+  cancelInput,
+  copyJson,
+  createSessionInput,
+  messageInput,
+  openInput,
+  origin,
+  page,
+  permissionMode,
+  reported,
+  respondInput,
+  toolCallBody,
+  sessionOf,
+  stateToJson,
+  viewInteraction,
+  type Actor,
+  type AdoptBody,
+  type CreateSessionBody,
+  type Interaction,
+  type MessageBody,
+  type PermissionMode,
+  type Session,
+  type SessionEvent,
+  type ToolCall,
+  type ToolCallBody,
+} from '@askback/protocol'
+import { adopt } from './adopt.js'
+import { Latecomers } from './adopt-late.js'
+import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
+import { approvalKind } from '../kinds/approval.js'
+import { systemClock, type Clock } from '../clock.js'
+import type { Anchoring, Command, OpenCommand, Reported } from '../decide/command.js'
+import { createSession } from './create-session.js'
+import { deleteRule } from './delete-rule.js'
+import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
+import { Engine } from './engine.js'
+import { formKind } from '../kinds/form.js'
+import { Housekeeping } from './housekeeping.js'
+import type { Listener } from './listeners.js'
+import { keyOf, sessionKey } from './idempotency.js'
+import { newId as randomId } from '../ids.js'
+import { kindsByName, parseWith, type InteractionKind, type StandardSchema } from '../kinds/kinds.js'
+import { DEFAULT_TIMEOUT_MS, prepareRequest } from './prepare-request.js'
+import { planReviewKind } from '../kinds/plan-review.js'
+import { questionKind } from '../kinds/question.js'
+import { openAtRendezvous } from './rendezvous-open.js'
+import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
+import { SessionHandle, type SessionDefaults } from './session.js'
+import { optional } from '../optional.js'
+import { settlementOf, type Settlement } from './settlement.js'
+import type { AuditRow, Fence, Fenced, Page, SessionRow } from '../store/store.js'
+import { reportToolCall } from './tool-calls.js'
+import type { StopSignal } from './waiters.js'
+import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
+
+const MAX_REQUEST_BYTES = 1024 * 1024
+const MAX_SESSIONS = 10_000
+/** A hundred thousand sessions that wait for an answer each: a few hundred MB. */
+const IN_MEMORY = 250_000
+const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
+
+type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
+
+/** `repeated`: its key was seen before, and nothing was done now. */
+interface Done {
+  repeated: boolean
+}
+
+/** The coordinator: opens interactions, settles them once, and wakes whoever waits. */
+export function createDesk(options: DeskOptions): Desk {
+  return new Desk(options)
+}
+
+export class Desk {
+  /** Deadlines are armed, and what the last process left half done is finished. */
+  readonly ready: Promise<void>
+  readonly #engine: Engine
+  readonly #housekeeping: Housekeeping
+  readonly #latecomers: Latecomers
+  readonly #kinds: ReadonlyMap<string, InteractionKind>
+  readonly #options: DeskOptions
+  readonly #clock: Clock
+  readonly #stopListening: () => void
+
+  constructor(options: DeskOptions) {
+    const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
+    this.#options = options
+    this.#clock = clock
+    this.#kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
+    this.#engine = new Engine(
+      {
+        store,
+        clock,
+        newId,
+        kind: (name) => this.#kinds.get(name),
+        isInside: options.isInside ?? (() => Promise.resolve(false)),
+        maxPending: limits.pendingPerSession ?? 5000,
+        room: limits.inMemory ?? IN_MEMORY,
+        onError,
+      },
+      {
+        settled: (appended) => wake(this.#engine, appended),
+        recheck: (sessionId) => recheck(this.#engine, sessionId),
+      },
+    )
+    this.#housekeeping = new Housekeeping(this.#engine, {
+      retentionMs: options.retentionMs ?? null,
+      repairMs: options.repairMs ?? 5000,
+    })
+    this.#latecomers = new Latecomers(this.#engine)
+    this.#stopListening = store.onAppend((ring) => {
+      if (!this.#engine.hearing.knows(ring)) this.#engine.hearing.hear(ring).catch(onError)
+    })
+    this.ready = this.#housekeeping.start().then(() => this.#latecomers.start())
+    this.ready.catch(onError)
+  }
+
+  /** A handle; the session is made when it is first used, unless it exists. */
+  session(id: string, defaults: SessionDefaults = {}, fence?: Fence): SessionHandle {
+    return new SessionHandle(this, id, defaults, fence)
+  }
+
+  async createSession(
+    input: CreateSessionBody & { id?: string; source?: string; idempotencyKey?: string } = {},
+  ): Promise<{ session: Session; created: boolean }> {
+    const { id, source, idempotencyKey, ...body } = parse(createSessionInput, input, 'the session')
+    return createSession(this.#engine, body, {
+      ...optional({ id, source, idempotencyKey }),
+      most: this.#options.limits?.sessions ?? MAX_SESSIONS,
+    })
+  }
+
+  /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
+  async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
+    const { sessionId, created } = await adopt(this.#engine, parse(adoptBody, body, 'the history'), {
+      by,
+      most: this.#options.limits?.sessions ?? MAX_SESSIONS,
+      latecomers: this.#latecomers,
+    })
+    return { session: await this.#engine.read(sessionId, sessionOf), created }
+  }
+
+  async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
+    if (await this.#options.store.session(id)) return
+    try {
+      await this.createSession({ ...defaults, id })
+    } catch (error) {
+      // Somebody else was faster.
+      if (!(await this.#options.store.session(id))) throw error
+    }
+  }
+
+  async open(input: OpenInput): Promise<Opened> {
+    const body = parse(openInput, input, 'the request')
+    const { sessionId, idempotencyKey, attach = false } = body
+    const { limits, timeouts } = this.#options
+    const prepared = prepareRequest(body, {
+      kind: this.#engine.options.kind,
+      maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
+      defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
+      role: body.role,
+    })
+    const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = body
+    const command: OpenCommand = {
+      type: 'open',
+      prepared,
+      anchoring: anchoringOf(body),
+      attach,
+      turnId,
+      responseId,
+      agentId,
+      edit,
+      openedBy,
+      agentThread,
+      claimAs,
+    }
+    // What was sent, not what became of it: another default deadline makes it no other request.
+    const { kind, toolName, toolCallId, request, timeoutMs, onTimeout } = body
+    const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
+    const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
+    const ran = await (command.anchoring.by === 'rendezvous'
+      ? openAtRendezvous(this.#engine, sessionId, command, key, input.fence)
+      : this.#engine.run(sessionId, command, key, input.fence))
+    const { interactionId } = ran.interaction!
+    const opens = ran.events.some(
+      (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
+    )
+    return {
+      interaction: this.#view(ran.interaction!),
+      created: opens && !ran.repeated,
+      events: ran.events,
+    }
+  }
+
+  async respond(
+    input: Origin & {
+      sessionId?: string
+      interactionId: string
+      answer: unknown
+      digest?: string | undefined
+    },
+  ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    const given = parse(respondInput, input, 'the answer')
+    const answer = copyJson(given.answer, 'answer')
+    const { interactionId, digest, by, via = 'direct', idempotencyKey } = given
+    const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
+    const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
+    const command = { type: 'respond', interactionId, answer, via, digest, by } as const
+    const ran = await this.#engine.run(sessionId, command, key)
+    return { interaction: this.#view(ran.interaction!), events: ran.events }
+  }
+
+  /** The question or approval of a tool call, by the call's id. */
+  async answerToolCall(
+    input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
+  ): Promise<Interaction> {
+    const given = { ...input, ...optional(parse(origin, input, 'the origin')) }
+    return this.#view(await answerToolCall(this.#engine, given))
+  }
+
+  /** A question answered in part, on a surface that asks one at a time. */
+  async progress(input: {
+    sessionId: string
+    interactionId: string
+    answers: unknown
+  }): Promise<Interaction> {
+    const { sessionId, interactionId } = input
+    const answers = copyJson(input.answers, 'answers')
+    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers })
+    return this.#view(ran.interaction!)
+  }
+
+  async cancel(
+    input: Origin & { sessionId?: string; interactionId: string; message?: string },
+  ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    const given = parse(cancelInput, input, 'the cancel')
+    const { interactionId, by, via, message, idempotencyKey } = given
+    const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
+    const key = sessionKey(sessionId, 'cancel', idempotencyKey, { interactionId })
+    const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
+    const ran = await this.#engine.run(sessionId, command, key)
+    return { interaction: this.#view(ran.interaction!), events: ran.events }
+  }
+
+  /** Resolves when it is settled, and claims that (L10). Aborting only stops waiting: cancelling is a call of its own. */
+  wait(
+    interactionId: string,
+    signal?: AbortSignal,
+    options: { sessionId?: string; to?: string; fence?: Fence | undefined } = {},
+  ): Promise<Settlement> {
+    const { sessionId, to = 'desk', fence } = options
+    if (sessionId === undefined)
+      return this.#sessionOf(interactionId).then((found) =>
+        waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal, fence }, settlementOf),
+      )
+    return waitFor(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settlementOf)
+  }
+
+  /** Like `wait` for someone who only looks on: claims nothing. */
+  async watch(sessionId: string, interactionId: string, signal?: AbortSignal): Promise<Interaction> {
+    return waitFor(this.#engine, { sessionId, interactionId }, { to: null, signal }, itself)
+  }
+
+  /** Like `wait`, but when `signal` aborts it resolves with the interaction as it stands. Without `to` it claims nothing. */
+  async poll(
+    sessionId: string,
+    interactionId: string,
+    options: Fenced & { to: string | null; signal: StopSignal },
+  ): Promise<Interaction> {
+    return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
+  }
+
+  /** For a caller that acts on what it reads: claims a settlement, and returns it as it was before the claim. */
+  async claim(item: Interaction, to: string, fence?: Fence): Promise<Interaction> {
+    return claimFor(this.#engine, item, to, fence)
+  }
+
+  async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<{
+    routed: 'agent' | 'interaction'
+    interactionId?: string
+    events: SessionEvent[]
+    repeated: boolean
+  }> {
+    const given = parse(messageInput, input, 'the message')
+    const { sessionId, idempotencyKey, text, by, via = 'direct', route = 'auto' } = given
+    const { interactionId, questionIndex } = given
+    const named = optional({ interactionId, questionIndex })
+    const key = sessionKey(sessionId, 'message', idempotencyKey, { text, route, ...named })
+    const ran = await this.#engine.run(sessionId, { type: 'message', text, by, via, route, ...named }, key)
+    return {
+      routed: ran.routed ?? 'agent',
+      events: ran.events,
+      repeated: ran.repeated ?? false,
+      ...(ran.interaction && { interactionId: ran.interaction.interactionId }),
+    }
+  }
+
+  /** What an agent tells of its own doing; repeats change nothing. */
+  async report(
+    input: Fenced & { sessionId: string; events: Reported[]; idempotencyKey?: string },
+  ): Promise<SessionEvent[]> {
+    const { sessionId, fence } = input
+    const { idempotencyKey } = parse(origin, input, 'the origin')
+    const events = parse(reported, copyJson(input.events, 'events'), 'the report')
+    const key = sessionKey(sessionId, 'report', idempotencyKey, { events })
+    return (await this.#engine.run(sessionId, { type: 'report', events }, key, fence)).events
+  }
+
+  /** One tool call of an outside agent; it gets an id if it has none. */
+  async reportToolCall(
+    input: ToolCallBody & Origin & Fenced & { sessionId: string; source?: ToolCall['source'] },
+  ): Promise<{ toolCall: ToolCall; created: boolean }> {
+    const { sessionId, source, fence } = input
+    const { idempotencyKey } = parse(origin, input, 'the origin')
+    const call = parse(toolCallBody, { ...input, input: copyJson(input.input, 'input') }, 'the tool call')
+    const key = sessionKey(sessionId, 'tool-call', idempotencyKey, call)
+    return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key, fence)
+  }
+
+  async interrupt(sessionId: string, by: Origin = {}): Promise<Done> {
+    return this.#control(sessionId, { type: 'interrupt', ...who(by) }, by)
+  }
+
+  async clear(sessionId: string, by: Origin = {}): Promise<Done> {
+    return this.#control(sessionId, { type: 'clear', ...who(by) }, by)
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<Done> {
+    parse(permissionMode, mode, 'the permission mode')
+    return this.#control(sessionId, { type: 'set_mode', mode }, by, { mode })
+  }
+
+  /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
+  async deleteSession(sessionId: string, by: Origin = {}): Promise<void> {
+    const { idempotencyKey } = parse(origin, by, 'the origin')
+    // Not a key of the session's own: that would go with it.
+    const key =
+      idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
+    try {
+      await this.#engine.run(sessionId, { type: 'end', ...who(by) }, key)
+    } finally {
+      // Also if that failed: it may have been written, or somebody else's deletion was left half done.
+      await this.#housekeeping.erase(sessionId)
+    }
+  }
+
+  async snapshot(sessionId: string): Promise<SessionSnapshot> {
+    const now = this.#clock.now()
+    return this.#engine.read(sessionId, (state) => {
+      const json = stateToJson(state)
+      const pending = json.pending.map((item) => viewInteraction(item, now))
+      return {
+        session: sessionOf(state),
+        state: { ...json, pending },
+        seq: state.seq,
+        now,
+        logId: state.logId,
+      }
+    })
+  }
+
+  async interaction(sessionId: string, interactionId: string): Promise<Interaction> {
+    const item =
+      (await this.#engine.read(sessionId, (state) => state.interactions.get(interactionId))) ??
+      (await this.#options.store.interaction(interactionId))
+    if (item?.sessionId === sessionId) return this.#view(item)
+    throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
+  }
+
+  async pending(
+    filter: { sessionId?: string; after?: string; limit?: number } = {},
+  ): Promise<{ interactions: Interaction[]; next: string | null }> {
+    const { limit = 100, ...rest } = optional(parse(page, filter, 'the query'))
+    const { items, next } = await this.#options.store.pending({ ...rest, limit })
+    return { interactions: items.map((item) => this.#view(item)), next }
+  }
+
+  async sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
+    const { limit = 100, ...rest } = optional(parse(page, query, 'the query'))
+    return this.#options.store.sessions({ ...rest, limit })
+  }
+
+  async audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
+    const { limit = 1000, ...rest } = optional(parse(page, query, 'the query'))
+    return this.#options.store.audit({ ...rest, limit })
+  }
+
+  async rules(): Promise<ApprovalRule[]> {
+    const entries = await this.#options.store.kv.list(RULES_PREFIX)
+    return entries.map(({ value }) => value as unknown as ApprovalRule)
+  }
+
+  async deleteRule(id: string, by: Origin = {}): Promise<void> {
+    const { idempotencyKey } = parse(origin, by, 'the origin')
+    await deleteRule(this.#engine, id, idempotencyKey)
+  }
+
+  /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
+  async events(
+    sessionId: string,
+    query: { after?: number; before?: number; limit: number },
+  ): Promise<SessionEvent[]> {
+    // What is told must be durable, and of a session that is there.
+    await this.#engine.read(sessionId, (state) => state.seq)
+    return this.#options.store.read({ sessionId, ...query })
+  }
+
+  /** Which agent a session is for, `null` for outside agents: who may use it depends on that. */
+  agentOf(sessionId: string): Promise<string | null> {
+    return this.#engine.read(sessionId, (state) => state.agent)
+  }
+
+  /** After each commit, in the order of each session's log. A listener that finds a gap reads the log. */
+  on(listener: Listener): () => void {
+    return this.#engine.on(listener)
+  }
+
+  /** Stops timers and waiting; what is pending stays so. The store is the caller's to close. */
+  close(): void {
+    this.#stopListening()
+    this.#housekeeping.stop()
+    this.#engine.close()
+  }
+
+  async #control(sessionId: string, command: ControlCommand, by: Origin, body: object = {}): Promise<Done> {
+    const { idempotencyKey } = parse(origin, by, 'the origin')
+    const key = sessionKey(sessionId, command.type, idempotencyKey, body)
+    const { repeated = false } = await this.#engine.run(sessionId, command, key)
+    return { repeated }
+  }
+
+  #view(item: Interaction): Interaction {
+    return viewInteraction(item, this.#clock.now())
+  }
+
+  async #sessionOf(interactionId: string): Promise<string> {
+    const item = await this.#options.store.interaction(interactionId)
+    if (item) return item.sessionId
+    throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
+  }
+}
+
+function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
+  return parseWith(schema, value, { code: 'invalid_request', what })
+}
+
+function anchoringOf(input: {
+  toolCallId?: string | undefined
+  anchorTo?: string | undefined
+  rendezvous?: boolean | undefined
+}): Anchoring {
+  const { toolCallId: named, anchorTo, rendezvous } = input
+  const toolCallId = named ?? anchorTo
+  if (toolCallId !== undefined) return { by: 'id', toolCallId }
+  return rendezvous ? { by: 'rendezvous', waited: false } : { by: 'itself' }
+}
+
+function who({ by, via }: Origin) {
+  return optional({ by, via })
+}
+
+function reportError(error: unknown): void {
+  // oxlint-disable-next-line no-console -- the last resort of a desk that was given no onError
+  console.error('askback:', error)
+}

@@ -1,0 +1,174 @@
+import { AskbackError } from '@askback/protocol'
+import { erasureKey } from '../decide/control.js'
+import type { Engine } from './engine.js'
+import { sessionRulesPrefix } from '../decide/rules.js'
+import type { News } from '../store/store.js'
+import { recheck } from './waiting.js'
+
+const SWEEP_MS = 3_600_000
+const RETRY_MS = 1000
+const PAGE = 500
+/** Ids only. */
+const NEWS_PAGE = 10_000
+
+export interface HousekeepingOptions {
+  /** Sessions that were last written to longer ago than this are deleted. */
+  retentionMs: number | null
+  /** How often a store that others write to is looked at for doorbells that were lost. */
+  repairMs: number
+}
+
+/** What a desk does in the background: takes up where the last process stopped, repairs, and forgets in time. */
+export class Housekeeping {
+  readonly #engine: Engine
+  readonly #options: HousekeepingOptions
+  readonly #disarm = new Map<string, () => void>()
+  #cursor = ''
+
+  constructor(engine: Engine, options: HousekeepingOptions) {
+    this.#engine = engine
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#takeUp()
+    } catch (error) {
+      // Closed in the middle of it: the next start takes up the rest.
+      if (!this.#engine.closed) throw error
+    }
+  }
+
+  /** The second half of a deletion: its first half is durable, so that a crash or a failure in between only delays it. */
+  async erase(sessionId: string): Promise<void> {
+    try {
+      await this.#erase(sessionId)
+    } catch (error) {
+      this.#at(RETRY_MS, `erase ${sessionId}`, () => this.erase(sessionId))
+      throw error
+    }
+  }
+
+  /** Deletes the sessions that nobody has written to for this long. */
+  async sweep(retentionMs: number): Promise<void> {
+    const { store, clock } = this.#engine.options
+    for (;;) {
+      const { items } = await store.sessions({ limit: PAGE, updatedBefore: clock.now() - retentionMs })
+      for (const { id } of items) {
+        await this.#end(id)
+        await this.erase(id)
+      }
+      if (items.length < PAGE) return
+    }
+  }
+
+  /** A lost doorbell costs latency, never data. */
+  async repair(): Promise<void> {
+    for (let news = await this.#news(); news.length > 0; news = await this.#news()) {
+      for (const { cursor, sessionId, seq } of news) {
+        this.#cursor = cursor
+        if (seq === null) await this.#erased(sessionId)
+        else await this.#engine.hearing.hear({ sessionId, seq })
+      }
+    }
+    await this.#keepDeadlines()
+    for (const sessionId of this.#engine.hearing.unheard) {
+      await recheck(this.#engine, sessionId)
+      this.#engine.hearing.unheard.delete(sessionId)
+    }
+    await this.#finishErasures()
+  }
+
+  async #news(): Promise<News[]> {
+    const { store } = this.#engine.options
+    const query = { after: this.#cursor, limit: NEWS_PAGE }
+    if (store.news) return store.news(query)
+    const changes = await store.changes(query)
+    return changes.map(({ cursor, sessionId, events }) => {
+      return { cursor, sessionId, seq: events.at(-1)?.seq ?? null }
+    })
+  }
+
+  /** Whoever opened it may be gone at its deadline. Where others write too, only those to come before the next looks. */
+  async #keepDeadlines(): Promise<void> {
+    const { store, clock } = this.#engine.options
+    const before = store.shared ? { before: clock.now() + 2 * this.#options.repairMs } : undefined
+    for (const { sessionId, interactionId, expiresAt } of await store.deadlines(before))
+      this.#engine.timeouts.set(sessionId, interactionId, expiresAt)
+  }
+
+  async #erased(sessionId: string): Promise<void> {
+    this.#engine.forget(sessionId)
+    this.#engine.hearing.unheard.add(sessionId)
+    await recheck(this.#engine, sessionId)
+    this.#engine.hearing.unheard.delete(sessionId)
+  }
+
+  stop(): void {
+    for (const disarm of this.#disarm.values()) disarm()
+    this.#disarm.clear()
+  }
+
+  async #takeUp(): Promise<void> {
+    const { store } = this.#engine.options
+    if (store.shared) this.#cursor = await store.head()
+    await this.#keepDeadlines()
+    await this.#finishErasures()
+    if (store.shared) this.#every('repair', this.#options.repairMs, () => this.repair())
+    if (this.#options.retentionMs !== null) {
+      await this.sweep(this.#options.retentionMs)
+      this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))
+    }
+  }
+
+  async #erase(sessionId: string): Promise<void> {
+    const { store } = this.#engine.options
+    const marker = await store.kv.get(erasureKey(sessionId))
+    // Without it somebody else has erased the session.
+    if (!marker) return this.#engine.forget(sessionId)
+    const logId = marker.value as string
+    const rules = await store.kv.list(sessionRulesPrefix(sessionId))
+    // With the old log still there, these are not the rules of a session made anew.
+    const [first] = await store.read({ sessionId, limit: 1 })
+    if (first?.id === logId) for (const rule of rules) await store.kv.put(rule.key, null, rule.version)
+    try {
+      await store.erase(sessionId, logId)
+    } finally {
+      // It may be gone even if that failed.
+      this.#engine.forget(sessionId)
+    }
+    await store.kv.put(marker.key, null, marker.version)
+  }
+
+  /** What another process, or this one before a crash, has begun. */
+  async #finishErasures(): Promise<void> {
+    const prefix = erasureKey('')
+    const markers = await this.#engine.options.store.kv.list(prefix)
+    for (const { key } of markers) await this.erase(key.slice(prefix.length))
+  }
+
+  async #end(sessionId: string): Promise<void> {
+    try {
+      await this.#engine.run(sessionId, { type: 'end' })
+    } catch (error) {
+      // Somebody else is deleting it.
+      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+    }
+  }
+
+  #every(name: string, periodMs: number, work: () => Promise<void>): void {
+    this.#at(periodMs, name, () => work().finally(() => this.#every(name, periodMs, work)))
+  }
+
+  #at(delayMs: number, name: string, work: () => Promise<void>): void {
+    const { clock, onError } = this.#engine.options
+    if (this.#engine.closed) return
+    this.#disarm.get(name)?.()
+    const disarm = clock.alarm(clock.now() + delayMs, () => {
+      this.#disarm.delete(name)
+      // Closed in the middle of it: the next start takes up the rest.
+      work().catch((error: unknown) => this.#engine.closed || onError(error))
+    })
+    this.#disarm.set(name, disarm)
+  }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { defineInteraction, type InteractionKind, type StandardSchema } from '../index.js'
+import { ada, isOver, testDesk, waiting } from './test-desk.test.helper.js'
+
+const refused = { code: 'invalid_request' }
+
+function schema<Output>(check: (value: unknown) => Output | string): StandardSchema<Output> {
+  const validate = (value: unknown) => {
+    const checked = check(value)
+    return typeof checked === 'string'
+      ? { issues: [{ message: checked, path: ['stars'] }] }
+      : { value: checked }
+  }
+  return { '~standard': { version: 1, vendor: 'by-hand', validate } }
+}
+describe('a schema that does not do', () => {
+  const any = schema((value) => value as object)
+  const late = (end: () => Promise<never>): StandardSchema => ({
+    '~standard': { version: 1, vendor: 'late', validate: end },
+  })
+  const asynchronous: [string, StandardSchema][] = [
+    ['a promise', late(() => new Promise<never>(() => undefined))],
+    ['a promise that fails', late(() => Promise.reject(new Error('late')))],
+  ]
+
+  it.each(asynchronous)('%s as the request is refused when it is asked', async (_, request) => {
+    const { open } = await testDesk({ kinds: [{ kind: 'late', presentation: 'tool', request, answer: any }] })
+    await expect(open('late', {})).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('asynchronous') as string,
+    })
+  })
+
+  it.each(asynchronous)(
+    '%s as the answer is refused, and the interaction stays pending',
+    async (_, answer) => {
+      const { desk, open } = await testDesk({
+        kinds: [{ kind: 'late', presentation: 'tool', request: any, answer }],
+      })
+      const { interactionId } = await open('late', {})
+      const { settlement } = await waiting(desk, interactionId)
+      await expect(desk.respond({ ...ada, interactionId, answer: {} })).rejects.toMatchObject({
+        code: 'invalid_request',
+      })
+      expect(await isOver(settlement)).toBe(false)
+    },
+  )
+
+  it.each([
+    ['a date', new Date(0)],
+    ['a bigint', 1n],
+    ['nothing', undefined],
+  ])('one that makes %s of an answer is refused: it could not be stored', async (_, made) => {
+    const answer = schema(() => made as unknown as object)
+    const { desk, open } = await testDesk({
+      kinds: [{ kind: 'odd', presentation: 'tool', request: any, answer }],
+    })
+    const { interactionId } = await open('odd', {})
+    await expect(desk.respond({ ...ada, interactionId, answer: {} })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+})
+
+describe('a definition', () => {
+  const any = {
+    '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
+  } as const
+  const kind: InteractionKind = { kind: 'mine', presentation: 'tool', request: any, answer: any }
+
+  it.each(['Mine', 'my kind', '', '1st', '__proto__'])('%j is no name of a kind', async (name) => {
+    expect(() => defineInteraction({ ...kind, kind: name })).toThrow(expect.objectContaining(refused))
+    await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
+  })
+
+  it.each(['question', 'approval'])('lesson 44: the kind %s cannot be defined anew', async (name) => {
+    await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
+  })
+
+  it('two of the same name are refused', async () => {
+    await expect(testDesk({ kinds: [kind, { ...kind }] })).rejects.toMatchObject(refused)
+  })
+})

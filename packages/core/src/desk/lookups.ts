@@ -1,0 +1,133 @@
+import type { Interaction, SessionState } from '@askback/protocol'
+import { adoptionKey } from '../decide/adopt-command.js'
+import type { Command, Context, OpenCommand } from '../decide/command.js'
+import { editPathOf, type EditTarget } from '../decide/permissions.js'
+import { ruleKeys } from '../decide/rules.js'
+import type { SessionLog } from './session-log.js'
+import type { Store } from '../store/store.js'
+
+/** What a decision needs to know and the session's state does not hold. */
+export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'imported'>
+
+/** Whether a path, links followed, lies inside a folder. Only a host with a file system can tell. */
+export type IsInside = (folder: string, path: string) => Promise<boolean>
+
+const NOTHING: Looked = {}
+
+/**
+ * Most commands need nothing: those are spared a turn of the event loop. What has left the state's window is looked up
+ * when nothing is under way, as the store does not hold that yet.
+ */
+export function lookUp(
+  log: SessionLog,
+  command: Command,
+  ports: { store: Store; isInside: IsInside },
+): Looked | Promise<Looked> {
+  const { state } = log
+  switch (command.type) {
+    case 'respond':
+    case 'progress':
+    case 'cancel':
+    case 'deliver':
+    case 'place':
+      return beyondWindow(log, command.interactionId, ports.store)
+    case 'message':
+      if (command.interactionId !== undefined) return beyondWindow(log, command.interactionId, ports.store)
+      return state.source === 'adopted' && state.agentSessionId === null
+        ? imported(log, ports.store)
+        : NOTHING
+    case 'open': {
+      const attaches = command.attach && state.trimmed && command.anchoring.by === 'id'
+      const approves = command.prepared.kind.kind === 'approval'
+      return attaches || approves ? forOpen(log, command, ports, { attaches, approves }) : NOTHING
+    }
+    case 'adopt':
+      return imported(log, ports.store)
+    case 'report':
+      return state.trimmed ? knownCalls(log, command.events, ports.store) : NOTHING
+    default:
+      return NOTHING
+  }
+}
+
+function beyondWindow(log: SessionLog, interactionId: string, store: Store): Looked | Promise<Looked> {
+  const { trimmed, interactions } = log.state
+  return !trimmed || interactions.has(interactionId) ? NOTHING : foundIn(log, interactionId, store)
+}
+
+async function foundIn(log: SessionLog, interactionId: string, store: Store): Promise<Looked> {
+  await log.settled()
+  return { found: (await store.interaction(interactionId)) ?? undefined }
+}
+
+async function imported(log: SessionLog, store: Store): Promise<Looked> {
+  await log.settled()
+  const entry = await store.kv.get(adoptionKey(log.state.sessionId))
+  return { imported: entry ? (entry.value as { items: number }).items : null }
+}
+
+async function forOpen(
+  log: SessionLog,
+  command: OpenCommand,
+  { store, isInside }: { store: Store; isInside: IsInside },
+  { attaches, approves }: { attaches: boolean; approves: boolean },
+): Promise<Looked> {
+  const { state } = log
+  if (attaches) await log.settled()
+  return {
+    ...(attaches && { found: await sameAsked(state, command, store) }),
+    ...(approves && {
+      rule: await hasRule(state, command, store),
+      edit: await editOf(state, command, isInside),
+    }),
+  }
+}
+
+async function sameAsked(
+  state: SessionState,
+  command: OpenCommand,
+  store: Store,
+): Promise<Interaction | undefined> {
+  if (command.anchoring.by !== 'id') return undefined
+  const { kind, digest } = command.prepared
+  const items = await store.interactionsOf(state.sessionId, command.anchoring.toolCallId)
+  return items.findLast(
+    (item) => item.kind === kind.kind && item.digest === digest && item.settlement !== 'superseded',
+  )
+}
+
+async function hasRule(state: SessionState, command: OpenCommand, store: Store): Promise<boolean> {
+  if (state.permissionMode === 'bypassPermissions') return false
+  for (const key of ruleKeys(state, command.prepared.digest)) if (await store.kv.get(key)) return true
+  return false
+}
+
+async function editOf(state: SessionState, command: OpenCommand, isInside: IsInside): Promise<EditTarget> {
+  if (command.edit) return command.edit
+  const { toolName, request } = command.prepared
+  const path = editPathOf(toolName, (request as { input: Parameters<typeof editPathOf>[1] }).input)
+  if (path === null) return 'none'
+  return state.cwd !== null && (await isInside(state.cwd, path)) ? 'inside' : 'outside'
+}
+
+function knownCalls(
+  log: SessionLog,
+  events: Extract<Command, { type: 'report' }>['events'],
+  store: Store,
+): Looked | Promise<Looked> {
+  const ids = events.flatMap((event) =>
+    event.type === 'tool_call' || event.type === 'tool_result' ? [event.toolCallId] : [],
+  )
+  const unknown = ids.filter((id) => !log.state.toolCalls.has(id))
+  return unknown.length === 0 ? NOTHING : callsIn(log, unknown, store)
+}
+
+async function callsIn(log: SessionLog, ids: string[], store: Store): Promise<Looked> {
+  const known = new Map<string, { ended: boolean }>()
+  await log.settled()
+  for (const id of ids) {
+    const call = await store.toolCall(log.state.sessionId, id)
+    if (call) known.set(id, call)
+  }
+  return { knownCalls: known }
+}

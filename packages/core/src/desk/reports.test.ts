@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { MAX_OUTPUT_BYTES, type Reported } from '../index.js'
+import { testDesk, type TestDesk } from './test-desk.test.helper.js'
+
+const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: { command: 'ls' } } as const
+const result = { type: 'tool_result', toolCallId: 't', output: 'a.ts', isError: false } as const
+
+const report = ({ desk }: TestDesk, ...events: unknown[]) =>
+  desk.report({ sessionId: 's', events: events as Reported[] })
+
+describe('what an agent reports', () => {
+  it('is logged in the order it was told', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    const told = [
+      { type: 'turn_started', turnId: 'turn' },
+      { type: 'agent_session', agentSessionId: 'thread' },
+      { type: 'thinking', blockId: 'b1', text: 'Hm.', turnId: 'turn', responseId: 'r' },
+      { type: 'text', blockId: 'b2', text: 'Hi.', turnId: 'turn', responseId: 'r', partial: true },
+      { ...call, turnId: 'turn', source: 'agent', parentToolCallId: 'p' },
+      result,
+      { type: 'turn_ended', turnId: 'turn', reason: 'done' },
+    ]
+    await report(test, ...told)
+    expect(await test.events(1)).toMatchObject(told)
+  })
+
+  it('changes nothing when it is told again', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    const once = [
+      { type: 'turn_started', turnId: 'turn' },
+      { type: 'agent_session', agentSessionId: 'thread' },
+      { type: 'text', blockId: 'b', text: 'Hi.', turnId: 'turn' },
+      { ...call, turnId: 'turn' },
+      result,
+      { type: 'turn_ended', turnId: 'turn', reason: 'done' },
+    ]
+    await report(test, ...once, ...once)
+    const before = await test.events()
+    await report(test, ...once)
+    expect(await test.events()).toEqual(before)
+    expect(before).toHaveLength(once.length + 1)
+  })
+
+  it('forgets the agent’s own session with its context, once', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    const cleared = { type: 'context_cleared' }
+    await report(test, { type: 'agent_session', agentSessionId: 'thread' }, cleared, cleared)
+    await report(test, cleared)
+    expect(await test.events(1)).toMatchObject([{ type: 'agent_session' }, cleared])
+    expect((await test.desk.snapshot('s')).state.agentSessionId).toBeNull()
+    await report(test, { type: 'agent_session', agentSessionId: 'thread' })
+    expect((await test.desk.snapshot('s')).state.agentSessionId).toBe('thread')
+  })
+
+  it.each([
+    ['agent_error', 0],
+    ['agent_lost', 1],
+    ['agent_retries', 1],
+    ['plan_missing', 1],
+  ])('[L8] an error %s leaves %i pending', async (code, left) => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    const questions = [{ header: 'Q', question: 'Sure?', options: [], multiSelect: false }]
+    await test.desk.open({ sessionId: 's', kind: 'question', request: { questions } })
+    await report(test, { type: 'error', code, message: 'It is so.', fatal: false })
+    expect((await test.desk.pending({ sessionId: 's' })).interactions).toHaveLength(left)
+  })
+
+  it('a result of a call that nobody reported is not found, and nothing of its report is logged', async () => {
+    const test = await testDesk()
+    await expect(report(test, call, { ...result, toolCallId: 'x' })).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    expect(await test.seq()).toBe(1)
+  })
+
+  it('[lesson 11] a result ends its call once, and a later one does not replace it', async () => {
+    const test = await testDesk()
+    await report(test, call, result)
+    await report(test, { ...result, output: 'else', isError: true })
+    expect((await test.desk.snapshot('s')).state.toolCalls).toMatchObject([
+      { result: { output: 'a.ts', isError: false } },
+    ])
+  })
+
+  it.each([
+    ['a text', 'é'.repeat(MAX_OUTPUT_BYTES), 2 * MAX_OUTPUT_BYTES],
+    [
+      'a text that would be cut inside a character',
+      `a${'é'.repeat(MAX_OUTPUT_BYTES)}`,
+      2 * MAX_OUTPUT_BYTES + 1,
+    ],
+    ['a list', ['x'.repeat(MAX_OUTPUT_BYTES)], MAX_OUTPUT_BYTES + 4],
+  ])('%s is cut at 256 KiB, and the log says how much there was', async (_, output, truncated) => {
+    const test = await testDesk()
+    await report(test, call, { ...result, output })
+    const last = (await test.events()).at(-1)
+    expect(last).toMatchObject({ type: 'tool_result', truncated })
+    const kept = new TextEncoder().encode((last as { output: string }).output).length
+    expect(kept).toBeLessThanOrEqual(MAX_OUTPUT_BYTES)
+    expect(kept).toBeGreaterThan(MAX_OUTPUT_BYTES - 4)
+  })
+
+  it('an output of exactly 256 KiB is kept whole', async () => {
+    const test = await testDesk()
+    const output = 'x'.repeat(MAX_OUTPUT_BYTES)
+    await report(test, call, { ...result, output })
+    expect((await test.events()).at(-1)).toMatchObject({ output })
+    expect((await test.events()).at(-1)).not.toHaveProperty('truncated')
+  })
+
+  it.each([
+    [{ type: 'interaction_response', interactionId: 'x', toolCallId: 't', settlement: 'approved' }],
+    [{ type: 'session_status', status: 'ended', permissionMode: 'bypassPermissions' }],
+    [{ type: 'session_started', agent: null, permissionMode: 'bypassPermissions' }],
+    [{ type: 'user_message', text: 'Hi', by: { id: 'ada' } }],
+    [{ type: 'interaction_delivered', interactionId: 'x', toolCallId: 't', to: 'me' }],
+    [{ type: 'nonsense' }],
+    [{ ...call, toolName: undefined }],
+    [{ ...call, toolCallId: '' }],
+    [{ ...call, input: undefined }],
+    [{ ...result, isError: 'no' }],
+    [{ type: 'turn_ended', turnId: 'turn', reason: 'bored' }],
+    [{ type: 'text', blockId: 'b' }],
+    ['text'],
+    [null],
+  ])('lesson 44: %j is no report', async (event) => {
+    const test = await testDesk()
+    await expect(report(test, event)).rejects.toMatchObject({ code: 'invalid_request' })
+    expect(await test.seq()).toBe(1)
+  })
+
+  it('what is reported cannot say its own place, time or session', async () => {
+    const test = await testDesk()
+    await report(test, { ...call, seq: 99, id: 'mine', sessionId: 'other', at: 1, settlement: 'approved' })
+    const [logged] = await test.events(1)
+    expect(logged).toMatchObject({ ...call, seq: 2, sessionId: 's', at: test.clock.now() })
+    expect(logged!.id).not.toBe('mine')
+    expect(logged).not.toHaveProperty('settlement')
+  })
+})

@@ -1,0 +1,121 @@
+import { SessionLog } from './session-log.js'
+import type { Store } from '../store/store.js'
+
+/** At once: with a hundred thousand of them, nobody waits until all were looked at. */
+const MOST_LOOKS = 100
+
+/** The sessions in memory: those in use, and as many of the last ones as there is room for. */
+export class SessionLogs {
+  readonly #store: Store
+  readonly #room: number
+  readonly #onLoad: (sessionId: string) => void
+  readonly #loaded = new Map<string, SessionLog>()
+  /** Goes round; what was used since it last came by stays. To put each behind all others at every use would cost more. */
+  #hand = this.#loaded.values()
+  readonly #loading = new Map<string, Promise<SessionLog>>()
+  /** How often each is held. */
+  readonly #held = new Map<string, number>()
+  /** What all that are loaded take, as they were last weighed. */
+  #taken = 0
+
+  constructor(store: Store, room: number, onLoad: (sessionId: string) => void) {
+    this.#store = store
+    this.#room = room
+    this.#onLoad = onLoad
+  }
+
+  get(sessionId: string): SessionLog | Promise<SessionLog> {
+    const log = this.#loaded.get(sessionId)
+    if (log && !log.stale) {
+      log.used = true
+      this.#weigh(log)
+      return log
+    }
+    return this.#loading.get(sessionId) ?? this.#load(sessionId)
+  }
+
+  /** Keeps a session in memory until it is let go. */
+  hold(sessionId: string): () => void {
+    this.#held.set(sessionId, (this.#held.get(sessionId) ?? 0) + 1)
+    return () => {
+      const left = this.#held.get(sessionId)! - 1
+      if (left > 0) this.#held.set(sessionId, left)
+      else this.#held.delete(sessionId)
+      this.#evict()
+    }
+  }
+
+  /** Only if it is in memory. */
+  peek(sessionId: string): SessionLog | undefined {
+    const log = this.#loaded.get(sessionId)
+    return log?.stale ? undefined : log
+  }
+
+  forget(sessionId: string): void {
+    const log = this.#loaded.get(sessionId)
+    if (log) log.stale = true
+    // With appends under way it stays, so that the next load waits for them.
+    if (log?.idle) this.#drop(log)
+    this.#loading.delete(sessionId)
+  }
+
+  #load(sessionId: string): Promise<SessionLog> {
+    // Appends of the one that has gone stale may still be under way: what they write must be read.
+    const before = this.#loaded.get(sessionId)?.settled() ?? Promise.resolve()
+    const loading = before
+      .then(() => SessionLog.load(this.#store, sessionId))
+      .then(
+        (log) => {
+          // Forgotten while it was read: whoever waits for it must come back.
+          if (this.#loading.get(sessionId) !== loading) log.stale = true
+          else {
+            this.#loading.delete(sessionId)
+            this.#keep(log)
+            this.#onLoad(sessionId)
+          }
+          return log
+        },
+        (error: unknown) => {
+          if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
+          throw error
+        },
+      )
+    this.#loading.set(sessionId, loading)
+    return loading
+  }
+
+  #keep(log: SessionLog): void {
+    const { sessionId } = log.state
+    const before = this.#loaded.get(sessionId)
+    if (before) this.#drop(before)
+    this.#loaded.set(sessionId, log)
+    this.#weigh(log)
+  }
+
+  #drop(log: SessionLog): void {
+    this.#loaded.delete(log.state.sessionId)
+    this.#taken -= log.weighed
+  }
+
+  #weigh(log: SessionLog): void {
+    const { weight } = log
+    this.#taken += weight - log.weighed
+    log.weighed = weight
+    this.#evict(log)
+  }
+
+  /** Not the one that was asked for just now: when all others are in use, whoever waits for it would never get it. */
+  #evict(wanted?: SessionLog): void {
+    for (let looks = 0; this.#taken > this.#room && looks < MOST_LOOKS; looks++) {
+      const { value: log, done } = this.#hand.next()
+      if (done) this.#hand = this.#loaded.values()
+      else if (log === wanted || !log.idle || this.#held.has(log.state.sessionId)) continue
+      else if (log.used) log.used = false
+      else {
+        // Whoever still holds it must come back for the one that is loaded next.
+        log.stale = true
+        this.#drop(log)
+      }
+    }
+  }
+}

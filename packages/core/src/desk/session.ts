@@ -1,0 +1,158 @@
+import type {
+  ApprovalAnswer,
+  ApprovalRequest,
+  CreateSessionBody,
+  FormAnswer,
+  FormRequest,
+  Interaction,
+  Json,
+  OnTimeout,
+  PlanReviewAnswer,
+  PlanReviewRequest,
+  QuestionAnswer,
+  QuestionRequest,
+} from '@askback/protocol'
+import { AskbackError } from '@askback/protocol'
+import type { Reported } from '../decide/command.js'
+import type { Desk } from './desk.js'
+import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
+import type { InteractionKind } from '../kinds/kinds.js'
+import { optional } from '../optional.js'
+import type { Fence } from '../store/store.js'
+import { settlementOf, type Settlement } from './settlement.js'
+
+export type SessionDefaults = CreateSessionBody
+
+/** Of every way to ask. */
+export interface AskOptions {
+  toolName?: string
+  toolCallId?: string
+  /** The caller owns the tool call: asking again takes up the same interaction (L11). */
+  attach?: boolean
+  timeoutMs?: number | null
+  onTimeout?: OnTimeout
+  turnId?: string
+  responseId?: string
+  agentId?: string
+  edit?: OpenInput['edit']
+  idempotencyKey?: string
+  /** Stops waiting; the interaction stays pending. */
+  signal?: AbortSignal
+}
+
+/** One session from an agent's side: each call asks a person and resolves with how it ended. */
+export class SessionHandle {
+  readonly id: string
+  readonly #desk: Desk
+  readonly #defaults: SessionDefaults
+  readonly #fence: Fence | undefined
+
+  constructor(desk: Desk, id: string, defaults: SessionDefaults, fence?: Fence) {
+    this.#fence = fence
+    this.id = id
+    this.#desk = desk
+    this.#defaults = defaults
+  }
+
+  ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
+    return this.#request('question', { questions: request.questions }, request)
+  }
+
+  approve(request: ApprovalRequest & AskOptions & { toolName: string }): Promise<Settlement<ApprovalAnswer>> {
+    const { input, title, description, reason, blockedPath, suggestions, preview } = request
+    const body = { input, ...optional({ title, description, reason, blockedPath, suggestions, preview }) }
+    return this.#request('approval', body, request)
+  }
+
+  reviewPlan(request: PlanReviewRequest & AskOptions): Promise<Settlement<PlanReviewAnswer>> {
+    const { plan, planFilePath } = request
+    return this.#request('plan_review', { plan, ...optional({ planFilePath }) }, request)
+  }
+
+  form(request: FormRequest & AskOptions): Promise<Settlement<FormAnswer>> {
+    const { message, schema, initialValues } = request
+    return this.#request('form', { message, schema, ...optional({ initialValues }) }, request)
+  }
+
+  /** Asks with a kind of one's own. */
+  request<Request, Answer>(
+    kind: InteractionKind<Request, Answer>,
+    request: Request,
+    options: AskOptions = {},
+  ): Promise<Settlement<Answer>> {
+    return this.#request(kind.kind, request, options)
+  }
+
+  /** How an interaction that was opened before ended; claims that (L10). Aborting only stops waiting. */
+  wait(interactionId: string, signal?: AbortSignal): Promise<Settlement> {
+    return this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence })
+  }
+
+  /** Like `wait` for someone who only looks on: claims nothing. */
+  watch(interactionId: string, signal?: AbortSignal): Promise<Interaction> {
+    return this.#desk.watch(this.id, interactionId, signal)
+  }
+
+  /** Tells the log what the agent does. */
+  async report(...events: Reported[]): Promise<void> {
+    await this.#existing(() => this.#desk.report({ sessionId: this.id, events, fence: this.#fence }))
+  }
+
+  snapshot(): Promise<SessionSnapshot> {
+    return this.#existing(() => this.#desk.snapshot(this.id))
+  }
+
+  pending(): Promise<Interaction[]> {
+    return this.#existing(async () => (await this.#desk.snapshot(this.id)).state.pending)
+  }
+
+  /** Makes the session if it is not there yet. */
+  async #existing<T>(use: () => Promise<T>): Promise<T> {
+    try {
+      return await use()
+    } catch (error) {
+      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+      await this.#desk.ensureSession(this.id, this.#defaults)
+      return use()
+    }
+  }
+
+  #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
+    const { signal } = options
+    // Chained: a function that awaits would keep the request in memory for as long as the person takes.
+    return this.#open(kind, request, options).then(({ interaction, created }) => {
+      const settled =
+        created && interaction.status === 'settled'
+          ? settlementOf(interaction)
+          : this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id, fence: this.#fence })
+      // The kind's own schema has parsed the answer.
+      return settled as Settlement<Answer> | Promise<Settlement<Answer>>
+    })
+  }
+
+  #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
+    const { toolName, toolCallId, attach, timeoutMs, onTimeout, turnId, responseId, agentId, edit } = options
+    return this.#existing(() => {
+      options.signal?.throwIfAborted()
+      return this.#desk.open({
+        sessionId: this.id,
+        kind,
+        request: request as Json,
+        claimAs: CLAIMANT,
+        fence: this.#fence,
+        toolName,
+        toolCallId,
+        attach,
+        timeoutMs,
+        onTimeout,
+        turnId,
+        responseId,
+        agentId,
+        edit,
+        idempotencyKey: options.idempotencyKey,
+      })
+    })
+  }
+}
+
+const CLAIMANT = 'desk'

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { AGENT_LOST } from '../index.js'
+import {
+  ada,
+  database,
+  isOver,
+  listFiles,
+  testDesk,
+  waiting,
+  type TestDesk,
+} from './test-desk.test.helper.js'
+
+const call = (toolCallId: string, toolName = 'Bash', input = { command: 'ls' }) =>
+  ({ type: 'tool_call', toolCallId, toolName, input }) as const
+const result = (toolCallId: string, isError = false) =>
+  ({ type: 'tool_result', toolCallId, output: 'done', isError }) as const
+
+const settlements = async ({ events }: TestDesk) =>
+  (await events()).flatMap((event) => (event.type === 'interaction_response' ? [event.settlement] : []))
+
+describe('[L7] a tool call that ends', () => {
+  it.each([
+    [false, 'The tool call ended.'],
+    [true, 'The tool call failed.'],
+  ])('with isError %j cancels every interaction that named it', async (isError, message) => {
+    const test = await testDesk()
+    const { desk } = test
+    await desk.report({ sessionId: 's', events: [call('t'), call('other')] })
+    const one = await test.open('approval', listFiles, { toolCallId: 't', attach: true })
+    await test.open('question', database, { toolCallId: 't' })
+    const spared = await test.open('question', database, { toolCallId: 'other' })
+    const { settlement } = await waiting(desk, one.interactionId)
+    await desk.report({ sessionId: 's', events: [result('t', isError)] })
+    expect(await settlement).toMatchObject({ settlement: 'cancelled', message })
+    expect(await settlements(test)).toEqual(['cancelled', 'cancelled'])
+    expect((await desk.pending()).interactions).toMatchObject([{ interactionId: spared.interactionId }])
+  })
+
+  it('leaves alone what was only matched with it', async () => {
+    const { desk, clock, open } = await testDesk()
+    await desk.report({ sessionId: 's', events: [call('t', 'Bash', { command: 'askback ask' })] })
+    const opening = open('question', database, { toolName: 'askback_ask', rendezvous: true })
+    clock.advance(1000)
+    const { interactionId, toolCallId } = await opening
+    expect(toolCallId).toBe('t')
+    await desk.report({ sessionId: 's', events: [result('t')] })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('counts as named even if the interaction came before the report of the call', async () => {
+    const test = await testDesk()
+    await test.open('question', database, { toolCallId: 't' })
+    await test.desk.report({ sessionId: 's', events: [call('t'), result('t')] })
+    expect(await settlements(test)).toEqual(['cancelled'])
+  })
+
+  it('twice cancels once, and an answer that was faster stays', async () => {
+    const test = await testDesk()
+    const { desk } = test
+    await desk.report({ sessionId: 's', events: [call('t')] })
+    const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't' })
+    await desk.respond({ ...ada, interactionId, answer: { decision: 'approve' } })
+    await desk.report({ sessionId: 's', events: [result('t')] })
+    await desk.report({ sessionId: 's', events: [result('t', true)] })
+    expect(await settlements(test)).toEqual(['approved'])
+    expect((await test.types()).filter((type) => type === 'tool_result')).toHaveLength(1)
+  })
+})
+
+describe('[L8] what ends everything that is pending', () => {
+  async function threePending(): Promise<TestDesk> {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await test.desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 'turn' }, call('t')] })
+    await test.open('approval', listFiles, { toolCallId: 't' })
+    await test.open('question', database)
+    await test.open('question', database, { toolCallId: 't' })
+    return test
+  }
+
+  it.each([
+    ['interrupt', 'The session was interrupted.'],
+    ['clear', 'The session was cleared.'],
+  ] as const)(
+    'lesson 16: %s cancels it all, durably before it returns, and says who',
+    async (how, message) => {
+      const test = await threePending()
+      const before = await test.seq()
+      await test.desk[how]('s', ada)
+      const told = await test.events(before)
+      expect(told.filter((event) => event.type === 'interaction_response')).toMatchObject(
+        [1, 2, 3].map(() => ({ settlement: 'cancelled', message, ...ada })),
+      )
+      expect(told.at(-1)).toMatchObject({ type: 'session_status', status: 'running' })
+      expect(told.some((event) => event.type === 'context_cleared')).toBe(how === 'clear')
+      expect((await test.desk.pending()).interactions).toEqual([])
+    },
+  )
+
+  it('clear forgets the agent’s own context, and the log stays', async () => {
+    const test = await threePending()
+    await test.desk.report({ sessionId: 's', events: [{ type: 'agent_session', agentSessionId: 'thread' }] })
+    const before = await test.events()
+    expect((await test.desk.snapshot('s')).state.agentSessionId).toBe('thread')
+    await test.desk.clear('s', ada)
+    expect((await test.desk.snapshot('s')).state.agentSessionId).toBeNull()
+    expect((await test.events()).slice(0, before.length)).toEqual(before)
+  })
+
+  it('an interrupt of nothing leaves no trace', async () => {
+    const { desk, seq } = await testDesk()
+    const before = await seq()
+    await desk.interrupt('s', ada)
+    expect(await seq()).toBe(before)
+  })
+
+  it.each([true, false])('an error that the agent reports, fatal %j, cancels it all', async (fatal) => {
+    const test = await threePending()
+    await test.desk.report({
+      sessionId: 's',
+      events: [{ type: 'error', code: 'boom', message: 'Oops', fatal }],
+    })
+    expect(await settlements(test)).toEqual(['cancelled', 'cancelled', 'cancelled'])
+    expect((await test.events()).at(-2)).toMatchObject({ type: 'error', message: 'Oops', fatal })
+  })
+
+  it('a call that ends and an error in one report settle each once', async () => {
+    const test = await threePending()
+    const error = { type: 'error', code: 'boom', message: 'Oops', fatal: true } as const
+    await test.desk.report({ sessionId: 's', events: [result('t', true), error, error] })
+    expect(await settlements(test)).toEqual(['cancelled', 'cancelled', 'cancelled'])
+  })
+
+  it('loss of the agent’s process cancels nothing', async () => {
+    const test = await threePending()
+    const [item] = (await test.desk.pending()).interactions
+    const { settlement } = await waiting(test.desk, item!.interactionId)
+    const lost = { type: 'error', code: AGENT_LOST, message: 'It is gone.', fatal: true } as const
+    await test.desk.report({ sessionId: 's', events: [lost] })
+    expect(await settlements(test)).toEqual([])
+    expect(await isOver(settlement)).toBe(false)
+  })
+
+  it('only the session that it is said of', async () => {
+    const { desk } = await threePending()
+    const other = await desk.createSession({ id: 'other' })
+    const { interaction } = await desk.open({
+      sessionId: other.session.id,
+      kind: 'question',
+      request: database,
+    })
+    await desk.interrupt('s', ada)
+    expect((await desk.pending()).interactions).toMatchObject([{ interactionId: interaction.interactionId }])
+  })
+})

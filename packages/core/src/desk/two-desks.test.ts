@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { createDesk, memoryStore, type Desk, type Store } from '../index.js'
+import { countingIds, fakeClock } from '../testing/fake-clock.js'
+import {
+  ada,
+  bob,
+  database,
+  isOver,
+  listFiles,
+  no,
+  port,
+  sqlite,
+  tick,
+  waiting,
+  yes,
+} from './test-desk.test.helper.js'
+
+type Ring = Parameters<Parameters<Store['onAppend']>[0]>[0]
+
+/** Two desks on one store, as two gateways on one database; `deaf` loses every doorbell. */
+async function twoDesks({ deaf = false } = {}) {
+  const store: Store = { ...memoryStore(), shared: true }
+  const clock = fakeClock()
+  const errors: unknown[] = []
+  const make = (prefix: string): Desk =>
+    createDesk({
+      store: deaf ? { ...store, onAppend: (_: (ring: Ring) => void) => () => undefined } : store,
+      clock,
+      newId: countingIds(prefix),
+      onError: (error) => errors.push(error),
+    })
+  const [here, there] = [make('a'), make('b')]
+  await Promise.all([here.ready, there.ready])
+  await here.createSession({ id: 's' })
+  const open = async (desk: Desk, kind: string, request: unknown, more: object = {}) =>
+    (await desk.open({ sessionId: 's', kind, request: request as never, ...more })).interaction
+  return { here, there, store, clock, errors, open }
+}
+
+describe('two desks on one store', () => {
+  it('an answer there wakes whoever waits here, who claims it before he acts', async () => {
+    const { here, there, store, open } = await twoDesks()
+    const { interactionId } = await open(here, 'approval', listFiles)
+    const { settlement } = await waiting(here, interactionId)
+    await there.respond({ ...ada, interactionId, answer: yes })
+    expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
+    expect((await store.read({ sessionId: 's', limit: 100 })).at(-1)).toMatchObject({
+      type: 'interaction_delivered',
+    })
+    expect(await there.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
+  })
+
+  it('of those who wait on both, one may act', async () => {
+    const { here, there, open } = await twoDesks()
+    const { interactionId } = await open(here, 'approval', listFiles)
+    const both = [await waiting(here, interactionId), await waiting(there, interactionId)]
+    await there.respond({ ...ada, interactionId, answer: yes })
+    const settled = await Promise.all(both.map(({ settlement }) => settlement))
+    expect(settled.filter((one) => one.settlement === 'approved' && !one.inDoubt)).toHaveLength(1)
+  })
+
+  it('[L3] answers on both: the first append wins, and the other desk shows it', async () => {
+    const { here, there, open } = await twoDesks()
+    const { interactionId } = await open(here, 'approval', listFiles)
+    await there.snapshot('s')
+    const [first, second] = await Promise.allSettled([
+      here.respond({ ...ada, interactionId, answer: yes }),
+      there.respond({ ...bob, interactionId, answer: no }),
+    ])
+    const fulfilled = [first, second].filter(({ status }) => status === 'fulfilled')
+    expect(fulfilled).toHaveLength(1)
+    const [loser] = [first, second].filter(({ status }) => status === 'rejected')
+    const { settlement } = await here.interaction('s', interactionId)
+    expect(loser).toMatchObject({
+      reason: { code: 'already_settled', details: { interaction: { settlement } } },
+    })
+  })
+
+  it('[L6] a reprompt there moves who waits here', async () => {
+    const { here, there, open } = await twoDesks()
+    const { interactionId } = await open(here, 'form', port)
+    const { settlement } = await waiting(here, interactionId)
+    await there.respond({ ...ada, interactionId, answer: { values: { port: 1e6 } } }).catch(() => undefined)
+    expect(await isOver(settlement)).toBe(false)
+    const [again] = (await there.pending()).interactions
+    await there.respond({ ...ada, interactionId: again!.interactionId, answer: { values: { port: 1 } } })
+    expect(await settlement).toMatchObject({ settlement: 'answered', interactionId: again!.interactionId })
+  })
+
+  it('a deadline is kept by both, and settles once', async () => {
+    const { here, there, store, clock, errors, open } = await twoDesks()
+    const { interactionId } = await open(here, 'question', database, { timeoutMs: 1000 })
+    await there.snapshot('s')
+    const both = [await waiting(here, interactionId), await waiting(there, interactionId)]
+    clock.advance(1000)
+    for (const { settlement } of both) expect(await settlement).toMatchObject({ settlement: 'timed_out' })
+    const events = await store.read({ sessionId: 's', limit: 100 })
+    expect(events.filter((event) => event.type === 'interaction_response')).toHaveLength(1)
+    expect(errors).toEqual([])
+  })
+
+  it('a deadline is kept by one who never used the session, when the desk that opened it is gone', async () => {
+    const { here, there, store, clock, errors, open } = await twoDesks({ deaf: true })
+    const { interactionId } = await open(here, 'question', database, { timeoutMs: 60_000 })
+    here.close()
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      clock.advance(5000)
+      await tick()
+    }
+    await expect.poll(() => store.interaction(interactionId)).toMatchObject({ settlement: 'timed_out' })
+    expect(errors).toEqual([])
+    there.close()
+  })
+
+  it('a session that is deleted there ends the wait here', async () => {
+    const { here, there, open } = await twoDesks()
+    const { interactionId } = await open(here, 'question', database)
+    const { settlement } = await waiting(here, interactionId)
+    await there.deleteSession('s')
+    await tick()
+    const [end] = await Promise.allSettled([settlement])
+    if (end.status === 'fulfilled') expect(end.value).toMatchObject({ settlement: 'cancelled' })
+    else expect(end.reason).toMatchObject({ code: 'not_found' })
+    await expect(here.snapshot('s')).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('the same key sent to both counts once', async () => {
+    const { here, there } = await twoDesks()
+    const send = (desk: Desk) =>
+      desk.open({ sessionId: 's', kind: 'question', request: database, idempotencyKey: 'k' })
+    const opened = await Promise.all([send(here), send(there)])
+    expect(new Set(opened.map(({ interaction }) => interaction.interactionId)).size).toBe(1)
+    expect(opened.filter(({ created }) => created)).toHaveLength(1)
+  })
+})
+
+describe('lost doorbells', () => {
+  it('cost latency, never data: the next look at the store finds the answer', async () => {
+    const { here, there, clock, open } = await twoDesks({ deaf: true })
+    const { interactionId } = await open(here, 'question', database)
+    const { settlement } = await waiting(here, interactionId)
+    await there.respond({ ...ada, interactionId, answer: sqlite })
+    expect(await isOver(settlement)).toBe(false)
+    clock.advance(5000)
+    expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
+  })
+
+  it('a desk that has not heard yet decides on what is there, not on what it remembers', async () => {
+    const { here, there, open } = await twoDesks({ deaf: true })
+    const { interactionId } = await open(here, 'question', database)
+    await there.respond({ ...ada, interactionId, answer: sqlite })
+    await expect(here.respond({ ...bob, interactionId, answer: sqlite })).rejects.toMatchObject({
+      code: 'already_settled',
+      details: { interaction: { by: ada.by } },
+    })
+  })
+})
