@@ -7,9 +7,9 @@ import {
   type SessionStateJson,
 } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { createLayout, layout } from './layout.js'
 import { draw } from '../testing/draw.js'
 import { EventLog, started } from '../testing/session-events.js'
+import { createLayout, layout } from './layout.js'
 
 /** What happens in a session, and how `draw` shows it. */
 export type LayoutCases = Record<string, { events: NewEvent[]; drawn: string }>

@@ -1,5 +1,5 @@
-import { by, layoutCases, onCall, r1, turn } from './layout-cases.test.helper.js'
 import { asked, askedQuestion, called, ended, settled, wrote } from '../testing/session-events.js'
+import { by, layoutCases, onCall, r1, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
   'without a response id a call gets a container of its own': {

@@ -1,5 +1,5 @@
-import { by, layoutCases, onCall, over, r1, turn } from './layout-cases.test.helper.js'
 import { asked, askedQuestion, called, ended, settled, wrote } from '../testing/session-events.js'
+import { by, layoutCases, onCall, over, r1, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
   '[5] a denied call reloads as denied, an unanswered question as what became of it': {

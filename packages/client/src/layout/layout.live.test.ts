@@ -1,10 +1,6 @@
 import { emptyState, fold, type NewEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import type { ToolBlock } from './layout-model.js'
-import { createLayout, layout } from './layout.js'
-import type { LiveBlock } from './live-blocks.js'
 import { draw } from '../testing/draw.js'
-import { over, r1, says, turn } from './layout-cases.test.helper.js'
 import {
   asked,
   askedQuestion,
@@ -15,6 +11,10 @@ import {
   started,
   wrote,
 } from '../testing/session-events.js'
+import { createLayout, layout } from './layout.js'
+import { over, r1, says, turn } from './layout-cases.test.helper.js'
+import type { ToolBlock } from './layout-model.js'
+import type { LiveBlock } from './live-blocks.js'
 
 function stateOf(...events: NewEvent[]) {
   const log = new EventLog()

@@ -1,5 +1,5 @@
-import { by, layoutCases, onCall, over, r1, says, turn } from './layout-cases.test.helper.js'
 import { asked, askedQuestion, called, settled } from '../testing/session-events.js'
+import { by, layoutCases, onCall, over, r1, says, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
   '[28] many interactions of one call each have their card': {

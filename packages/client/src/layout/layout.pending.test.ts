@@ -1,5 +1,5 @@
-import { by, layoutCases, onCall, r1, says, turn } from './layout-cases.test.helper.js'
 import { asked, askedQuestion, called, settled, wrote } from '../testing/session-events.js'
+import { by, layoutCases, onCall, r1, says, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
   'an agent that works types': {

@@ -1,8 +1,8 @@
 import { emptyState, fold, type LiveEvent } from '@askback/protocol'
 import { expect, it } from 'vitest'
-import { LiveBlocks } from './live-blocks.js'
-import { over, turn } from './layout-cases.test.helper.js'
 import { called, ended, EventLog, started, wrote } from '../testing/session-events.js'
+import { over, turn } from './layout-cases.test.helper.js'
+import { LiveBlocks } from './live-blocks.js'
 
 const delta = (offset: number, text: string, blockId = 'b1'): LiveEvent => ({
   type: 'text_delta',

@@ -1,8 +1,8 @@
 import { asAskbackError, type AskbackError, type SessionEvent } from '@askback/protocol'
-import { isPassing } from '../transport/http-errors.js'
 import type { Pauses } from '../pauses.js'
-import type { ConnectionStatus } from './session-feed.js'
+import { isPassing } from '../transport/http-errors.js'
 import type { Transport } from '../transport/transport.js'
+import type { ConnectionStatus } from './session-feed.js'
 
 export interface ChangesListener {
   /** `live` comes each time the stream is opened: what happened before is to be asked for. */

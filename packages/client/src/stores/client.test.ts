@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest'
-import { createClient } from './client.js'
 import { eventually } from '../eventually.test.helper.js'
-import { openSession } from './open-session.test.helper.js'
 import { wrote } from '../testing/session-events.js'
+import { createClient } from './client.js'
+import { openSession } from './open-session.test.helper.js'
 
 it('gives everyone who looks at a session the same store', () => {
   const { client, store } = openSession()

@@ -1,12 +1,12 @@
-import { ChangesHub } from './changes-hub.js'
 import { systemClock } from '../clock.js'
+import { Pauses, type Timing } from '../pauses.js'
+import type { Transport } from '../transport/transport.js'
+import { ChangesHub } from './changes-hub.js'
 import { InboxStore } from './inbox-store.js'
 import { Outbox, type OutboxStorage } from './outbox.js'
-import { Pauses, type Timing } from '../pauses.js'
 import { ServerClock } from './server-clock.js'
 import { SessionListStore } from './session-list-store.js'
 import { SessionStore } from './session-store.js'
-import type { Transport } from '../transport/transport.js'
 
 export interface ClientOptions extends Timing {
   /** Tells listeners of what came together; a moment later by default. */

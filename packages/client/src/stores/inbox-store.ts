@@ -7,10 +7,10 @@ import {
   type SessionEvent,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
+import type { Transport } from '../transport/transport.js'
 import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
 import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
-import type { Transport } from '../transport/transport.js'
 
 export interface InboxView extends ListView<Interaction> {
   /** Answers on their way, by interaction. */

@@ -1,8 +1,8 @@
 import type { AskbackError, SessionEvent } from '@askback/protocol'
+import type { Pauses } from '../pauses.js'
+import { isPassing } from '../transport/http-errors.js'
 import type { ChangesHub } from './changes-hub.js'
 import { ExternalStore, type StoreOptions } from './external-store.js'
-import { isPassing } from '../transport/http-errors.js'
-import type { Pauses } from '../pauses.js'
 import type { ConnectionStatus } from './session-feed.js'
 
 export interface ListView<T> {

@@ -1,11 +1,11 @@
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { createClient } from './client.js'
 import { eventually } from '../eventually.test.helper.js'
-import { fakeClock } from '../testing/fake-clock.js'
 import { turn } from '../layout/layout-cases.test.helper.js'
+import { fakeClock } from '../testing/fake-clock.js'
 import { scriptedTransport } from '../testing/scripted-transport.js'
 import { asked, askedQuestion, settled } from '../testing/session-events.js'
+import { createClient } from './client.js'
 
 function setup() {
   const clock = fakeClock()

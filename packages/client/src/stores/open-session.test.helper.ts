@@ -1,6 +1,6 @@
-import { createClient, type ClientOptions } from './client.js'
 import { fakeClock, type FakeClock } from '../testing/fake-clock.js'
 import { scriptedTransport, type ScriptedTransport } from '../testing/scripted-transport.js'
+import { createClient, type ClientOptions } from './client.js'
 
 export interface OpenSessionOptions extends ClientOptions {
   /** Before anybody looks. */

@@ -1,10 +1,10 @@
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { createClient } from './client.js'
 import { eventually } from '../eventually.test.helper.js'
-import type { OutboxStorage } from './outbox.js'
-import { openSession, type OpenSessionOptions } from './open-session.test.helper.js'
 import { asked, settled } from '../testing/session-events.js'
+import { createClient } from './client.js'
+import { openSession, type OpenSessionOptions } from './open-session.test.helper.js'
+import type { OutboxStorage } from './outbox.js'
 
 const approve = { decision: 'approve' }
 const offline = new AskbackError('unavailable', 'The gateway cannot be reached.')

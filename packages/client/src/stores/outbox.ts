@@ -5,10 +5,10 @@ import {
   type Json,
   type SessionEvent,
 } from '@askback/protocol'
-import { isPassing } from '../transport/http-errors.js'
-import { interactionIn } from '../transport/own-answer.js'
 import type { Pauses } from '../pauses.js'
 import { randomKey } from '../random-key.js'
+import { isPassing } from '../transport/http-errors.js'
+import { interactionIn } from '../transport/own-answer.js'
 import type { RespondInput, Transport } from '../transport/transport.js'
 
 /** An answer on its way. */

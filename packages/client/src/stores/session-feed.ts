@@ -1,10 +1,10 @@
 import { asAskbackError, type AskbackError, type SessionEvent } from '@askback/protocol'
 import type { Clock } from '../clock.js'
-import { isPassing } from '../transport/http-errors.js'
 import type { Pauses } from '../pauses.js'
+import { isPassing } from '../transport/http-errors.js'
+import type { StreamItem, Transport } from '../transport/transport.js'
 import type { ServerClock } from './server-clock.js'
 import { SessionFold } from './session-fold.js'
-import type { StreamItem, Transport } from '../transport/transport.js'
 
 export type ConnectionStatus = 'connecting' | 'live' | 'offline' | 'unauthorized'
 

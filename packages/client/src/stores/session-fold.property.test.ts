@@ -1,10 +1,9 @@
 import { emptyState, fold, stateToJson, type NewEvent, type SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { over, says, turn } from '../layout/layout-cases.test.helper.js'
 import { createLayout, layout } from '../layout/layout.js'
+import { over, says, turn } from '../layout/layout-cases.test.helper.js'
 import type { LiveBlock } from '../layout/live-blocks.js'
-import { SessionFold } from './session-fold.js'
 import {
   asked,
   askedQuestion,
@@ -15,6 +14,7 @@ import {
   started,
   wrote,
 } from '../testing/session-events.js'
+import { SessionFold } from './session-fold.js'
 
 const few = fc.integer({ min: 0, max: 4 })
 const place = fc.record(

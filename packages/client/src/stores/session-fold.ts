@@ -8,9 +8,9 @@ import {
   type SessionEvent,
   type SessionState,
 } from '@askback/protocol'
-import { keepIdentity } from './keep-identity.js'
 import { LiveBlocks } from '../layout/live-blocks.js'
 import type { SessionSnapshot } from '../transport/transport.js'
+import { keepIdentity } from './keep-identity.js'
 
 /** What is on the screen stays there: only a new snapshot takes turns away. */
 const KEEP_ALL = { turnsKept: Number.POSITIVE_INFINITY }

@@ -1,6 +1,6 @@
 import type { Session, SessionEvent } from '@askback/protocol'
-import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
 import type { Transport } from '../transport/transport.js'
+import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
 
 export type SessionListView = ListView<Session>
 

@@ -1,10 +1,10 @@
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
-import { draw } from '../testing/draw.js'
 import { over, r1, turn } from '../layout/layout-cases.test.helper.js'
-import { openSession } from './open-session.test.helper.js'
+import { draw } from '../testing/draw.js'
 import { asked, called, EventLog, settled, started, wrote } from '../testing/session-events.js'
+import { openSession } from './open-session.test.helper.js'
 
 const live = async ({ view }: ReturnType<typeof openSession>) =>
   eventually(() => expect(view()).toMatchObject({ connection: 'live' }))

@@ -1,12 +1,12 @@
 import type { AskbackError, Json, MessageBody, PermissionMode, SessionState } from '@askback/protocol'
-import { ExternalStore, type StoreOptions } from './external-store.js'
 import { createLayout, isTyping } from '../layout/layout.js'
 import type { Layout } from '../layout/layout-model.js'
-import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { Pauses } from '../pauses.js'
-import { SessionFeed, type ConnectionStatus } from './session-feed.js'
-import type { ServerClock } from './server-clock.js'
 import type { Routed, Transport } from '../transport/transport.js'
+import { ExternalStore, type StoreOptions } from './external-store.js'
+import type { Outbox, Outcome, Submission } from './outbox.js'
+import type { ServerClock } from './server-clock.js'
+import { SessionFeed, type ConnectionStatus } from './session-feed.js'
 
 export interface SessionView {
   readonly sessionId: string

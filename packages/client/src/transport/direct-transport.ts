@@ -7,11 +7,11 @@ import type {
   Session,
   SessionEvent,
 } from '@askback/protocol'
+import { randomKey } from '../random-key.js'
 import { copy, crossed, crossing } from './crossing.js'
 import { directChanges, directEvents } from './direct-events.js'
 import type { DirectHost } from './direct-host.js'
 import { ownAnswer } from './own-answer.js'
-import { randomKey } from '../random-key.js'
 import {
   cursorOf,
   messageOf,

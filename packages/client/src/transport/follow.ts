@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser'
-import { isPassing, retryAfterIn } from './http-errors.js'
 import type { Pauses } from '../pauses.js'
+import { isPassing, retryAfterIn } from './http-errors.js'
 import { readSse, watchdog } from './sse.js'
 import type { Connection } from './transport.js'
 

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
-import { errorFrom, lost, retryAfterIn } from './http-errors.js'
 import type { Pauses } from '../pauses.js'
+import { errorFrom, lost, retryAfterIn } from './http-errors.js'
 
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
 

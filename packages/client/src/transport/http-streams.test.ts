@@ -1,5 +1,9 @@
 import type { SessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.test.helper.js'
+import { readStream } from '../testing/conformance-subject.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import { EventLog, started, wrote } from '../testing/session-events.js'
 import {
   fakeGateway,
   json,
@@ -9,11 +13,7 @@ import {
   silence,
   stream,
 } from './fake-gateway.test.helper.js'
-import { eventually } from '../eventually.test.helper.js'
 import { HttpTransport } from './http-transport.js'
-import { fakeClock } from '../testing/fake-clock.js'
-import { readStream } from '../testing/conformance-subject.js'
-import { EventLog, started, wrote } from '../testing/session-events.js'
 
 const log = new EventLog('s1')
 log.append(started(), wrote('b1'), wrote('b2'))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
+import { fakeClock } from '../testing/fake-clock.js'
 import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js'
-import { fakeClock } from '../testing/fake-clock.js'
 
 type Answers = Parameters<typeof fakeGateway>
 

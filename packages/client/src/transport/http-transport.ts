@@ -7,11 +7,11 @@ import {
   type Session,
   type SessionEvent,
 } from '@askback/protocol'
+import { Pauses, type Timing } from '../pauses.js'
+import { randomKey } from '../random-key.js'
 import { follow } from './follow.js'
 import { HttpCalls, type Call, type Fetch } from './http-calls.js'
 import { ownAnswer } from './own-answer.js'
-import { Pauses, type Timing } from '../pauses.js'
-import { randomKey } from '../random-key.js'
 import {
   cursorOf,
   messageOf,

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
-import { isPassing } from './http-errors.js'
 import type { Pauses } from '../pauses.js'
+import { isPassing } from './http-errors.js'
 import { SocketConnection, type SocketConnectionOptions } from './socket-connection.js'
 import { SocketRequests, unanswered } from './socket-requests.js'
 import type { SocketSubscriptions } from './socket-subscriptions.js'

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
+import { readStream } from '../testing/conformance-subject.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import { EventLog, started, wrote } from '../testing/session-events.js'
 import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
 import { fakeWebSockets } from './fake-web-socket.test.helper.js'
-import { fakeClock } from '../testing/fake-clock.js'
-import { readStream } from '../testing/conformance-subject.js'
-import { EventLog, started, wrote } from '../testing/session-events.js'
 import { WebSocketTransport, type WebSocketTransportOptions } from './web-socket-transport.js'
 
 const log = new EventLog('s1')

@@ -1,11 +1,11 @@
 import { AskbackError } from '@askback/protocol'
-import type { AgentList } from './agent-list.js'
-import type { AgentContext, AgentProcess, Ending } from './agent.js'
+import type { Leases } from '../cluster/leases.js'
 import type { Reported } from '../decide/command.js'
 import type { Desk } from '../desk/desk.js'
-import type { Leases } from '../cluster/leases.js'
-import type { LiveFeed } from './live-feed.js'
 import type { Fence } from '../store/store.js'
+import type { AgentContext, AgentProcess, Ending } from './agent.js'
+import type { AgentList } from './agent-list.js'
+import type { LiveFeed } from './live-feed.js'
 
 export interface AgentProcessesOptions {
   desk: Desk

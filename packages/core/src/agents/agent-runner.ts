@@ -5,10 +5,10 @@ import {
   type SessionStateJson,
   type SessionStatus,
 } from '@askback/protocol'
-import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
-import type { AgentContext, Ending } from './agent.js'
-import { jsonOf, letterOf, type Letter } from './letters.js'
 import { AGENT_LOST } from '../decide/report.js'
+import type { AgentContext, Ending } from './agent.js'
+import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
+import { jsonOf, letterOf, type Letter } from './letters.js'
 
 /** In one turn: an agent that falls over what it was told would be started again for ever. */
 const MOST_LOSSES = 3

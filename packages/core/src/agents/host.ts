@@ -7,15 +7,15 @@ import type {
   Session,
   SessionEvent,
 } from '@askback/protocol'
-import { AgentList } from './agent-list.js'
-import { AgentRunner } from './agent-runner.js'
-import type { AgentAdapter, Availability } from './agent.js'
 import type { Bus } from '../cluster/bus.js'
+import type { Leases } from '../cluster/leases.js'
 import type { Desk } from '../desk/desk.js'
 import type { Origin, SessionSnapshot } from '../desk/desk-options.js'
-import type { Leases } from '../cluster/leases.js'
-import { LiveFeed, type LiveListener } from './live-feed.js'
 import type { Fence } from '../store/store.js'
+import type { AgentAdapter, Availability } from './agent.js'
+import { AgentList } from './agent-list.js'
+import { AgentRunner } from './agent-runner.js'
+import { LiveFeed, type LiveListener } from './live-feed.js'
 
 export interface HostOptions {
   desk: Desk

@@ -1,6 +1,6 @@
 import type { LiveEvent, SessionEvent } from '@askback/protocol'
-import type { Delta } from './agent.js'
 import type { Reported } from '../decide/command.js'
+import type { Delta } from './agent.js'
 
 export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => void
 

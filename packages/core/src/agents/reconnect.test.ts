@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { AgentAdapter, AgentContext, AgentProcess, Ending } from './agent.js'
 import { createDesk } from '../desk/desk.js'
-import { createHost } from './host.js'
 import { memoryStore } from '../store/memory-store.js'
+import type { AgentAdapter, AgentContext, AgentProcess, Ending } from './agent.js'
+import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
 

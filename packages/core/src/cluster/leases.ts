@@ -1,8 +1,8 @@
 import { AskbackError, type Json } from '@askback/protocol'
-import type { Bus } from './bus.js'
 import { systemClock, type Clock } from '../clock.js'
 import { newId as randomId } from '../ids.js'
 import type { Fence, KvEntry, Store } from '../store/store.js'
+import type { Bus } from './bus.js'
 
 export interface LeasesOptions {
   store: Store

@@ -1,8 +1,8 @@
 import { AskbackError, spellOut, type Interaction, type Json } from '@askback/protocol'
+import type { Connector, ConnectorDesk } from './connector.js'
 import { freshView, type Card, type CardView, type ClosedCard } from './connector-card.js'
 import { bodyOf, outcomeOf, saidOf, stepOf } from './connector-flow.js'
 import type { CardRecord, ConnectorRecords } from './connector-records.js'
-import type { Connector, ConnectorDesk } from './connector.js'
 
 export interface ConnectorCardsOptions {
   connector: Connector

@@ -1,6 +1,6 @@
 import { AskbackError, permissionMode, spellOut, type Actor, type Session } from '@askback/protocol'
-import type { ConnectorLine, Place } from './connector.js'
 import type { Origin } from '../desk/desk-options.js'
+import type { ConnectorLine, Place } from './connector.js'
 
 interface Called {
   line: ConnectorLine

@@ -1,7 +1,7 @@
 import { AskbackError, type Interaction } from '@askback/protocol'
-import type { ConnectorDesk } from './connector.js'
 import type { Host } from '../agents/host.js'
 import type { Store } from '../store/store.js'
+import type { ConnectorDesk } from './connector.js'
 
 /** The desk of this process. */
 export function connectorDesk(host: Host, store: Store): ConnectorDesk {

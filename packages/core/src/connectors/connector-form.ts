@@ -6,6 +6,8 @@ import {
   type Interaction,
   type Json,
 } from '@askback/protocol'
+import { fieldError } from '../kinds/form-values.js'
+import { visibleFields } from '../kinds/form-visibility.js'
 import {
   stale,
   type CardFlow,
@@ -14,8 +16,6 @@ import {
   type Control,
   type Part,
 } from './connector-card.js'
-import { fieldError } from '../kinds/form-values.js'
-import { visibleFields } from '../kinds/form-visibility.js'
 
 /** One field after the other. What was given stays on the surface until the form is complete. */
 export const formFlow: CardFlow = {

@@ -6,12 +6,12 @@ import {
   type Interaction,
   type Json,
 } from '@askback/protocol'
+import { optional } from '../optional.js'
+import type { Connector, ConnectorDesk, ConnectorLine, Told } from './connector.js'
 import { freshView, type CardInput, type CardStep } from './connector-card.js'
 import type { ConnectorCards } from './connector-cards.js'
 import { bodyOf, outcomeOf, stepOf, takeInput } from './connector-flow.js'
 import type { CardRecord, ConnectorRecords } from './connector-records.js'
-import type { Connector, ConnectorDesk, ConnectorLine, Told } from './connector.js'
-import { optional } from '../optional.js'
 
 export interface ConnectorInputOptions {
   connector: Connector

@@ -1,7 +1,7 @@
 import { questionAnswer, questionRequest, spellOut, type Interaction, type Json } from '@askback/protocol'
+import { checkReply, progressOf, readTextReply } from '../kinds/question.js'
 import { back, stale, type CardFlow, type CardStep, type CardView, type Control } from './connector-card.js'
 import { refusalOf } from './connector-refusal.js'
-import { checkReply, progressOf, readTextReply } from '../kinds/question.js'
 
 type Question = ReturnType<typeof questionOf>
 

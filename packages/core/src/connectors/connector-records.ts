@@ -1,7 +1,7 @@
 import type { Json } from '@askback/protocol'
-import type { CardView } from './connector-card.js'
-import type { Place } from './connector.js'
 import type { Kv } from '../store/store.js'
+import type { Place } from './connector.js'
+import type { CardView } from './connector-card.js'
 
 /** What stands where: the map from a message to the interaction that it shows. */
 export interface CardRecord {

@@ -1,11 +1,11 @@
 import type { Json } from '@askback/protocol'
 import { expect, it } from 'vitest'
+import { createHost } from '../agents/host.js'
+import { testDesk } from '../desk/test-desk.test.helper.js'
+import { memoryStore } from '../store/memory-store.js'
+import { memorySurface } from '../testing/connector-memory.js'
 import { connectorDesk } from './connector-desk.js'
 import { runConnector } from './connector-runner.js'
-import { createHost } from '../agents/host.js'
-import { memoryStore } from '../store/memory-store.js'
-import { testDesk } from '../desk/test-desk.test.helper.js'
-import { memorySurface } from '../testing/connector-memory.js'
 
 it('shows a card again that may not have arrived before a crash, under the same id', async () => {
   const store = memoryStore()

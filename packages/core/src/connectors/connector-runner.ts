@@ -1,13 +1,13 @@
 import { isCopy, type SessionEvent } from '@askback/protocol'
 import { systemClock, type Clock } from '../clock.js'
+import { newId as randomId } from '../ids.js'
+import type { Change } from '../store/store.js'
+import type { Connector, ConnectorDesk, ConnectorLine, Place } from './connector.js'
 import { ConnectorCards } from './connector-cards.js'
 import { ConnectorCursor } from './connector-cursor.js'
 import { ConnectorInput } from './connector-input.js'
 import { ConnectorJobs } from './connector-jobs.js'
 import { ConnectorRecords, type CardRecord } from './connector-records.js'
-import type { Connector, ConnectorDesk, ConnectorLine, Place } from './connector.js'
-import { newId as randomId } from '../ids.js'
-import type { Change } from '../store/store.js'
 
 export interface ConnectorOptions {
   connector: Connector

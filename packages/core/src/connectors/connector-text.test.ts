@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
+import { createHost } from '../agents/host.js'
+import { testDesk } from '../desk/test-desk.test.helper.js'
+import { memoryStore } from '../store/memory-store.js'
+import { memorySurface } from '../testing/connector-memory.js'
 import { connectorDesk } from './connector-desk.js'
 import { runConnector } from './connector-runner.js'
-import { createHost } from '../agents/host.js'
-import { memoryStore } from '../store/memory-store.js'
-import { testDesk } from '../desk/test-desk.test.helper.js'
-import { memorySurface } from '../testing/connector-memory.js'
 
 it('a text for what was settled elsewhere goes nowhere, and says so once, also while its card is being closed', async () => {
   const store = memoryStore()

@@ -9,9 +9,9 @@ import type {
   SessionEvent,
   Via,
 } from '@askback/protocol'
-import type { Card, ClosedCard } from './connector-card.js'
 import type { Origin } from '../desk/desk-options.js'
 import type { Change, Kv } from '../store/store.js'
+import type { Card, ClosedCard } from './connector-card.js'
 
 /**
  * A surface that shows one thing at a time and takes choices and texts. What it throws as `unavailable` or `rate_limited`

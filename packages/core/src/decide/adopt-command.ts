@@ -1,8 +1,8 @@
 import { AskbackError, type EventOf, type Json, type NewEvent, type SessionState } from '@askback/protocol'
-import type { Late, Part, PastEvent } from './adopt-log.js'
-import type { Context, Decision } from './command.js'
 import { optional } from '../optional.js'
 import type { KvWrite } from '../store/store.js'
+import type { Late, Part, PastEvent } from './adopt-log.js'
+import type { Context, Decision } from './command.js'
 
 /** One part of a history, in its turn. If another one is next, nothing happens. */
 export interface AdoptCommand extends Pick<EventOf<'session_started'>, 'agent' | 'title' | 'cwd'> {

@@ -6,8 +6,8 @@ import {
   type Interaction,
   type NewEvent,
 } from '@askback/protocol'
-import type { Placement } from './adopt-place.js'
 import { optional } from '../optional.js'
+import type { Placement } from './adopt-place.js'
 import { capped } from './report.js'
 
 /** What one append of a long history holds. */

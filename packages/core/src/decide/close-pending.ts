@@ -1,8 +1,8 @@
 import type { Actor, Interaction, NewEvent, SessionState, Via } from '@askback/protocol'
-import type { Context, Decision } from './command.js'
-import { expired, lapse } from './settle.js'
-import { settlement } from './interaction-events.js'
 import type { KvWrite } from '../store/store.js'
+import type { Context, Decision } from './command.js'
+import { settlement } from './interaction-events.js'
+import { expired, lapse } from './settle.js'
 
 export type Part = Pick<Decision, 'events' | 'kv'>
 

@@ -9,10 +9,10 @@ import type {
   Reported,
   Via,
 } from '@askback/protocol'
-import type { AdoptCommand, PlaceCommand } from './adopt-command.js'
 import type { InteractionKind } from '../kinds/kinds.js'
-import type { EditTarget } from './permissions.js'
 import type { KvWrite } from '../store/store.js'
+import type { AdoptCommand, PlaceCommand } from './adopt-command.js'
+import type { EditTarget } from './permissions.js'
 
 export type { Reported }
 

@@ -5,9 +5,9 @@ import {
   type NewEvent,
   type SessionState,
 } from '@askback/protocol'
+import { optional } from '../optional.js'
 import { cancelAll, together } from './close-pending.js'
 import type { Command, Context, Decision, MessageCommand } from './command.js'
-import { optional } from '../optional.js'
 import { alreadySettled, expired, interactionOf, lapse, progress, respond, tooLate } from './settle.js'
 import { routeText } from './text-routing.js'
 

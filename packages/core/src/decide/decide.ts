@@ -1,7 +1,7 @@
 import { statusOf, type EventOf, type NewEvent, type SessionState } from '@askback/protocol'
 import { adopt, placeCopy } from './adopt-command.js'
-import { clear, end, interrupt, message, setMode, start } from './control.js'
 import type { Command, Context, Decision } from './command.js'
+import { clear, end, interrupt, message, setMode, start } from './control.js'
 import { open } from './open.js'
 import { report } from './report.js'
 import { cancel, deliver, expire, progress, respond } from './settle.js'

@@ -1,7 +1,7 @@
 import type { Interaction, Json } from '@askback/protocol'
+import type { Reprompt } from '../kinds/kinds.js'
 import type { Context, Decision } from './command.js'
 import { pendingEvent, requestEvent, responseEvent } from './interaction-events.js'
-import type { Reprompt } from '../kinds/kinds.js'
 
 /** L6: in one append the old one gives way to a new one that carries the errors and what was typed. */
 export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {

@@ -13,14 +13,14 @@ import {
   type SessionState,
   type Via,
 } from '@askback/protocol'
-import type { Command, Context, Decision, RespondCommand } from './command.js'
 import { parseWith, type InteractionKind, type Outcome, type Reprompt } from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
 import { checkReply } from '../kinds/question.js'
+import type { KvWrite } from '../store/store.js'
+import type { Command, Context, Decision, RespondCommand } from './command.js'
+import { delivered, settlement } from './interaction-events.js'
 import { reprompt } from './reprompt.js'
 import { newRule, ruleWrite } from './rules.js'
-import { delivered, settlement } from './interaction-events.js'
-import type { KvWrite } from '../store/store.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 

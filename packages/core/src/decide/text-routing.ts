@@ -6,9 +6,9 @@ import {
   type Interaction,
   type Json,
 } from '@askback/protocol'
-import { isBareYes } from './bare-yes.js'
 import { singleTextField } from '../kinds/form.js'
 import { checkReply, currentQuestion, progressOf, readTextReply } from '../kinds/question.js'
+import { isBareYes } from './bare-yes.js'
 
 /** Where a person's message goes. */
 export type TextRoute =

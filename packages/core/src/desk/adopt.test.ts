@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { stateToJson, type AdoptBody, type AdoptedItem, type SessionEvent } from '@askback/protocol'
-import { createDesk } from './desk.js'
 import { memoryStore } from '../store/memory-store.js'
-import { replay } from './session-log.js'
 import type { Store } from '../store/store.js'
-import { ada, no, testDesk, type TestDesk } from './test-desk.test.helper.js'
 import { fakeClock } from '../testing/fake-clock.js'
+import { createDesk } from './desk.js'
+import { replay } from './session-log.js'
+import { ada, no, testDesk, type TestDesk } from './test-desk.test.helper.js'
 
 const { by } = ada
 const cwd = '/work'

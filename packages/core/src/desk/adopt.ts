@@ -6,13 +6,13 @@ import {
   type Interaction,
 } from '@askback/protocol'
 import { adoptionKey } from '../decide/adopt-command.js'
-import { allSessions, heldFor } from './adopt-held.js'
-import type { Latecomers } from './adopt-late.js'
 import { PastLog, type History } from '../decide/adopt-log.js'
 import { pastCalls, place, type Placement } from '../decide/adopt-place.js'
-import type { Engine } from './engine.js'
 import { optional } from '../optional.js'
 import type { Store } from '../store/store.js'
+import { allSessions, heldFor } from './adopt-held.js'
+import type { Latecomers } from './adopt-late.js'
+import type { Engine } from './engine.js'
 
 /**
  * Takes a session over that was run elsewhere: its history becomes the log of a session here, with what its scripts have

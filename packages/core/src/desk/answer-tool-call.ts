@@ -7,12 +7,12 @@ import {
   type Json,
   type QuestionRequest,
 } from '@askback/protocol'
+import { alreadySettled, expired } from '../decide/settle.js'
+import { parseIndexedAnswers } from '../kinds/question.js'
+import { optional } from '../optional.js'
 import type { Origin } from './desk-options.js'
 import type { Engine } from './engine.js'
 import { recall, sessionKey } from './idempotency.js'
-import { parseIndexedAnswers } from '../kinds/question.js'
-import { optional } from '../optional.js'
-import { alreadySettled, expired } from '../decide/settle.js'
 
 /** What the routes that go by a tool call's id take. */
 export type ToolCallAnswer =

@@ -1,7 +1,7 @@
 import { AskbackError, sessionOf, type CreateSessionBody, type Session } from '@askback/protocol'
+import { optional } from '../optional.js'
 import type { Engine } from './engine.js'
 import { keyOf } from './idempotency.js'
-import { optional } from '../optional.js'
 
 export async function createSession(
   engine: Engine,

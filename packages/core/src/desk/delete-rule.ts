@@ -1,7 +1,7 @@
 import { AskbackError } from '@askback/protocol'
+import { ruleKey } from '../decide/rules.js'
 import type { Engine } from './engine.js'
 import { keyOf, recall, recordOf } from './idempotency.js'
-import { ruleKey } from '../decide/rules.js'
 
 export async function deleteRule(
   { options }: Engine,

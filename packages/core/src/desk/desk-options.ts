@@ -10,9 +10,9 @@ import type {
 import type { Clock } from '../clock.js'
 import type { OpenCommand } from '../decide/command.js'
 import type { InteractionKind } from '../kinds/kinds.js'
+import type { Fence, Store } from '../store/store.js'
 import type { IsInside } from './lookups.js'
 import type { Role } from './prepare-request.js'
-import type { Fence, Store } from '../store/store.js'
 
 export interface DeskOptions {
   store: Store

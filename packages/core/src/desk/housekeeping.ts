@@ -1,8 +1,8 @@
 import { AskbackError } from '@askback/protocol'
 import { erasureKey } from '../decide/control.js'
-import type { Engine } from './engine.js'
 import { sessionRulesPrefix } from '../decide/rules.js'
 import type { News } from '../store/store.js'
+import type { Engine } from './engine.js'
 import { recheck } from './waiting.js'
 
 const SWEEP_MS = 3_600_000

@@ -9,8 +9,8 @@ import {
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Decision, Refusal } from '../decide/command.js'
-import { optional } from '../optional.js'
 import { alreadySettled } from '../decide/settle.js'
+import { optional } from '../optional.js'
 import type { KvWrite, Store } from '../store/store.js'
 
 /** Makes a command that is sent twice count once: the second time it is answered from a record in the store. */

@@ -3,8 +3,8 @@ import { adoptionKey } from '../decide/adopt-command.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
 import { editPathOf, type EditTarget } from '../decide/permissions.js'
 import { ruleKeys } from '../decide/rules.js'
-import type { SessionLog } from './session-log.js'
 import type { Store } from '../store/store.js'
+import type { SessionLog } from './session-log.js'
 
 /** What a decision needs to know and the session's state does not hold. */
 export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'imported'>

@@ -10,8 +10,8 @@ import {
   type OpenBody,
 } from '@askback/protocol'
 import type { PreparedRequest } from '../decide/command.js'
-import { parseWith, type InteractionKind } from '../kinds/kinds.js'
 import { outcomeOf } from '../decide/settle.js'
+import { parseWith, type InteractionKind } from '../kinds/kinds.js'
 
 export const DEFAULT_TIMEOUT_MS = 10 * 60_000
 const encoder = new TextEncoder()

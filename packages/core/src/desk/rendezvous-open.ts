@@ -1,8 +1,8 @@
 import type { OpenCommand } from '../decide/command.js'
-import type { Engine } from './engine.js'
-import type { IdempotencyKey, Ran } from './idempotency.js'
 import { RENDEZVOUS_WAIT_MS } from '../decide/rendezvous.js'
 import type { Fence } from '../store/store.js'
+import type { Engine } from './engine.js'
+import type { IdempotencyKey, Ran } from './idempotency.js'
 
 /** Opens an interaction that names no tool call: waits, within its limit, for the one that it belongs to. */
 export async function openAtRendezvous(

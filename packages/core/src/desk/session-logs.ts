@@ -1,5 +1,5 @@
-import { SessionLog } from './session-log.js'
 import type { Store } from '../store/store.js'
+import { SessionLog } from './session-log.js'
 
 /** At once: with a hundred thousand of them, nobody waits until all were looked at. */
 const MOST_LOOKS = 100

@@ -14,11 +14,11 @@ import type {
 } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Reported } from '../decide/command.js'
-import type { Desk } from './desk.js'
-import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { Fence } from '../store/store.js'
+import type { Desk } from './desk.js'
+import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
 import { settlementOf, type Settlement } from './settlement.js'
 
 export type SessionDefaults = CreateSessionBody

@@ -1,8 +1,8 @@
 import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
+import type { Fence } from '../store/store.js'
 import type { Committed, Engine } from './engine.js'
 import type { SessionLog } from './session-log.js'
-import type { Fence } from '../store/store.js'
 import { Waiter, type StopSignal } from './waiters.js'
 
 const RETRY_MS = 1000

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { pendingOf, type EventOf, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
 import type { AgentAdapter } from '../agents/agent.js'
-import { createDesk } from '../desk/desk.js'
 import { createHost, type Host } from '../agents/host.js'
-import { memoryStore } from '../store/memory-store.js'
+import { createDesk } from '../desk/desk.js'
 import { replay } from '../desk/session-log.js'
+import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
 
 export interface AgentUnderTest {

@@ -1,11 +1,11 @@
 import type { Actor, Interaction, Json } from '@askback/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createHost, type Host } from '../agents/host.js'
+import type { Connector } from '../connectors/connector.js'
 import { connectorDesk } from '../connectors/connector-desk.js'
 import { runConnector, type RunningConnector } from '../connectors/connector-runner.js'
-import type { Connector } from '../connectors/connector.js'
 import { createDesk, type Desk } from '../desk/desk.js'
 import type { OpenInput } from '../desk/desk-options.js'
-import { createHost, type Host } from '../agents/host.js'
 import { memoryStore } from '../store/memory-store.js'
 import { fakeClock } from './fake-clock.js'
 

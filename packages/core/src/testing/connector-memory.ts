@@ -1,6 +1,6 @@
 import { AskbackError, type Actor, type Json, type SessionEvent } from '@askback/protocol'
-import type { Card, ClosedCard } from '../connectors/connector-card.js'
 import type { Connector, ConnectorLine, Told } from '../connectors/connector.js'
+import type { Card, ClosedCard } from '../connectors/connector-card.js'
 import type { ConnectorUnderTest, ShownCard } from './connector-contract.js'
 
 /** A surface in memory that outlives its connector, as a chat does. */
