@@ -5,7 +5,6 @@ import {
   copyJson,
   createSessionInput,
   messageInput,
-  openInput,
   origin,
   page,
   permissionMode,
@@ -27,7 +26,7 @@ import {
   type ToolCallBody,
 } from '@askback/protocol'
 import { systemClock, type Clock } from '../clock.js'
-import type { Anchoring, Command, OpenCommand, Reported } from '../decide/command.js'
+import type { Command, Reported } from '../decide/command.js'
 import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
 import { newId as randomId } from '../ids.js'
 import { approvalKind } from '../kinds/approval.js'
@@ -47,8 +46,8 @@ import { Engine } from './engine.js'
 import { Housekeeping } from './housekeeping.js'
 import { keyOf, sessionKey } from './idempotency.js'
 import type { Listener } from './listeners.js'
-import { DEFAULT_TIMEOUT_MS, prepareRequest } from './prepare-request.js'
-import { openAtRendezvous } from './rendezvous-open.js'
+import { openInteraction } from './open-interaction.js'
+import { DEFAULT_TIMEOUT_MS } from './prepare-request.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import { reportToolCall } from './tool-calls.js'
@@ -152,46 +151,12 @@ export class Desk {
     }
   }
 
-  async open(input: OpenInput): Promise<Opened> {
-    const body = parse(openInput, input, 'the request')
-    const { sessionId, idempotencyKey, attach = false } = body
+  open(input: OpenInput): Promise<Opened> {
     const { limits, timeouts } = this.#options
-    const prepared = prepareRequest(body, {
-      kind: this.#engine.options.kind,
+    return openInteraction(this.#engine, input, {
       maxBytes: limits?.requestBytes ?? MAX_REQUEST_BYTES,
       defaultTimeoutMs: timeouts?.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
-      role: body.role,
     })
-    const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = body
-    const command: OpenCommand = {
-      type: 'open',
-      prepared,
-      anchoring: anchoringOf(body),
-      attach,
-      turnId,
-      responseId,
-      agentId,
-      edit,
-      openedBy,
-      agentThread,
-      claimAs,
-    }
-    // What was sent, not what became of it: another default deadline makes it no other request.
-    const { kind, toolName, toolCallId, request, timeoutMs, onTimeout } = body
-    const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
-    const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
-    const ran = await (command.anchoring.by === 'rendezvous'
-      ? openAtRendezvous(this.#engine, sessionId, command, key, input.fence)
-      : this.#engine.run(sessionId, command, key, input.fence))
-    const { interactionId } = ran.interaction!
-    const opens = ran.events.some(
-      (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
-    )
-    return {
-      interaction: this.#view(ran.interaction!),
-      created: opens && !ran.repeated,
-      events: ran.events,
-    }
   }
 
   async respond(
@@ -444,17 +409,6 @@ export class Desk {
 
 function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
   return parseWith(schema, value, { code: 'invalid_request', what })
-}
-
-function anchoringOf(input: {
-  toolCallId?: string | undefined
-  anchorTo?: string | undefined
-  rendezvous?: boolean | undefined
-}): Anchoring {
-  const { toolCallId: named, anchorTo, rendezvous } = input
-  const toolCallId = named ?? anchorTo
-  if (toolCallId !== undefined) return { by: 'id', toolCallId }
-  return rendezvous ? { by: 'rendezvous', waited: false } : { by: 'itself' }
 }
 
 function who({ by, via }: Origin) {
