@@ -45,6 +45,19 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     transport: [],
     stores: ['layout', 'transport'],
   },
+  'packages/react': {
+    content: [],
+    interaction: ['content'],
+    question: ['content', 'interaction'],
+    approval: ['content', 'interaction'],
+    'plan-review': ['content', 'interaction'],
+    form: ['content', 'interaction'],
+    kinds: ['content', 'interaction', 'question', 'approval', 'plan-review', 'form'],
+    'tool-call': ['content', 'interaction', 'kinds'],
+    composer: ['content', 'question'],
+    conversation: ['content', 'interaction', 'kinds', 'tool-call'],
+    inbox: ['content', 'interaction', 'kinds'],
+  },
   // One adapter knows nothing of another.
   'packages/agents': {
     program: [],

@@ -1,8 +1,8 @@
 import { createClient, type Client, type ClientOptions, type Transport } from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
-import { forgetOldDrafts } from './interaction/use-draft.js'
 import { kept } from './kept.js'
 import { onNextFrame } from './next-frame.js'
+import { forgetOldDrafts } from './use-draft.js'
 
 export interface TransportProviderProps {
   transport: Transport

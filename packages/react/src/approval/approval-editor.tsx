@@ -1,8 +1,8 @@
 import { useId } from 'react'
 import { hidesSomething } from '@askback/protocol'
+import { commandIn } from '../content/command.js'
 import { LongText } from '../content/long-text.js'
 import { focusCardAround } from '../interaction/focus-interaction.js'
-import { commandIn } from './command.js'
 import type { ApprovalControl } from './use-approval.js'
 
 /** Changes what will run. Nothing else of the input does. */

@@ -1,8 +1,8 @@
 import type { Json } from '@askback/protocol'
 import { useEffect, useMemo } from 'react'
+import { CallInput, EditInput, JsonInput } from '../content/call-input.js'
+import { fieldOf, textOf } from '../content/command.js'
 import type { FileEdit } from '../content/file-edits.js'
-import { ApprovalInput, EditInput, JsonInput } from './approval-input.js'
-import { fieldOf, textOf } from './command.js'
 
 interface ApprovalPreviewProps {
   toolName: string
@@ -23,7 +23,7 @@ export function ApprovalPreview({ toolName, preview, onComplete }: ApprovalPrevi
   return (
     <details className="ab-details">
       <summary>What was approved before</summary>
-      <ApprovalInput toolName={toolName} input={approved} />
+      <CallInput toolName={toolName} input={approved} />
     </details>
   )
 }

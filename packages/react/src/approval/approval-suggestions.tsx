@@ -1,5 +1,5 @@
 import type { Json } from '@askback/protocol'
-import { JsonInput } from './approval-input.js'
+import { JsonInput } from '../content/call-input.js'
 
 /** Rules that the agent would have: its word, and no choice here, as a rule is about one input and nothing else. */
 export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {

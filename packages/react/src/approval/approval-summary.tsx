@@ -1,6 +1,6 @@
 import { approvalAnswer, approvalRequest, type ApprovalScope, type Interaction } from '@askback/protocol'
+import { describeCall } from '../content/describe-call.js'
 import { ShownText } from '../content/shown-text.js'
-import { describeCall } from './describe-call.js'
 
 /** "Approved for this session" and the like; what its settlement says by itself is left to that. */
 export function approvalOutcome({ settlement, via, answer, updatedDigest }: Interaction): string | undefined {

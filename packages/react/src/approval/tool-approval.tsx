@@ -1,6 +1,9 @@
 import type { ApprovalRequest, Json } from '@askback/protocol'
 import { ShieldQuestion } from 'lucide-react'
 import { useState, type KeyboardEvent } from 'react'
+import { CallInput } from '../content/call-input.js'
+import { commandIn } from '../content/command.js'
+import { describeCall } from '../content/describe-call.js'
 import { ShownText } from '../content/shown-text.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { isCommandKey } from '../interaction/keys.js'
@@ -10,12 +13,9 @@ import { useArmed } from '../interaction/use-armed.js'
 import { ApprovalActions } from './approval-actions.js'
 import { ApprovalDigest } from './approval-digest.js'
 import { ApprovalEditor } from './approval-editor.js'
-import { ApprovalInput } from './approval-input.js'
 import { ApprovalPreview } from './approval-preview.js'
 import { ApprovalSuggestions } from './approval-suggestions.js'
 import { approvalOutcome, ApprovalSummary } from './approval-summary.js'
-import { commandIn } from './command.js'
-import { describeCall } from './describe-call.js'
 import { useApproval } from './use-approval.js'
 
 /** Whether a call may run, with everything that will run on the card. */
@@ -68,7 +68,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
         />
       )}
       {edited === null ? (
-        <ApprovalInput toolName={interaction.toolName} input={request.input} onComplete={setInputWhole} />
+        <CallInput toolName={interaction.toolName} input={request.input} onComplete={setInputWhole} />
       ) : (
         <ApprovalEditor control={control} />
       )}

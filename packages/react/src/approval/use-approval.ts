@@ -7,9 +7,9 @@ import {
   type Json,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { useDraft } from '../interaction/use-draft.js'
+import { commandIn } from '../content/command.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { commandIn } from './command.js'
+import { useDraft } from '../use-draft.js'
 
 interface ApprovalDraft {
   /** The edited command or JSON. */

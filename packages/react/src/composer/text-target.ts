@@ -7,7 +7,7 @@ import {
   type Interaction,
   type SessionState,
 } from '@askback/protocol'
-import { describeCall } from '../approval/describe-call.js'
+import { describeCall } from '../content/describe-call.js'
 import { firstLine } from '../content/first-line.js'
 import { repliesIn } from '../question/use-question.js'
 

@@ -1,5 +1,5 @@
 import type { Json } from '@askback/protocol'
-import { fieldOf, textOf } from '../approval/command.js'
+import { fieldOf, textOf } from './command.js'
 
 /** What an edit tool changes, as far as its input tells: a text by another, or by a unified diff. */
 export type FileEdit = ({ before: string; after: string } | { patch: string }) & {

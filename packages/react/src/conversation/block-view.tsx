@@ -1,7 +1,7 @@
 import type { Block } from '@askback/client'
 import { memo } from 'react'
 import { Markdown } from '../content/markdown.js'
-import { InteractionView } from '../interaction/interaction-view.js'
+import { InteractionView } from '../kinds/interaction-view.js'
 import { ToolCallBlock } from '../tool-call/tool-call-block.js'
 import { ToolCallGroup } from '../tool-call/tool-call-group.js'
 import { Thinking } from './thinking.js'

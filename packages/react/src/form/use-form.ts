@@ -9,8 +9,8 @@ import {
   type Json,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { useDraft } from '../interaction/use-draft.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
+import { useDraft } from '../use-draft.js'
 import { fieldError, valueOf, valuesToSend, visibleFields } from './form-values.js'
 
 export interface FormControl extends InteractionControl {

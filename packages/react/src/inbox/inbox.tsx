@@ -4,9 +4,9 @@ import { useCallback, useMemo, useRef, type KeyboardEvent, type ReactNode } from
 import { count } from '../content/amounts.js'
 import { ShownText } from '../content/shown-text.js'
 import { focusNextInteraction } from '../interaction/focus-interaction.js'
-import { InteractionView } from '../interaction/interaction-view.js'
 import { isCommandKey } from '../interaction/keys.js'
 import { SessionFactsContext } from '../interaction/session-facts.js'
+import { InteractionView } from '../kinds/interaction-view.js'
 import { useInbox, useSessions } from '../use-session.js'
 
 export interface InboxProps {

@@ -1,8 +1,8 @@
 import { copyJson, type Json } from '@askback/protocol'
 import { useId, useState } from 'react'
+import { useDraft } from '../use-draft.js'
 import { SubmitButton } from './submit-button.js'
 import { useArmed } from './use-armed.js'
-import { useDraft } from './use-draft.js'
 import type { InteractionControl } from './use-interaction.js'
 
 export interface JsonAnswerControl {

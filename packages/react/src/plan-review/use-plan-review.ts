@@ -5,8 +5,8 @@ import {
   type PlanReviewRequest,
 } from '@askback/protocol'
 import { useMemo } from 'react'
-import { useDraft } from '../interaction/use-draft.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
+import { useDraft } from '../use-draft.js'
 
 interface PlanDraft {
   edited: string | null

@@ -7,8 +7,8 @@ import {
   type QuestionReply,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { useDraft } from '../interaction/use-draft.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
+import { useDraft } from '../use-draft.js'
 
 /** One question's answer while it is being given. */
 export interface ReplyDraft {

@@ -1,6 +1,6 @@
 import type { ToolBlock } from '@askback/client'
 import type { Json } from '@askback/protocol'
-import { ApprovalInput } from '../approval/approval-input.js'
+import { CallInput } from '../content/call-input.js'
 import { LongText, sizeOf } from '../content/long-text.js'
 
 /** What a call was given, and what came of it. */
@@ -10,7 +10,7 @@ export function ToolCallDetail({ call }: { call: ToolBlock }) {
   return (
     <>
       {partialInput === undefined ? (
-        <ApprovalInput toolName={toolName} input={input} />
+        <CallInput toolName={toolName} input={input} />
       ) : (
         <div className="ab-code-block">
           <div className="ab-code-bar">Input so far</div>

@@ -1,6 +1,6 @@
 import { Bot, FileText, Globe, PencilLine, Search, SquareTerminal, Wrench } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { CallDescription } from '../approval/describe-call.js'
+import type { CallDescription } from '../content/describe-call.js'
 
 const icons: Record<CallDescription['icon'], ReactNode> = {
   command: <SquareTerminal />,

@@ -2,10 +2,10 @@ import { memo } from 'react'
 import { ToolApproval } from '../approval/tool-approval.js'
 import { ErrorBoundary } from '../content/error-boundary.js'
 import { FormPrompt } from '../form/form-prompt.js'
+import { useRenderer, type InteractionProps, type InteractionRenderer } from '../interaction/renderers.js'
+import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { PlanReview } from '../plan-review/plan-review.js'
 import { QuestionPrompt } from '../question/question-prompt.js'
-import { useRenderer, type InteractionProps, type InteractionRenderer } from './renderers.js'
-import { UnknownInteraction } from './unknown-interaction.js'
 
 const ours = new Map<string, InteractionRenderer>([
   ['question', QuestionPrompt],

@@ -1,14 +1,14 @@
 import type { Json } from '@askback/protocol'
 import { Columns2 } from 'lucide-react'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
-import { DiffView } from '../content/diff-view.js'
-import { fileEdits, type FileEdit } from '../content/file-edits.js'
-import { JsonTree } from '../content/json-tree.js'
-import { LongText, sizeOf } from '../content/long-text.js'
-import { useDiffLayout } from '../content/use-diff-layout.js'
 import { commandIn } from './command.js'
+import { DiffView } from './diff-view.js'
+import { fileEdits, type FileEdit } from './file-edits.js'
+import { JsonTree } from './json-tree.js'
+import { LongText, sizeOf } from './long-text.js'
+import { useDiffLayout } from './use-diff-layout.js'
 
-export interface ApprovalInputProps {
+export interface CallInputProps {
   toolName: string
   input: Json
   /** Told when all of it is on the page: nothing may be approved before. */
@@ -18,7 +18,7 @@ export interface ApprovalInputProps {
 const LARGEST_TREE = 20_000
 
 /** Everything that a call was given: a command, the changes of an edit, or JSON. */
-export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProps) {
+export function CallInput({ toolName, input, onComplete }: CallInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
   if (edits) return <EditInput title="Changes" edits={edits} onComplete={onComplete} />
@@ -26,7 +26,7 @@ export function ApprovalInput({ toolName, input, onComplete }: ApprovalInputProp
   return <JsonInput input={input} title="Input" onComplete={onComplete} />
 }
 
-interface EditInputProps extends Pick<ApprovalInputProps, 'onComplete'> {
+interface EditInputProps extends Pick<CallInputProps, 'onComplete'> {
   title: string
   edits: FileEdit[]
 }
@@ -55,7 +55,7 @@ export function EditInput({ title, edits, onComplete }: EditInputProps) {
   )
 }
 
-interface CommandInputProps extends Pick<ApprovalInputProps, 'input' | 'onComplete'> {
+interface CommandInputProps extends Pick<CallInputProps, 'input' | 'onComplete'> {
   command: string
 }
 

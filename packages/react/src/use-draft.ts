@@ -1,6 +1,6 @@
 import type { Interaction } from '@askback/protocol'
 import { useEffect, useRef, useState } from 'react'
-import { kept } from '../kept.js'
+import { kept } from './kept.js'
 
 interface KeptDraft<T> {
   at: number
