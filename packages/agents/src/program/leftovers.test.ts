@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { endOrphans, endRun, endSession, keptMarkOf, MARK, markOf } from './leftovers.js'
 
 function running(mark: string): ChildProcess {
@@ -13,7 +13,9 @@ function running(mark: string): ChildProcess {
 }
 
 // Only there can the environment of other processes be read.
-it.runIf(existsSync('/proc/self/environ'))('ends what is marked so, and nothing else', async () => {
+const canFindThem = existsSync('/proc/self/environ')
+
+it.runIf(canFindThem)('ends what is marked so, and nothing else', async () => {
   const session = `session ${process.pid}`
   const ours = markOf(session, 'run')
   const orphan = 'session/999999.1/run'
@@ -35,3 +37,30 @@ it.runIf(existsSync('/proc/self/environ'))('ends what is marked so, and nothing 
     for (const child of children) child.kill('SIGKILL')
   }
 })
+
+it.runIf(canFindThem)(
+  'ends a program before it sees the end of its input, however long that takes',
+  async () => {
+    const mark = markOf(`session ${process.pid}`, 'slow')
+    // Who holds its input open was there first, and is found first.
+    const program = 'read -r forever <&3 | { echo ready; read -r end || echo "I was refused."; }'
+    const child = spawn('/bin/sh', ['-c', program], {
+      env: { PATH: process.env['PATH'], [MARK]: mark },
+      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+    })
+    let said = ''
+    child.stdout!.on('data', (data: Buffer) => (said += data.toString()))
+    await expect.poll(() => said).toBe('ready\n')
+    const kill = process.kill.bind(process)
+    const slow = vi.spyOn(process, 'kill').mockImplementation((pid, signal) => {
+      kill(pid, signal)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+      return true
+    })
+    onTestFinished(() => slow.mockRestore())
+    const closed = once(child, 'close')
+    endRun(mark)
+    await closed
+    expect(said).toBe('ready\n')
+  },
+)

@@ -45,8 +45,11 @@ export function end(target: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** All stand still before the first of them goes: one that sees the end of its input would take that for an answer. */
 function endAll(isMeant: (mark: string) => boolean): void {
-  for (const { pid, mark } of marked()) if (isMeant(mark)) end(pid, 'SIGKILL')
+  const meant = marked().filter(({ mark }) => isMeant(mark))
+  for (const { pid } of meant) end(pid, 'SIGSTOP')
+  for (const { pid } of meant) end(pid, 'SIGKILL')
 }
 
 /** Found where the system tells the environment of its processes, as Linux does; elsewhere the group has to do. */

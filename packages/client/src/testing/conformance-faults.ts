@@ -48,7 +48,9 @@ export function faultsConform(
         await ask()
         await inStep()
       }
-      expect(reader.statuses.slice(0, 3)).toEqual(['live', 'offline', 'live'])
+      // An attempt may still meet a connection that was lost with the others.
+      const changes = reader.statuses.filter((status, at, all) => status !== all[at - 1])
+      expect(changes.slice(0, 3)).toEqual(['live', 'offline', 'live'])
       reader.stop()
     })
 
