@@ -206,6 +206,13 @@ describe('by keys', () => {
     screen.getByText('Which layout?')
   })
 
+  it('Enter leads from the last question back to one that was passed over', async () => {
+    const { user } = await show({ events: askedQuestion('i1', { request: twoQuestions }) })
+    await user.click(screen.getByRole('button', { name: /Layout/ }))
+    for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })
+    screen.getByText('Which features?')
+  })
+
   it('Enter goes on at once, as “Next” does, but sends nothing from a card that has just come', async () => {
     const { answers } = await show({ events: askedQuestion('i1', { request: twoQuestions }), after: 0 })
     for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })

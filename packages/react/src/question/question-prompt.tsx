@@ -133,7 +133,8 @@ function Steps({ control: { questions, step, goTo, isAnswered } }: { control: Qu
   )
 }
 
+/** After this one, or from the first: some question is open while Enter leads on. */
 function nextOpen({ questions, step, isAnswered }: QuestionControl): number {
-  const open = questions.findIndex((_, index) => index > step && !isAnswered(index))
-  return open < 0 ? Math.min(step + 1, questions.length - 1) : open
+  const open = [...questions.keys()].filter((index) => !isAnswered(index))
+  return open.find((index) => index > step) ?? open[0]!
 }
