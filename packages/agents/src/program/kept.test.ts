@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { canKeep, KeptProgram } from './kept.js'
 
 let folder: string
@@ -55,8 +55,11 @@ describe.runIf(canKeep())('a program that is kept', () => {
 
   it('is asked to end before it is made to', async () => {
     const file = join(signs, 'asked')
-    const script = `trap ': >${file}; exit' TERM; echo listening at home >&2; while :; do sleep 0.05; done`
+    const script = `trap 'sleep 0.2; : >${file}; exit' TERM; echo listening at home >&2; while :; do sleep 0.05; done`
     const started = await start('three', script)
+    // However slow the machine is, it is not made to.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     await started!.kill()
     expect(existsSync(file)).toBe(true)
   })

@@ -12,10 +12,12 @@ const START_MS = 20_000
 
 /**
  * Runs a program that outlives the gateway, and ends it with all that it has started if for that many seconds no gateway
- * runs whose number stands in the file. Until the first one is gone that is heard on a pipe, for nothing.
+ * runs whose number stands in the file. Until the first one is gone that is heard on a pipe, for nothing. Who asks it to end
+ * waits for this shell, so the shell must not go before the program: it is deaf to that from its first line on.
  */
 const WATCH = `
 left=$1; owner=$2; shift 2
+trap : TERM
 "$@" </dev/null 3<&- & program=$!
 {
   trap '' TERM
@@ -28,7 +30,6 @@ left=$1; owner=$2; shift 2
   kill -KILL 0
 } 2>/dev/null & watch=$!
 exec 3<&-
-trap : TERM
 while wait "$program"; code=$?; kill -0 "$program" 2>/dev/null; do :; done
 kill -KILL "$watch" 2>/dev/null
 exit "$code"`
