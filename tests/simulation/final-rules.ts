@@ -18,8 +18,8 @@ export async function checkEnd(world: World, waits: Waits): Promise<void> {
   for (const session of world.model.sessions.values()) {
     await checkIndexes(world, session)
     await checkSnapshot(world, session)
-    for (const process of world.live) await checkLive(world, process, session)
   }
+  await checkAllLive(world)
   await checkWhole(world)
   waits.abortAll()
   for (await world.drain(); world.busy.length > 0; await world.drain()) await world.step()
@@ -81,6 +81,13 @@ async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Pr
 }
 
 /** Every process has heard of everything by now. */
+export async function checkAllLive(world: World): Promise<void> {
+  for (const session of world.model.sessions.values()) {
+    if (session.ended) continue
+    for (const process of world.live) await checkLive(world, process, session)
+  }
+}
+
 async function checkLive(world: World, process: Process, session: LoggedSession): Promise<void> {
   const { id, events, logId } = session
   const told: SessionSnapshot[] = []

@@ -12,6 +12,8 @@ export interface Plan {
   replaced: boolean
   deletions: number
   clock: number
+  /** How often somebody stops waiting, and comes back. */
+  aborts: number
   commands: number
   /** How fast they come. */
   pace: number
@@ -37,12 +39,17 @@ export function randomPlan(random: Random): Plan {
   return {
     processes: shared ? random.between(2, 3) : 1,
     shared,
-    faults: { refused: rate(0.1), unknown: rate(0.2), unreadable: lossy ? rate(0.03) : 0 },
+    faults: {
+      refused: rate(random.pick([0.1, 0.1, 0.5])),
+      unknown: rate(0.2),
+      unreadable: lossy ? rate(0.03) : 0,
+    },
     crashes,
     deletions: random.pick([0.2, 0.2, 3]),
     lossy,
     replaced: !shared || !lossy || random.chance(0.5),
     clock: random.pick([0.2, 0.6, 1.5]),
+    aborts: random.pick([0.4, 0.4, 3]),
     commands: random.between(15, 30),
     pace: random.pick([1, 2, 6]),
     sessions: random.between(1, 3),

@@ -1,22 +1,32 @@
-import { checkWaits } from './final-rules.js'
+import { checkAllLive, checkWaits } from './final-rules.js'
 import { mortal } from './time.js'
 import { holds } from './violation.js'
 import type { Waits } from './waits.js'
 import type { World } from './world.js'
 
+const PATIENCE = 100
+
 /** Ends the faults, lets everything that was begun come to its end, and time go on past every deadline. */
 export async function rest(world: World, waits: Waits): Promise<void> {
-  const { model, clock } = world
+  const { random, plan, model, clock } = world
   world.faultless = true
   world.note('rest')
   for (const arrive of world.late.splice(0)) await arrive()
+  // The last fault, as later bells would make up for those that are lost.
+  world.deaf = plan.shared && plan.lossy && random.chance(0.5)
   await settle(world)
+  world.deaf = false
   for (let round = 0; round < 2; round++) {
     clock.advance(6000)
     await settle(world)
   }
   // Before anything else rings: a doorbell that was lost has been made up for by now.
   checkWaits(world, waits)
+  await checkAllLive(world)
+  // Whoever is told to stop waiting does so, and comes back.
+  waits.abortAll()
+  await world.drain()
+  waits.checkAborted()
   // Whoever lost its answer in a crash comes back for it.
   const waited = new Set(waits.waited)
   for (const { session, request } of model.asked.values()) {
@@ -48,15 +58,17 @@ async function passDeadlines(world: World): Promise<void> {
   }
 }
 
-/** Until nothing is under way but waiting. */
+/** Until nothing is under way but waiting. Who is refused often enough lets a moment pass: that may be what is missing. */
 async function settle(world: World): Promise<void> {
-  for (let step = 0; ; step++) {
+  for (let step = 0, retries = 0; ; step++) {
     holds(step < 20_000, 'progress', () => 'it never comes to rest')
     await world.drain()
     if (world.busy.length > 0 && (world.bells === 0 || world.random.chance(0.7))) await world.step()
     else if (world.bells > 0) world.ring()
     else if (world.misses) world.startMissing()
-    else if (world.retries > 0) world.retryOne()
-    else return
+    else if (world.retries > 0) {
+      world.retryOne()
+      if (++retries % PATIENCE === 0) world.clock.advance(1000)
+    } else return
   }
 }

@@ -67,9 +67,10 @@ async function play(world: World): Promise<void> {
       [world.misses ? 1 : 0, () => world.startMissing()],
       [world.late.length > 0 ? 0.5 : 0, () => world.late.shift()?.()],
       [world.retries > 0 && live.length > 0 ? 1 : 0, () => world.retryOne()],
-      [waits.size > 0 ? 0.4 : 0, () => waits.abort()],
+      [waits.size > 0 ? plan.aborts : 0, () => waits.abort()],
     ])()
     await world.drain()
+    waits.checkAborted()
   }
   await rest(world, waits)
   await checkEnd(world, waits)

@@ -1,4 +1,5 @@
 import { AskbackError, type Interaction } from '@askback/protocol'
+import type { Process } from './process.js'
 import { checkFollowed, checkHandOver, checkSettlement, checkTold } from './told.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
@@ -7,6 +8,7 @@ interface Wait {
   sessionId: string
   interactionId: string
   abort: AbortController
+  process: Process | null
 }
 
 /** Those who wait for a settlement. Whatever stops them, they come back until they have it. */
@@ -28,9 +30,9 @@ export class Waits {
   }
 
   start(sessionId: string, interactionId: string): void {
-    const wait: Wait = { sessionId, interactionId, abort: new AbortController() }
+    const wait: Wait = { sessionId, interactionId, abort: new AbortController(), process: null }
     this.#running.add(wait)
-    this.#world.random.weighted([
+    wait.process = this.#world.random.weighted([
       [6, () => this.#wait(wait)],
       [1, () => this.#watch(wait)],
       [2, () => this.#poll(wait)],
@@ -48,24 +50,38 @@ export class Waits {
     for (const { abort } of this.#running) abort.abort(new AskbackError('unavailable', 'aborted'))
   }
 
-  #wait(wait: Wait): void {
+  /** Where nothing is under way, whoever was told to stop has stopped; only who gets what it waited for may still be there. */
+  checkAborted(): void {
+    for (const { interactionId, abort, process } of this.#running) {
+      if (!abort.signal.aborted || process?.line.busy) continue
+      const { response, session } = this.#world.model.last(interactionId)
+      const isSettled = response !== undefined || session.ended
+      holds(isSettled, 'L10', () => `the wait for ${interactionId} goes on though it was aborted`)
+    }
+  }
+
+  #wait(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
     const options = this.#world.random.chance(0.7) ? { sessionId, to: 'agent' } : {}
-    this.#world.call(`wait ${interactionId}`, (desk) => desk.wait(interactionId, abort.signal, options), {
-      ...this.#otherwise(wait),
-      done: (settled) => {
-        this.#running.delete(wait)
-        checkSettlement(this.#world.model, interactionId, settled)
+    return this.#world.call(
+      `wait ${interactionId}`,
+      (desk) => desk.wait(interactionId, abort.signal, options),
+      {
+        ...this.#otherwise(wait),
+        done: (settled) => {
+          this.#running.delete(wait)
+          checkSettlement(this.#world.model, interactionId, settled)
+        },
       },
-    })
+    )
   }
 
   /** Looks on, and claims nothing. */
-  #watch(wait: Wait): void {
+  #watch(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
     const { model } = this.#world
     const watch = `watch ${interactionId}`
-    this.#world.call(watch, (desk) => desk.watch(sessionId, interactionId, abort.signal), {
+    return this.#world.call(watch, (desk) => desk.watch(sessionId, interactionId, abort.signal), {
       ...this.#otherwise(wait),
       done: (told) => {
         this.#running.delete(wait)
@@ -77,7 +93,7 @@ export class Waits {
   }
 
   /** Over HTTP: what is still pending when the time is up is asked for again. */
-  #poll(wait: Wait): void {
+  #poll(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
     const { model } = this.#world
     const { signal } = abort
@@ -89,7 +105,7 @@ export class Waits {
       this.#again(wait)
     }
     const poll = `poll ${interactionId}`
-    this.#world.call(poll, (desk) => desk.poll(sessionId, interactionId, { to: 'http', signal }), {
+    return this.#world.call(poll, (desk) => desk.poll(sessionId, interactionId, { to: 'http', signal }), {
       ...this.#otherwise(wait),
       done,
     })

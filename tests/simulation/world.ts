@@ -38,6 +38,8 @@ export class World {
   readonly firsts = new Map<string, Asked>()
   /** From then on nothing fails any more. */
   faultless = false
+  /** As long as this holds, no bell is heard. */
+  deaf = false
   /** What clients will send again. */
   #retries: { name: string; again: () => void }[] = []
   #bells: Ring[] = []
@@ -128,8 +130,8 @@ export class World {
     this.late.push(await process.line.cut(this.plan.shared))
   }
 
-  /** Calls a desk that may be gone before it answers. */
-  call<T>(name: string, work: (desk: Desk) => Promise<T>, outcome: Outcome<T>): void {
+  /** Calls a desk that may be gone before it answers, and says in which process. */
+  call<T>(name: string, work: (desk: Desk) => Promise<T>, outcome: Outcome<T>): Process {
     const process = this.random.pick(this.live)
     this.note(`${process.name} gets ${name}`)
     const call = { process, lost: () => outcome.lost?.() }
@@ -148,6 +150,7 @@ export class World {
           outcome.refused(error)
         }),
     )
+    return process
   }
 
   /** Sends what has a key twice now and then, as an impatient client does. */
@@ -162,7 +165,7 @@ export class World {
     const { process, ring } = this.#bells[index]!
     const fate = this.plan.shared && this.plan.lossy && !this.faultless ? this.random.next() : 1
     if (fate > 0.15) this.#bells.splice(index, 1)
-    const lost = fate < 0.35 && fate > 0.15
+    const lost = this.deaf || (fate < 0.35 && fate > 0.15)
     this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${ring.sessionId}@${ring.seq}`)
     if (!lost) process.hear(ring)
   }

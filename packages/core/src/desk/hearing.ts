@@ -102,6 +102,7 @@ export class Hearing {
   async #catchUp({ sessionId, seq }: Ring): Promise<boolean> {
     const { logs, timeouts, listeners } = this.#ports
     if (this.#closed || this.knows({ sessionId, seq })) return false
+    logs.heard(sessionId, seq)
     const log = logs.peek(sessionId)
     const events = log && !log.stale ? await log.catchUp() : []
     // Nothing new: either it was known, or the session was made anew and this is the log of the old one.

@@ -4,6 +4,12 @@ import { SessionLog } from './session-log.js'
 /** At once: with a hundred thousand of them, nobody waits until all were looked at. */
 const MOST_LOOKS = 100
 
+interface Loading {
+  log: Promise<SessionLog>
+  /** Up to where others have appended meanwhile, as far as is known. */
+  heard: number
+}
+
 /** The sessions in memory: those in use, and as many of the last ones as there is room for. */
 export class SessionLogs {
   readonly #store: Store
@@ -12,7 +18,7 @@ export class SessionLogs {
   readonly #loaded = new Map<string, SessionLog>()
   /** Goes round; what was used since it last came by stays. To put each behind all others at every use would cost more. */
   #hand = this.#loaded.values()
-  readonly #loading = new Map<string, Promise<SessionLog>>()
+  readonly #loading = new Map<string, Loading>()
   /** How often each is held. */
   readonly #held = new Map<string, number>()
   /** What all that are loaded take, as they were last weighed. */
@@ -31,7 +37,7 @@ export class SessionLogs {
       this.#weigh(log)
       return log
     }
-    return this.#loading.get(sessionId) ?? this.#load(sessionId)
+    return (this.#loading.get(sessionId) ?? this.#load(sessionId)).log
   }
 
   /** Keeps a session in memory until it is let go. */
@@ -51,6 +57,12 @@ export class SessionLogs {
     return log?.stale ? undefined : log
   }
 
+  /** Others have appended up to there. A session that is being read may have been read before that. */
+  heard(sessionId: string, seq: number): void {
+    const loading = this.#loading.get(sessionId)
+    if (loading) loading.heard = Math.max(loading.heard, seq)
+  }
+
   forget(sessionId: string): void {
     const log = this.#loaded.get(sessionId)
     if (log) log.stale = true
@@ -59,29 +71,32 @@ export class SessionLogs {
     this.#loading.delete(sessionId)
   }
 
-  #load(sessionId: string): Promise<SessionLog> {
+  #load(sessionId: string): Loading {
     // Appends of the one that has gone stale may still be under way: what they write must be read.
     const before = this.#loaded.get(sessionId)?.settled() ?? Promise.resolve()
-    const loading = before
-      .then(() => SessionLog.load(this.#store, sessionId))
-      .then(
-        (log) => {
-          // Forgotten while it was read: whoever waits for it must come back.
-          if (this.#loading.get(sessionId) !== loading) log.stale = true
-          else {
-            this.#loading.delete(sessionId)
-            this.#keep(log)
-            this.#onLoad(sessionId)
-          }
-          return log
-        },
-        (error: unknown) => {
-          if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
-          throw error
-        },
-      )
+    const loading: Loading = { heard: 0, log: before.then(() => this.#read(sessionId, loading)) }
     this.#loading.set(sessionId, loading)
     return loading
+  }
+
+  async #read(sessionId: string, loading: Loading): Promise<SessionLog> {
+    try {
+      const log = await SessionLog.load(this.#store, sessionId)
+      // Once for each time that more was heard of: a session made anew may never get that far.
+      for (let heard = 0; heard < loading.heard && log.state.seq < loading.heard; await log.catchUp())
+        heard = loading.heard
+      // Forgotten while it was read: whoever waits for it must come back.
+      if (this.#loading.get(sessionId) !== loading) log.stale = true
+      else {
+        this.#loading.delete(sessionId)
+        this.#keep(log)
+        this.#onLoad(sessionId)
+      }
+      return log
+    } catch (error) {
+      if (this.#loading.get(sessionId) === loading) this.#loading.delete(sessionId)
+      throw error
+    }
   }
 
   #keep(log: SessionLog): void {

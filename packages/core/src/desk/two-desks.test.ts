@@ -87,6 +87,27 @@ describe('two desks on one store', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', interactionId: again!.interactionId })
   })
 
+  it('what is appended there while the session is read here is not missed', async () => {
+    const { there, store, clock, open } = await twoDesks()
+    let goOn = () => {}
+    const held = new Promise<void>((resolve) => (goOn = resolve))
+    const read: Store['read'] = async (query) => {
+      const page = await store.read(query)
+      await held
+      return page
+    }
+    const slow = createDesk({ store: { ...store, read }, clock })
+    await slow.ready
+    const early = slow.snapshot('s')
+    await tick()
+    const { interactionId } = await open(there, 'approval', listFiles)
+    await tick()
+    goOn()
+    await early
+    expect((await slow.snapshot('s')).state.pending).toMatchObject([{ interactionId }])
+    slow.close()
+  })
+
   it('a deadline is kept by both, and settles once', async () => {
     const { here, there, store, clock, errors, open } = await twoDesks()
     const { interactionId } = await open(here, 'question', database, { timeoutMs: 1000 })
