@@ -41,6 +41,20 @@ describe('an interaction that names no tool call', () => {
     expect(await opening).toMatchObject({ toolCallId: 'right' })
   })
 
+  it('waits no longer than its second, though the clock is set back', async () => {
+    const test = await testDesk()
+    const { clock } = test
+    let back = 0
+    test.restart({
+      clock: { now: () => clock.now() - back, alarm: (at, wake) => clock.alarm(at + back, wake) },
+    })
+    const opening = ask(test)
+    await tick()
+    back = 3_600_000
+    clock.advance(1000)
+    expect(await isOver(opening)).toBe(true)
+  })
+
   it('takes a lower score, then a shell, then none, when one second is over and not before', async () => {
     const expected = [
       [[call('shell', 'ls'), call('weak', 'deploy')], 'weak'],

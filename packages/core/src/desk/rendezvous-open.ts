@@ -13,46 +13,27 @@ export async function openAtRendezvous(
   fence?: Fence,
 ): Promise<Ran> {
   const { clock } = engine.options
-  const deadline = clock.now() + RENDEZVOUS_WAIT_MS
-  for (;;) {
-    const waited = clock.now() >= deadline
-    const recorded = nextToolCall(engine, sessionId, deadline)
-    try {
+  let waited = false
+  let look = () => {}
+  const off = engine.on((appended) => {
+    const told = appended.events.length === 0 || appended.events.some((event) => event.type === 'tool_call')
+    if (appended.sessionId === sessionId && told) look()
+  })
+  // Its ringing ends the wait, whatever the clock says then: it may have been set back.
+  const disarm = clock.alarm(clock.now() + RENDEZVOUS_WAIT_MS, () => {
+    waited = true
+    look()
+  })
+  try {
+    for (;;) {
+      const news = new Promise<void>((resolve) => (look = resolve))
       const anchored: OpenCommand = { ...command, anchoring: { by: 'rendezvous', waited } }
       const ran = await engine.run(sessionId, anchored, key, fence)
       if (!ran.wait) return ran
-      await recorded.promise
-    } finally {
-      recorded.stop()
+      await news
     }
+  } finally {
+    off()
+    disarm()
   }
-}
-
-/** Resolves when the session's log gets a tool call, or at the deadline. */
-function nextToolCall(
-  engine: Engine,
-  sessionId: string,
-  deadline: number,
-): { promise: Promise<void>; stop: () => void } {
-  const { promise, resolve } = withResolvers()
-  const off = engine.on((appended) => {
-    const told = appended.events.length === 0 || appended.events.some((event) => event.type === 'tool_call')
-    if (appended.sessionId === sessionId && told) resolve()
-  })
-  const disarm = engine.options.clock.alarm(deadline, resolve)
-  return {
-    promise,
-    stop() {
-      off()
-      disarm()
-    },
-  }
-}
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = () => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }

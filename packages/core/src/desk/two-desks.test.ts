@@ -108,6 +108,35 @@ describe('two desks on one store', () => {
     slow.close()
   })
 
+  it('who looks on is never shown what is pending, though memory is behind the store', async () => {
+    const { here, there, store, clock, open } = await twoDesks()
+    const rings = new Set<(ring: Ring) => void>()
+    let goOn = () => {}
+    const held = new Promise<void>((resolve) => (goOn = resolve))
+    const slow = createDesk({
+      store: {
+        ...store,
+        onAppend: (listener) => {
+          rings.add(listener)
+          return () => rings.delete(listener)
+        },
+        interaction: (id) => held.then(() => store.interaction(id)),
+      },
+      clock,
+    })
+    await slow.ready
+    await slow.snapshot('s')
+    const { interactionId } = await open(here, 'question', database)
+    const watched = slow.watch('s', interactionId)
+    await tick()
+    for (const ring of rings) ring({ sessionId: 's', seq: 4 })
+    await tick()
+    await there.respond({ ...ada, interactionId, answer: sqlite })
+    goOn()
+    expect(await watched).toMatchObject({ status: 'settled', settlement: 'answered' })
+    slow.close()
+  })
+
   it('a deadline is kept by both, and settles once', async () => {
     const { here, there, store, clock, errors, open } = await twoDesks()
     const { interactionId } = await open(here, 'question', database, { timeoutMs: 1000 })

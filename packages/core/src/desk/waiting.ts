@@ -171,7 +171,11 @@ async function handOver(
   fence?: Fence,
 ): Promise<Interaction> {
   const { sessionId, interactionId } = item
-  if (to === null) return engine.read(sessionId, (state) => state.interactions.get(interactionId) ?? item)
+  if (to === null) {
+    const here = await engine.read(sessionId, (state) => state.interactions.get(interactionId))
+    // What is in memory may be behind the store, where it was found settled.
+    return here?.status === 'settled' ? here : item
+  }
   for (;;) {
     try {
       const { events } = await engine.run(sessionId, { type: 'deliver', interactionId, to }, undefined, fence)
