@@ -12,6 +12,7 @@ export class Agents {
   readonly #world: World
   readonly #waits: Waits
   readonly #defaults: ReadonlyMap<string, SessionDefaults>
+  readonly #asked: Asking[] = []
 
   constructor(world: World, waits: Waits, defaults: ReadonlyMap<string, SessionDefaults>) {
     this.#world = world
@@ -22,7 +23,9 @@ export class Agents {
   ask(sessionId: string): void {
     const { random, model } = this.#world
     const id = this.#world.newId('ask')
-    const { input, sent } = randomAsking(random, id, sessionId, this.#defaults.get(sessionId)!)
+    const before = this.#asked.filter((asking) => asking.sessionId === sessionId)
+    const { input, sent } = randomAsking(random, id, { sessionId, before, ...this.#defaults.get(sessionId) })
+    this.#asked.push(input)
     model.sent.set(id, { id, sessionId, ...sent })
     if (random.chance(0.5) && input.rendezvous !== true) this.#request(input, sent)
     else {

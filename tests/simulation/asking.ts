@@ -1,21 +1,22 @@
-import type { OpenInput, SessionDefaults } from '@askback/core'
+import type { OpenInput } from '@askback/core'
 import { digestOf, type Json, type OnTimeout } from '@askback/protocol'
-import { kinds, randomAnswer, randomRequest } from './requests.js'
+import { kinds, randomAnswer, randomRequest, type KindName } from './requests.js'
 import type { SentOpen } from './sent.js'
 import type { Random } from './random.js'
 
-export type Asking = OpenInput & { agentId: string }
+export type Asking = OpenInput & { agentId: string; kind: KindName; toolName: string }
 
-/** Something to ask, with every option now and then, and what must become of it. */
+/** Something to ask, new or again, with every option now and then, and what must become of it. */
 export function randomAsking(
   random: Random,
   id: string,
-  sessionId: string,
-  { cwd }: SessionDefaults,
+  { sessionId, cwd, before }: { sessionId: string; cwd?: string | undefined; before: Asking[] },
 ): { input: Asking; sent: SentOpen } {
-  const kind = random.pick(kinds)
-  const { toolName, request } = randomRequest(kind, random)
-  const toolCallId = random.chance(0.5) ? `${sessionId}-t${random.between(1, 3)}` : undefined
+  const again = before.length > 0 && random.chance(0.25) ? random.pick(before) : undefined
+  const kind = again?.kind ?? random.pick(kinds)
+  const { toolName, request } = again ?? randomRequest(kind, random)
+  const toolCallId =
+    again?.toolCallId ?? (random.chance(0.5) ? `${sessionId}-t${random.between(1, 3)}` : undefined)
   // Now and then a default that cannot be stored there.
   const lasting = cwd !== undefined || random.chance(0.1)
   const onTimeout = random.weighted<() => OnTimeout | undefined>([
