@@ -92,7 +92,9 @@ export class Agents {
     const wrong = () => `${agentId} got ${interactionId} of ${asked.request.agentId}, created: ${created}`
     const own = asked.request.agentId === agentId
     holds(interaction.digest === sent.digest && (own || !created), 'L11', wrong)
-    if (!own) holds(sent.attach && interaction.settlement !== 'superseded', 'L11', wrong)
+    // Under a key it gets what it got the first time, whatever became of that since.
+    const mayBe = sent.keyed || interaction.settlement !== 'superseded'
+    if (!own) holds(sent.attach && mayBe, 'L11', wrong)
     const first = this.#world.firsts.get(agentId)
     const isSame = first === undefined || first === asked || first.session !== asked.session
     holds(isSame, 'idempotency', wrong)
