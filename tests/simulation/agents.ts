@@ -1,6 +1,7 @@
 import type { Opened, SessionDefaults, Settlement } from '@askback/core'
 import type { AskbackError } from '@askback/protocol'
 import { describe, randomAsking, type Asking } from './asking.js'
+import type { Asked } from './log-model.js'
 import type { SentOpen } from './sent.js'
 import { checkHandOver, checkSettlement, checkTold } from './told.js'
 import { holds } from './violation.js'
@@ -13,6 +14,8 @@ export class Agents {
   readonly #waits: Waits
   readonly #defaults: ReadonlyMap<string, SessionDefaults>
   readonly #asked: Asking[] = []
+  /** Those that were when somebody asked. */
+  readonly #superseded = new Map<string, Set<Asked>>()
 
   constructor(world: World, waits: Waits, defaults: ReadonlyMap<string, SessionDefaults>) {
     this.#world = world
@@ -27,6 +30,8 @@ export class Agents {
     const { input, sent } = randomAsking(random, id, { sessionId, before, ...this.#defaults.get(sessionId) })
     this.#asked.push(input)
     model.sent.set(id, { id, sessionId, ...sent })
+    const earlier = model.sessions.get(sessionId)?.asked ?? []
+    this.#superseded.set(id, new Set(earlier.filter(({ response }) => response?.settlement === 'superseded')))
     if (random.chance(0.5) && input.rendezvous !== true) this.#request(input, sent)
     else {
       const open = random.chance(0.2) ? { ...input, claimAs: 'http' } : input
@@ -93,8 +98,10 @@ export class Agents {
     const own = asked.request.agentId === agentId
     holds(interaction.digest === sent.digest && (own || !created), 'L11', wrong)
     // Under a key it gets what it got the first time, whatever became of that since.
-    const mayBe = sent.keyed || interaction.settlement !== 'superseded'
-    if (!own) holds(sent.attach && mayBe, 'L11', wrong)
+    const superseded = sent.keyed
+      ? this.#superseded.get(agentId)!.has(asked)
+      : interaction.settlement === 'superseded'
+    if (!own) holds(sent.attach && !superseded, 'L11', wrong)
     const first = this.#world.firsts.get(agentId)
     const isSame = first === undefined || first === asked || first.session !== asked.session
     holds(isSame, 'idempotency', wrong)
