@@ -12,9 +12,10 @@ export function randomAsking(
   id: string,
   { sessionId, cwd, before }: { sessionId: string; cwd?: string | undefined; before: Asking[] },
 ): { input: Asking; sent: SentOpen } {
-  const again = before.length > 0 && random.chance(0.25) ? random.pick(before) : undefined
+  const again = before.length > 0 && random.chance(0.4) ? random.pick(before) : undefined
   const kind = again?.kind ?? random.pick(kinds)
-  const { toolName, request } = again ?? randomRequest(kind, random)
+  // The same, or at the same call something else (L11).
+  const { toolName, request } = again && random.chance(0.5) ? again : randomRequest(kind, random)
   const toolCallId =
     again?.toolCallId ?? (random.chance(0.5) ? `${sessionId}-t${random.between(1, 3)}` : undefined)
   // Now and then a default that cannot be stored there.
