@@ -31,10 +31,19 @@ export function notify({ sessionId, interactionId, kind, toolName }: Interaction
     return () => shown.close()
   } catch {
     // On most phones only a service worker may; where that can't either, the count in the title has to do.
-    const showing = notifyByWorker(title, options).catch(() => undefined)
-    return () => void showing.then((worker) => worker && closeByWorker(worker, interactionId))
+    const showing = inTurn(() => notifyByWorker(title, options)).catch(() => undefined)
+    return () => void showing.then((worker) => worker && inTurn(() => closeByWorker(worker, interactionId)))
   }
 }
+
+/** While the shown ones are looked up, Chromium loses one that is shown just then: it could no longer be clicked or taken back. */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const turn = last.then(work)
+  last = turn.catch(() => undefined)
+  return turn
+}
+
+let last: Promise<unknown> = Promise.resolve()
 
 async function notifyByWorker(
   title: string,
