@@ -92,6 +92,7 @@ function checkRequest(
   const { interactionId, toolName, kind, request, digest, agentId = '' } = event
   const subject = kind === 'approval' ? (request as { input: Json }).input : request
   holds(digest === digestOf(toolName, subject), 'L12', () => `${interactionId} has another digest`)
+  if (event.anchor === 'matched') checkMatched(session, event)
   if (event.errors) return
   const sent = model.sent.get(agentId)
   holds(
@@ -120,6 +121,24 @@ function checkRequest(
   const gone = earlier.some(({ response }) => response?.supersededBy === interactionId)
   const stays = () => `${pending.map((one) => one.request.interactionId).join()} beside ${interactionId}`
   holds(pending.length === 0 || gone || closedIn(append, earlier), 'L11', stays)
+}
+
+/** The rendezvous: a call that was recorded, that has not ended long ago, and that nobody else holds. */
+function checkMatched(session: LoggedSession, event: EventOf<'interaction_request'>): void {
+  const { interactionId, toolCallId, at, errors } = event
+  const where = () => `${interactionId} at ${toolCallId}`
+  const holders = session.asked.filter(
+    ({ request, response }) => !response && request.anchor === 'matched' && request.toolCallId === toolCallId,
+  )
+  holds(holders.length <= 1, 'rendezvous', where)
+  const ofCall = session.events.filter((one) => 'toolCallId' in one && one.toolCallId === toolCallId)
+  holds(
+    ofCall.some(({ type }) => type === 'tool_call'),
+    'rendezvous',
+    where,
+  )
+  const end = ofCall.find(({ type }) => type === 'tool_result')
+  holds(errors !== undefined || !end || at - end.at <= 30_000, 'rendezvous', where)
 }
 
 /** Of several that were pending, one gave way: to its successor, or to its own deadline. */
