@@ -24,6 +24,8 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
 const copyOf = id.optional()
 const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copyOf }
 
+export const toolCallSource = z.enum(['agent', 'cli', 'http', 'mcp', 'hook'])
+
 /** What can stand in a session's log. */
 export const sessionEvent = z.discriminatedUnion('type', [
   event('session_started', {
@@ -55,7 +57,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     toolName: z.string(),
     input: json,
     parentToolCallId: id.optional(),
-    source: z.enum(['agent', 'cli', 'http', 'mcp', 'hook']).optional(),
+    source: toolCallSource.optional(),
     partial: z.boolean().optional(),
   }),
   event('tool_result', {

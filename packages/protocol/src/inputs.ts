@@ -1,6 +1,18 @@
 import { z } from 'zod'
-import { via } from './interaction.js'
-import { createSessionBody, messageBody, openBody, respondBody, wellFormed } from './requests.js'
+import { json } from './approval.js'
+import { toolCallSource } from './events.js'
+import { interaction, via } from './interaction.js'
+import {
+  approveBody,
+  createSessionBody,
+  denyBody,
+  messageBody,
+  openBody,
+  respondBody,
+  submitAnswersBody,
+  toolCallBody,
+  wellFormed,
+} from './requests.js'
 
 const id = wellFormed.min(1).max(500)
 /** Of something that exists or does not: it is only looked up. */
@@ -40,10 +52,45 @@ const target = { ...origin.shape, sessionId: known.optional(), interactionId: kn
 export const respondInput = respondBody.extend(target)
 export const cancelInput = z.object({ ...target, message: wellFormed.optional() })
 
+export const claimed = interaction.pick({ sessionId: true, interactionId: true, status: true })
+
+export const progressInput = z.object({ sessionId: known, interactionId: known, answers: json })
+
+export const reportInput = z.object({
+  sessionId: known,
+  events: json,
+  idempotencyKey: origin.shape.idempotencyKey,
+})
+
+export const reportToolCallInput = toolCallBody.extend({
+  sessionId: known,
+  source: toolCallSource.optional(),
+  idempotencyKey: origin.shape.idempotencyKey,
+})
+
+const ofToolCall = { ...origin.shape, sessionId: known }
+const approval = z.literal('approval')
+
+/** The question or approval of a tool call. */
+export const answerToolCallInput = z.discriminatedUnion('kind', [
+  submitAnswersBody.extend({ ...ofToolCall, kind: z.literal('question') }),
+  z.discriminatedUnion('decision', [
+    approveBody.extend({ ...ofToolCall, kind: approval, decision: z.literal('approve') }),
+    denyBody.extend({ ...ofToolCall, kind: approval, decision: z.literal('deny') }),
+  ]),
+])
+
 export const messageInput = messageBody.extend({
   ...origin.shape,
   by: origin.shape.by.unwrap(),
   sessionId: known,
+})
+
+/** A part of a session's log. */
+export const eventsInput = z.object({
+  after: z.int().min(0).optional(),
+  before: z.int().min(0).optional(),
+  limit: z.int().min(1),
 })
 
 export const page = z.object({

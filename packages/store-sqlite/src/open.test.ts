@@ -102,6 +102,10 @@ describe('a database that cannot be opened', () => {
     expect(readFileSync(path, 'utf8')).toBe('Dear diary, '.repeat(1000))
   })
 
+  it.each([undefined, {}, { path: '' }, { path: 5 }])('has no name: %j', (options) => {
+    expect(() => sqliteStore(options as never)).toThrow('A store needs the path of its database file.')
+  })
+
   it('is a folder', () => {
     mkdirSync(path)
     expectRefusal('is a folder')

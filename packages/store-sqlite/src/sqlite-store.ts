@@ -23,7 +23,10 @@ export interface SqliteStoreOptions {
 
 /** One file, one process. What is acknowledged has been synced to the disk. */
 export function sqliteStore(options: SqliteStoreOptions): Store {
-  return storeOn(openDatabase(options.path), options)
+  const { path } = Object(options) as Partial<SqliteStoreOptions>
+  if (typeof path !== 'string' || path === '')
+    throw new AskbackError('invalid_request', 'A store needs the path of its database file.')
+  return storeOn(openDatabase(path), options)
 }
 
 export function storeOn(db: Connection, { commitAside = false }: { commitAside?: boolean } = {}): Store {

@@ -17,8 +17,14 @@ import { recall, sessionKey } from './idempotency.js'
 /** What the routes that go by a tool call's id take. */
 export type ToolCallAnswer =
   | { kind: 'question'; answers: Record<string, unknown> }
-  | { kind: 'approval'; decision: 'approve'; scope?: ApprovalScope; updatedInput?: Json; digest?: string }
-  | { kind: 'approval'; decision: 'deny'; message?: string }
+  | {
+      kind: 'approval'
+      decision: 'approve'
+      scope?: ApprovalScope | undefined
+      updatedInput?: Json | undefined
+      digest?: string | undefined
+    }
+  | { kind: 'approval'; decision: 'deny'; message?: string | undefined }
 
 /** Settles the one interaction that is meant. */
 export async function answerToolCall(

@@ -34,6 +34,9 @@ function circular(): unknown {
 }
 
 const refused = { code: 'invalid_request' }
+const nothing = undefined as never
+const call = { sessionId: 's', toolName: 'Bash', input: {} }
+const byCall = { sessionId: 's', toolCallId: 't' }
 
 describe('a request', () => {
   it.each(unwanted)('with %s is refused, and nothing is opened', async (_, input) => {
@@ -190,9 +193,41 @@ describe('everything else that is written', () => {
     ['a page', (desk) => desk.sessions({ limit: 1.5 })],
     ['a cursor', (desk) => desk.audit({ after: 'x' })],
     ['a cancel', (desk) => desk.cancel({ interactionId: 'x', sessionId: 's', message: lone })],
+    ['a part of the log', (desk) => desk.events('s', { limit: -1 })],
+    ['a source', (desk) => desk.reportToolCall({ ...call, source: 'fax' as never })],
+    [
+      'a decision',
+      (desk) => desk.answerToolCall({ ...byCall, kind: 'approval', decision: 'maybe' as never }),
+    ],
+    ['a signal', (desk) => desk.session('s').ask({ ...database, signal: 'soon' as never })],
+    ['a kind', (desk) => desk.session('s').request(nothing, {})],
+    ['who adopts', (desk) => desk.adopt({ agent: 'a', agentSessionId: 'x', items: [] }, nothing)],
+    ['no request', (desk) => desk.session('s').ask(nothing)],
+    ['no approval', (desk) => desk.session('s').approve(nothing)],
+    ['no open', (desk) => desk.open(nothing)],
+    ['no answer', (desk) => desk.respond(nothing)],
+    ['no answer to a call', (desk) => desk.answerToolCall(nothing)],
+    ['no progress', (desk) => desk.progress(nothing)],
+    ['no cancel', (desk) => desk.cancel(nothing)],
+    ['no message', (desk) => desk.message(nothing)],
+    ['no report', (desk) => desk.report(nothing)],
+    ['no tool call', (desk) => desk.reportToolCall(nothing)],
+    ['no poll', (desk) => desk.poll('s', 'x', nothing)],
+    ['no claim', (desk) => desk.claim(nothing, 'me')],
+    ['no listener', async (desk) => desk.on(nothing)],
   ])('%s that makes no sense is refused', async (_, write) => {
     const { desk, seq } = await testDesk()
     await expect(write(desk)).rejects.toMatchObject(refused)
     expect(await seq()).toBe(1)
+  })
+})
+
+it('a wait with a signal that is none is refused, and is in nobody’s way', async () => {
+  const { desk, open } = await testDesk()
+  const { interactionId } = await open('question', database)
+  for (const signal of ['soon', {}, { addEventListener: () => undefined }] as never[])
+    await expect(desk.wait(interactionId, signal, { sessionId: 's' })).rejects.toMatchObject(refused)
+  expect(await desk.respond({ ...ada, interactionId, answer: sqlite })).toMatchObject({
+    interaction: { settlement: 'answered' },
   })
 })

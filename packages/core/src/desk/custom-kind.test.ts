@@ -171,3 +171,17 @@ describe('a kind of one’s own', () => {
     expect(errors).toEqual([])
   })
 })
+
+it.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['no name', {}],
+  ['a name with a space', { kind: 'my kind' }],
+  ['no presentation', { kind: 'color' }],
+  ['a presentation of its own', { kind: 'color', presentation: 'popup' }],
+  ['no schemas', { kind: 'color', presentation: 'tool' }],
+  ['a schema that cannot validate', { kind: 'color', presentation: 'tool', request: { '~standard': {} } }],
+])('a kind defined by %s is refused', (_, definition) => {
+  expect(() => defineInteraction(definition as never)).toThrow(
+    expect.objectContaining({ code: 'invalid_request' }),
+  )
+})

@@ -1,16 +1,22 @@
 import {
+  actor,
   adoptBody,
+  answerToolCallInput,
   AskbackError,
   cancelInput,
+  claimed,
   copyJson,
   createSessionInput,
+  eventsInput,
   messageInput,
   origin,
   page,
   permissionMode,
+  progressInput,
   reported,
+  reportInput,
+  reportToolCallInput,
   respondInput,
-  toolCallBody,
   sessionOf,
   stateToJson,
   viewInteraction,
@@ -39,6 +45,7 @@ import type { AuditRow, Fence, Fenced, Page, SessionRow } from '../store/store.j
 import { adopt } from './adopt.js'
 import { Latecomers } from './adopt-late.js'
 import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
+import { checkOptions } from './check-options.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
@@ -51,7 +58,7 @@ import { DEFAULT_TIMEOUT_MS } from './prepare-request.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import { reportToolCall } from './tool-calls.js'
-import type { StopSignal } from './waiters.js'
+import { checkSignal, type StopSignal } from './waiters.js'
 import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
@@ -84,6 +91,7 @@ export class Desk {
   readonly #stopListening: () => void
 
   constructor(options: DeskOptions) {
+    checkOptions(options)
     const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
     this.#clock = clock
@@ -134,7 +142,7 @@ export class Desk {
   /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
   async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
     const { sessionId, created } = await adopt(this.#engine, parse(adoptBody, body, 'the history'), {
-      by,
+      by: parse(actor, by, 'who adopts it'),
       most: this.#options.limits?.sessions ?? MAX_SESSIONS,
       latecomers: this.#latecomers,
     })
@@ -181,7 +189,7 @@ export class Desk {
   async answerToolCall(
     input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
   ): Promise<Interaction> {
-    const given = { ...input, ...optional(parse(origin, input, 'the origin')) }
+    const given = parse(answerToolCallInput, input, 'the answer')
     return this.#view(await answerToolCall(this.#engine, given))
   }
 
@@ -191,8 +199,8 @@ export class Desk {
     interactionId: string
     answers: unknown
   }): Promise<Interaction> {
-    const { sessionId, interactionId } = input
-    const answers = copyJson(input.answers, 'answers')
+    const { sessionId, interactionId, ...given } = parse(progressInput, input, 'the progress')
+    const answers = copyJson(given.answers, 'answers')
     const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers })
     return this.#view(ran.interaction!)
   }
@@ -234,11 +242,13 @@ export class Desk {
     interactionId: string,
     options: Fenced & { to: string | null; signal: StopSignal },
   ): Promise<Interaction> {
+    checkSignal(options?.signal)
     return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
   }
 
   /** For a caller that acts on what it reads: claims a settlement, and returns it as it was before the claim. */
   async claim(item: Interaction, to: string, fence?: Fence): Promise<Interaction> {
+    parse(claimed, item, 'the interaction')
     return claimFor(this.#engine, item, to, fence)
   }
 
@@ -266,22 +276,20 @@ export class Desk {
   async report(
     input: Fenced & { sessionId: string; events: Reported[]; idempotencyKey?: string },
   ): Promise<SessionEvent[]> {
-    const { sessionId, fence } = input
-    const { idempotencyKey } = parse(origin, input, 'the origin')
-    const events = parse(reported, copyJson(input.events, 'events'), 'the report')
+    const { sessionId, idempotencyKey, ...given } = parse(reportInput, input, 'the report')
+    const events = parse(reported, copyJson(given.events, 'events'), 'the report')
     const key = sessionKey(sessionId, 'report', idempotencyKey, { events })
-    return (await this.#engine.run(sessionId, { type: 'report', events }, key, fence)).events
+    return (await this.#engine.run(sessionId, { type: 'report', events }, key, input.fence)).events
   }
 
   /** One tool call of an outside agent; it gets an id if it has none. */
   async reportToolCall(
     input: ToolCallBody & Origin & Fenced & { sessionId: string; source?: ToolCall['source'] },
   ): Promise<{ toolCall: ToolCall; created: boolean }> {
-    const { sessionId, source, fence } = input
-    const { idempotencyKey } = parse(origin, input, 'the origin')
-    const call = parse(toolCallBody, { ...input, input: copyJson(input.input, 'input') }, 'the tool call')
+    const { sessionId, idempotencyKey, ...given } = parse(reportToolCallInput, input, 'the tool call')
+    const { source, ...call } = { ...given, input: copyJson(given.input, 'input') }
     const key = sessionKey(sessionId, 'tool-call', idempotencyKey, call)
-    return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key, fence)
+    return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key, input.fence)
   }
 
   async interrupt(sessionId: string, by: Origin = {}): Promise<Done> {
@@ -367,9 +375,10 @@ export class Desk {
     sessionId: string,
     query: { after?: number; before?: number; limit: number },
   ): Promise<SessionEvent[]> {
+    const part = optional(parse(eventsInput, query, 'the query'))
     // What is told must be durable, and of a session that is there.
     await this.#engine.read(sessionId, (state) => state.seq)
-    return this.#options.store.read({ sessionId, ...query })
+    return this.#options.store.read({ sessionId, ...part })
   }
 
   /** Which agent a session is for, `null` for outside agents: who may use it depends on that. */
@@ -379,6 +388,8 @@ export class Desk {
 
   /** After each commit, in the order of each session's log. A listener that finds a gap reads the log. */
   on(listener: Listener): () => void {
+    if (typeof listener !== 'function')
+      throw new AskbackError('invalid_request', 'The listener is no function.')
     return this.#engine.on(listener)
   }
 

@@ -43,7 +43,7 @@ export function prepareRequest(
   kind.checkRequest?.(parsed)
   const toolName = input.toolName ?? kind.kind
   const { timeoutMs = options.defaultTimeoutMs } = input
-  checkTimeout(timeoutMs)
+  checkTimeout(timeoutMs, 'timeoutMs')
   return {
     kind,
     toolName,
@@ -88,11 +88,11 @@ function isLargerThan(maxBytes: number, text: string): boolean {
   return text.length * 3 > maxBytes && encoder.encode(text).length > maxBytes
 }
 
-function checkTimeout(timeoutMs: number | null): void {
-  if (timeoutMs === null) return
-  if (Number.isInteger(timeoutMs) && timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS) return
+export function checkTimeout(value: unknown, name: string): void {
+  if (value === null) return
+  if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= LONGEST_TIMEOUT_MS) return
   throw new AskbackError(
     'invalid_request',
-    'timeoutMs must be a whole number of milliseconds above 0 and at most ten years, or null to wait forever.',
+    `${name} must be a whole number of milliseconds above 0 and at most ten years, or null to wait forever.`,
   )
 }

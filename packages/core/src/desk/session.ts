@@ -15,11 +15,11 @@ import type {
 import { AskbackError } from '@askback/protocol'
 import type { Reported } from '../decide/command.js'
 import type { InteractionKind } from '../kinds/kinds.js'
-import { optional } from '../optional.js'
 import type { Fence } from '../store/store.js'
 import type { Desk } from './desk.js'
 import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
 import { settlementOf, type Settlement } from './settlement.js'
+import { checkSignal } from './waiters.js'
 
 export type SessionDefaults = CreateSessionBody
 
@@ -55,23 +55,20 @@ export class SessionHandle {
   }
 
   ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
-    return this.#request('question', { questions: request.questions }, request)
+    return this.#ask('question', request, ['questions'])
   }
 
   approve(request: ApprovalRequest & AskOptions & { toolName: string }): Promise<Settlement<ApprovalAnswer>> {
-    const { input, title, description, reason, blockedPath, suggestions, preview } = request
-    const body = { input, ...optional({ title, description, reason, blockedPath, suggestions, preview }) }
-    return this.#request('approval', body, request)
+    const beside = ['title', 'description', 'reason', 'blockedPath', 'suggestions', 'preview'] as const
+    return this.#ask('approval', request, ['input', ...beside])
   }
 
   reviewPlan(request: PlanReviewRequest & AskOptions): Promise<Settlement<PlanReviewAnswer>> {
-    const { plan, planFilePath } = request
-    return this.#request('plan_review', { plan, ...optional({ planFilePath }) }, request)
+    return this.#ask('plan_review', request, ['plan', 'planFilePath'])
   }
 
   form(request: FormRequest & AskOptions): Promise<Settlement<FormAnswer>> {
-    const { message, schema, initialValues } = request
-    return this.#request('form', { message, schema, ...optional({ initialValues }) }, request)
+    return this.#ask('form', request, ['message', 'schema', 'initialValues'])
   }
 
   /** Asks with a kind of one's own. */
@@ -80,7 +77,7 @@ export class SessionHandle {
     request: Request,
     options: AskOptions = {},
   ): Promise<Settlement<Answer>> {
-    return this.#request(kind.kind, request, options)
+    return this.#request(kind?.kind, request, options)
   }
 
   /** How an interaction that was opened before ended; claims that (L10). Aborting only stops waiting. */
@@ -117,6 +114,18 @@ export class SessionHandle {
     }
   }
 
+  /** Of what was given, `fields` are the request, and the rest says how to ask. */
+  #ask<Given extends AskOptions, Answer>(
+    kind: string,
+    given: Given,
+    fields: (keyof Given)[],
+  ): Promise<Settlement<Answer>> {
+    const request: Partial<Given> = {}
+    // Nothing at all is refused like a request in which everything is missing.
+    for (const field of fields) if (given?.[field] !== undefined) request[field] = given[field]
+    return this.#request(kind, request, given ?? {})
+  }
+
   #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
     const { signal } = options
     // Chained: a function that awaits would keep the request in memory for as long as the person takes.
@@ -133,7 +142,10 @@ export class SessionHandle {
   #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
     const { toolName, toolCallId, attach, timeoutMs, onTimeout, turnId, responseId, agentId, edit } = options
     return this.#existing(() => {
-      options.signal?.throwIfAborted()
+      if (options.signal) {
+        checkSignal(options.signal)
+        options.signal.throwIfAborted()
+      }
       return this.#desk.open({
         sessionId: this.id,
         kind,

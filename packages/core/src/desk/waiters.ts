@@ -1,4 +1,4 @@
-import type { Interaction } from '@askback/protocol'
+import { AskbackError, type Interaction } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 
 /** What ends a wait: as much of an `AbortSignal` as it takes. */
@@ -7,6 +7,13 @@ export interface StopSignal {
   readonly reason?: unknown
   addEventListener(type: 'abort', listener: () => void): void
   removeEventListener(type: 'abort', listener: () => void): void
+}
+
+/** At once: one that cannot be let go would be in the way of whoever answers. */
+export function checkSignal(signal: unknown): asserts signal is StopSignal {
+  const { addEventListener, removeEventListener } = Object(signal) as Partial<StopSignal>
+  if (typeof addEventListener === 'function' && typeof removeEventListener === 'function') return
+  throw new AskbackError('invalid_request', 'The signal is no AbortSignal.')
 }
 
 /** Someone in this process who waits for a settlement. A class, as a hundred thousand of them may wait at once. */

@@ -3,7 +3,7 @@ import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 import type { Committed, Engine } from './engine.js'
 import type { SessionLog } from './session-log.js'
-import { Waiter, type StopSignal } from './waiters.js'
+import { checkSignal, Waiter, type StopSignal } from './waiters.js'
 
 const RETRY_MS = 1000
 
@@ -26,6 +26,7 @@ export function waitFor<View>(
   view: (item: Interaction) => View,
 ): Promise<View> {
   return new Promise((resolve, reject) => {
+    if (wait.signal !== undefined) checkSignal(wait.signal)
     const enlist = (interactionId: string) => {
       const { to, fence, signal } = wait
       const waiting = { sessionId: target.sessionId, interactionId, to, fence }

@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  presentation,
   type ErrorCode,
   type Json,
   type Presentation,
@@ -57,24 +58,28 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
 export function defineInteraction<Request, Answer>(
   definition: InteractionKind<Request, Answer>,
 ): InteractionKind<Request, Answer> {
-  const { kind } = definition
-  if (!/^[a-z][a-z0-9_]*$/.test(kind)) {
-    throw new AskbackError(
-      'invalid_request',
-      `The kind ${JSON.stringify(kind)} must be lower case letters, digits and "_".`,
-    )
+  const { kind, presentation: shown, request, answer } = Object(definition) as Partial<InteractionKind>
+  const refuse = (why: string): never => {
+    throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind)} ${why}.`)
   }
+  if (typeof kind !== 'string' || !/^[a-z][a-z0-9_]*$/.test(kind))
+    refuse('must be lower case letters, digits and "_"')
+  if (!presentation.safeParse(shown).success)
+    refuse(`must have one of these as its presentation: ${presentation.options.join(', ')}`)
+  for (const [name, schema] of Object.entries({ request, answer }))
+    if (typeof schema?.['~standard']?.validate !== 'function') refuse(`has no Standard Schema as its ${name}`)
   return definition
 }
 
 /** A kind that is there cannot be replaced: what an approval is must not depend on what else is defined. */
 export function kindsByName(kinds: InteractionKind[]): ReadonlyMap<string, InteractionKind> {
   const byName = new Map<string, InteractionKind>()
-  for (const kind of kinds) {
+  for (const given of kinds) {
+    const kind = defineInteraction(given)
     if (byName.has(kind.kind)) {
       throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind.kind)} is defined twice.`)
     }
-    byName.set(kind.kind, defineInteraction(kind))
+    byName.set(kind.kind, kind)
   }
   return byName
 }

@@ -1,0 +1,45 @@
+import { AskbackError } from '@askback/protocol'
+import type { DeskOptions } from './desk-options.js'
+import { checkTimeout } from './prepare-request.js'
+
+type Check = (value: unknown) => boolean
+
+const isFunction: Check = (value) => typeof value === 'function'
+const isCount: Check = (value) => typeof value === 'number' && value >= 0
+const isDuration: Check = (value) => typeof value === 'number' && value > 0 && value < Infinity
+
+/** Whoever makes a desk hears of a mistake at once, and not when the first person is to be asked. */
+export function checkOptions(options: DeskOptions): void {
+  const given = fieldsOf(options, 'options')
+  if (!can(['append', 'read', 'onAppend'])(given.store))
+    refuse('store', 'is no store; memoryStore() makes one')
+  const may = (name: string, check: Check, what: string, values = given) => {
+    const value = values[name]
+    if (value !== undefined && !check(value)) refuse(name, `must be ${what}`)
+  }
+  may('kinds', Array.isArray, 'a list of definitions')
+  may('clock', can(['now', 'alarm']), 'a clock, with now() and alarm()')
+  for (const name of ['newId', 'isInside', 'onError']) may(name, isFunction, 'a function')
+  for (const name of ['retentionMs', 'repairMs']) may(name, isDuration, 'a number of milliseconds above 0')
+  const limits = fieldsOf(given.limits ?? {}, 'limits')
+  for (const name of Object.keys(limits)) may(name, isCount, 'a number, 0 or more', limits)
+  const { defaultMs = null } = fieldsOf(given.timeouts ?? {}, 'timeouts')
+  checkTimeout(defaultMs, 'timeouts.defaultMs')
+}
+
+/** Whether it has methods of these names. */
+function can(methods: string[]): Check {
+  return (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    methods.every((name) => isFunction((value as Record<string, unknown>)[name]))
+}
+
+function fieldsOf(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return refuse(name, 'must be an object')
+  return value as Record<string, unknown>
+}
+
+function refuse(name: string, why: string): never {
+  throw new AskbackError('invalid_request', `The desk cannot be made: ${name} ${why}.`)
+}
