@@ -153,9 +153,9 @@ export class Desk {
     if (await this.#options.store.session(id)) return
     try {
       await this.createSession({ ...defaults, id })
-    } catch (error) {
-      // Somebody else was faster.
-      if (!(await this.#options.store.session(id))) throw error
+    } catch {
+      // Somebody else was faster, and may have deleted it since. What is wrong with it is wrong a second time, too.
+      if (!(await this.#options.store.session(id))) await this.createSession({ ...defaults, id })
     }
   }
 

@@ -87,6 +87,36 @@ describe('two desks on one store', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', interactionId: again!.interactionId })
   })
 
+  it('a session that was made and deleted there meanwhile is made here after all', async () => {
+    const { there, store, clock } = await twoDesks()
+    let [made, deleted] = [false, false]
+    const desk = createDesk({
+      store: {
+        ...store,
+        async append(change) {
+          if (!made) {
+            made = true
+            await there.createSession({ id: 'new' })
+          }
+          return store.append(change)
+        },
+        async session(id) {
+          if (made && !deleted) {
+            deleted = true
+            await there.deleteSession(id)
+          }
+          return store.session(id)
+        },
+      },
+      clock,
+    })
+    await desk.ready
+    expect(await isOver(desk.session('new').ask(database))).toBe(false)
+    expect(deleted).toBe(true)
+    expect((await desk.pending()).interactions).toMatchObject([{ sessionId: 'new' }])
+    desk.close()
+  })
+
   it('what is appended there while the session is read here is not missed', async () => {
     const { there, store, clock, open } = await twoDesks()
     let goOn = () => {}

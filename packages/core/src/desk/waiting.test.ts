@@ -43,6 +43,17 @@ describe('waiting', () => {
     expect(pending[1]!.request).toEqual({ input: 1, title: 'One' })
   })
 
+  it('aborted before it began, it reads nothing that could fail', async () => {
+    const test = await testDesk()
+    const { interactionId } = await test.open('question', database)
+    const desk = test.restart({ store: { ...test.store, read: () => Promise.reject(new Error('the disk')) } })
+    await desk.ready
+    const wait = desk.wait(interactionId, AbortSignal.abort(new Error('gone')), { sessionId: 's' })
+    await expect(wait).rejects.toThrow('gone')
+    // What nobody hears of would fail the run.
+    await tick()
+  })
+
   it('aborting only stops waiting', async () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('question', database)

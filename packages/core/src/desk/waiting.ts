@@ -27,6 +27,8 @@ export function waitFor<View>(
 ): Promise<View> {
   return new Promise((resolve, reject) => {
     if (wait.signal !== undefined) checkSignal(wait.signal)
+    // Before the session is read for it: nobody would hear of it if that failed.
+    if (wait.signal?.aborted) throw wait.signal.reason
     const enlist = (interactionId: string) => {
       const { to, fence, signal } = wait
       const waiting = { sessionId: target.sessionId, interactionId, to, fence }
@@ -37,7 +39,7 @@ export function waitFor<View>(
     }
     const log = engine.log(target.sessionId)
     // Most wait for what was asked just now, and need no look at the store.
-    if (isPendingIn(log, target.interactionId) && !wait.signal?.aborted) enlist(target.interactionId)
+    if (isPendingIn(log, target.interactionId)) enlist(target.interactionId)
     else
       settledOr(enlist, engine, target, wait)
         .then((item) => item && resolve(view(item)))
