@@ -70,7 +70,7 @@ export interface MessageCommand {
 }
 
 export type Command =
-  | ({ type: 'start'; permissionMode: PermissionMode } & Pick<
+  | ({ type: 'start'; permissionMode: PermissionMode; unlessThere?: boolean } & Pick<
       EventOf<'session_started'>,
       'agent' | 'title' | 'cwd' | 'model' | 'source'
     >)

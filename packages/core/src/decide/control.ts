@@ -14,10 +14,12 @@ import { routeText } from './text-routing.js'
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 
 export function start(state: SessionState, command: CommandOf<'start'>, _context: Context): Decision {
+  const { unlessThere = false, ...session } = command
   if (state.ended) throw new AskbackError('unavailable', `The session ${state.sessionId} is being deleted.`)
+  if (state.seq > 0 && unlessThere) return { events: [] }
   if (state.seq > 0)
     throw new AskbackError('invalid_request', `The session ${state.sessionId} exists already.`)
-  return { events: [{ ...command, type: 'session_started' }] }
+  return { events: [{ ...session, type: 'session_started' }] }
 }
 
 /** Starts a turn, or answers what is pending: the caller is told which. */

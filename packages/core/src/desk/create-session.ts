@@ -11,7 +11,8 @@ export async function createSession(
     source,
     idempotencyKey,
     most,
-  }: { id?: string; source?: string; idempotencyKey?: string; most: number },
+    unlessThere = false,
+  }: { id?: string; source?: string; idempotencyKey?: string; most: number; unlessThere?: boolean },
 ): Promise<{ session: Session; created: boolean }> {
   const { store, newId } = engine.options
   const key = idempotencyKey === undefined ? undefined : keyOf(`key/create/${idempotencyKey}`, body)
@@ -25,9 +26,10 @@ export async function createSession(
   const sessionId = checkId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const rest = optional({ cwd, title, model, source })
-  const ran = await engine.run(sessionId, { type: 'start', agent, permissionMode, ...rest }, key)
+  const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
+  const ran = await engine.run(sessionId, start, key)
   const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
-  return { session, created: !ran.repeated }
+  return { session, created: !ran.repeated && ran.events.length > 0 }
 }
 
 /** It stands in keys, so it has none of their separators. */

@@ -150,12 +150,17 @@ export class Desk {
   }
 
   async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
-    if (await this.#options.store.session(id)) return
+    const { store, limits } = this.#options
+    if (await store.session(id)) return
+    const { id: _, ...body } = parse(createSessionInput, { ...defaults, id }, 'the session')
     try {
-      await this.createSession({ ...defaults, id })
-    } catch {
-      // Somebody else was faster, and may have deleted it since. What is wrong with it is wrong a second time, too.
-      if (!(await this.#options.store.session(id))) await this.createSession({ ...defaults, id })
+      await createSession(this.#engine, body, {
+        id,
+        most: limits?.sessions ?? MAX_SESSIONS,
+        unlessThere: true,
+      })
+    } catch (error) {
+      if (!(await store.session(id))) throw error
     }
   }
 
