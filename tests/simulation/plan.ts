@@ -53,7 +53,7 @@ export function randomPlan(random: Random): Plan {
     commands: random.between(15, 30),
     pace: random.pick([1, 2, 6]),
     sessions: random.between(1, 3),
-    inMemory: random.pick([1, 5, 1000]),
+    inMemory: random.pick([1, 60, 100_000]),
     pendingPerSession: random.chance(0.1) ? 3 : 5000,
     floods: random.pick([0, 0.02, 0.15]),
     long: random.chance(0.2),

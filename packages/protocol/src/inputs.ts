@@ -52,7 +52,7 @@ const target = { ...origin.shape, sessionId: known.optional(), interactionId: kn
 export const respondInput = respondBody.extend(target)
 export const cancelInput = z.object({ ...target, message: wellFormed.optional() })
 
-export const claimed = interaction.pick({ sessionId: true, interactionId: true, status: true })
+export const claimInput = interaction.pick({ sessionId: true, interactionId: true, status: true })
 
 export const progressInput = z.object({ sessionId: known, interactionId: known, answers: json })
 

@@ -200,6 +200,7 @@ describe('everything else that is written', () => {
       (desk) => desk.answerToolCall({ ...byCall, kind: 'approval', decision: 'maybe' as never }),
     ],
     ['a signal', (desk) => desk.session('s').ask({ ...database, signal: 'soon' as never })],
+    ['no signal', (desk) => desk.session('s').ask({ ...database, signal: null as never })],
     ['a kind', (desk) => desk.session('s').request(nothing, {})],
     ['who adopts', (desk) => desk.adopt({ agent: 'a', agentSessionId: 'x', items: [] }, nothing)],
     ['no request', (desk) => desk.session('s').ask(nothing)],
@@ -225,7 +226,7 @@ describe('everything else that is written', () => {
 it('a wait with a signal that is none is refused, and is in nobody’s way', async () => {
   const { desk, open } = await testDesk()
   const { interactionId } = await open('question', database)
-  for (const signal of ['soon', {}, { addEventListener: () => undefined }] as never[])
+  for (const signal of ['soon', null, {}, { addEventListener: () => undefined }] as never[])
     await expect(desk.wait(interactionId, signal, { sessionId: 's' })).rejects.toMatchObject(refused)
   expect(await desk.respond({ ...ada, interactionId, answer: sqlite })).toMatchObject({
     interaction: { settlement: 'answered' },

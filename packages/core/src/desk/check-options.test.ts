@@ -12,6 +12,7 @@ it.each<[string, string, unknown]>([
   ['a default deadline in the past', 'timeouts.defaultMs', { timeouts: { defaultMs: -1 } }],
   ['a default deadline as a text', 'timeouts.defaultMs', { timeouts: { defaultMs: '10m' } }],
   ['a limit below zero', 'sessions', { limits: { sessions: -1 } }],
+  ['a limit that there is not', 'sessionsInMemory', { limits: { sessionsInMemory: 10 } }],
   ['a limit that is no number', 'requestBytes', { limits: { requestBytes: Number.NaN } }],
   ['a retention of no time', 'retentionMs', { retentionMs: 0 }],
 ])('a desk with %s is refused, and it says where', (_, where, wrong) => {

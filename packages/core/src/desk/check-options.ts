@@ -2,6 +2,8 @@ import { AskbackError } from '@askback/protocol'
 import type { DeskOptions } from './desk-options.js'
 import { checkTimeout } from './prepare-request.js'
 
+const LIMITS = new Set(['pendingPerSession', 'requestBytes', 'sessions', 'inMemory'])
+
 type Check = (value: unknown) => boolean
 
 const isFunction: Check = (value) => typeof value === 'function'
@@ -22,7 +24,10 @@ export function checkOptions(options: DeskOptions): void {
   for (const name of ['newId', 'isInside', 'onError']) may(name, isFunction, 'a function')
   for (const name of ['retentionMs', 'repairMs']) may(name, isDuration, 'a number of milliseconds above 0')
   const limits = fieldsOf(given.limits ?? {}, 'limits')
-  for (const name of Object.keys(limits)) may(name, isCount, 'a number, 0 or more', limits)
+  for (const name of Object.keys(limits)) {
+    if (!LIMITS.has(name)) refuse(name, `is no limit; there are ${[...LIMITS].join(', ')}`)
+    may(name, isCount, 'a number, 0 or more', limits)
+  }
   const { defaultMs = null } = fieldsOf(given.timeouts ?? {}, 'timeouts')
   checkTimeout(defaultMs, 'timeouts.defaultMs')
 }

@@ -25,7 +25,10 @@ export interface DeskOptions {
     pendingPerSession?: number
     requestBytes?: number
     sessions?: number
-    /** What stays in memory of sessions in which nothing happens: each counts one, its interactions one, its tool calls four. */
+    /**
+     * What stays in memory of sessions in which nothing happens, in some 250 bytes: each counts one, each of its
+     * interactions four, each turn and tool call of its window ten, however long their texts are.
+     */
     inMemory?: number
   }
   /** Deletes sessions that were last written to longer ago. */

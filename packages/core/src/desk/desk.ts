@@ -4,7 +4,7 @@ import {
   answerToolCallInput,
   AskbackError,
   cancelInput,
-  claimed,
+  claimInput,
   copyJson,
   createSessionInput,
   eventsInput,
@@ -64,7 +64,7 @@ import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
 /** A hundred thousand sessions that wait for an answer each: a few hundred MB. */
-const IN_MEMORY = 250_000
+const IN_MEMORY = 1_500_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
 
 type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
@@ -253,7 +253,7 @@ export class Desk {
 
   /** For a caller that acts on what it reads: claims a settlement, and returns it as it was before the claim. */
   async claim(item: Interaction, to: string, fence?: Fence): Promise<Interaction> {
-    parse(claimed, item, 'the interaction')
+    parse(claimInput, item, 'the interaction')
     return claimFor(this.#engine, item, to, fence)
   }
 

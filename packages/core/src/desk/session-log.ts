@@ -25,6 +25,8 @@ export class SessionLog {
   stale = false
   /** Since it was last looked at whether it should leave memory. */
   used = false
+  /** Among those in memory. */
+  place = 0
   /** What it weighed when that was last counted. */
   weighed = 0
   readonly #store: Store
@@ -49,10 +51,13 @@ export class SessionLog {
     return log
   }
 
-  /** Roughly what it takes in memory, of the room that the desk's options give. A tool call holds what came of it, too. */
+  /**
+   * Roughly what it takes in memory, in some 250 bytes. A turn holds what was said in it and a tool call what came of it, at
+   * their usual size: to measure them at every use would cost more than the use.
+   */
   get weight(): number {
-    const { interactions, toolCalls } = this.state
-    return 1 + interactions.size + 4 * toolCalls.size
+    const { interactions, toolCalls, turns } = this.state
+    return 1 + 4 * interactions.size + 10 * (toolCalls.size + turns.length)
   }
 
   get idle(): boolean {

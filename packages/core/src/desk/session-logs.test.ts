@@ -33,7 +33,7 @@ describe('the sessions in memory', () => {
   })
 
   it('are fewer where one of them holds much', async () => {
-    const { logs, inMemory } = await logsWithRoom(15)
+    const { logs, inMemory } = await logsWithRoom(43)
     for (const id of [...letters, 's']) await logs.get(id)
     expect(inMemory()).toBe('des')
   })
@@ -62,6 +62,18 @@ describe('the sessions in memory', () => {
     )
     await logs.get('e')
     expect(inMemory()).toBe('e')
+  })
+
+  it('are those of late, however many come: what was used once does not stay for ever', async () => {
+    const { desk, store } = await testDesk()
+    const names = Array.from({ length: 60 }, (_, index) => `session-${index}`)
+    for (const id of names) await desk.createSession({ id })
+    const logs = new SessionLogs(store, 10, () => undefined)
+    const [early, late] = [names.slice(0, 10), names.slice(10)]
+    for (const id of [...early, ...early.slice(0, 8), ...late]) await logs.get(id)
+    const left = names.filter((id) => logs.peek(id))
+    expect(left).toHaveLength(10)
+    expect(left.filter((id) => early.includes(id))).toEqual([])
   })
 
   it('are not let go while they are held', async () => {

@@ -16,8 +16,10 @@ export class SessionLogs {
   readonly #room: number
   readonly #onLoad: (sessionId: string) => void
   readonly #loaded = new Map<string, SessionLog>()
+  /** The same in a ring. */
+  readonly #ring: SessionLog[] = []
   /** Goes round; what was used since it last came by stays. To put each behind all others at every use would cost more. */
-  #hand = this.#loaded.values()
+  #hand = 0
   readonly #loading = new Map<string, Loading>()
   /** How often each is held. */
   readonly #held = new Map<string, number>()
@@ -72,19 +74,22 @@ export class SessionLogs {
   }
 
   #load(sessionId: string): Loading {
-    // Appends of the one that has gone stale may still be under way: what they write must be read.
-    const before = this.#loaded.get(sessionId)?.settled() ?? Promise.resolve()
-    const loading: Loading = { heard: 0, log: before.then(() => this.#read(sessionId, loading)) }
+    const loading: Loading = { heard: 0, log: Promise.resolve().then(() => this.#read(sessionId, loading)) }
     this.#loading.set(sessionId, loading)
     return loading
   }
 
   async #read(sessionId: string, loading: Loading): Promise<SessionLog> {
     try {
+      // Appends of the one that has gone stale may still be under way: what they write must be read.
+      await this.#loaded.get(sessionId)?.settled()
       const log = await SessionLog.load(this.#store, sessionId)
       // Once for each time that more was heard of: a session made anew may never get that far.
-      for (let heard = 0; heard < loading.heard && log.state.seq < loading.heard; await log.catchUp())
+      let heard = 0
+      while (heard < loading.heard && log.state.seq < loading.heard) {
         heard = loading.heard
+        await log.catchUp()
+      }
       // Forgotten while it was read: whoever waits for it must come back.
       if (this.#loading.get(sessionId) !== loading) log.stale = true
       else {
@@ -104,11 +109,18 @@ export class SessionLogs {
     const before = this.#loaded.get(sessionId)
     if (before) this.#drop(before)
     this.#loaded.set(sessionId, log)
+    log.place = this.#ring.push(log) - 1
     this.#weigh(log)
   }
 
+  /** Its place in the ring goes to the last one. */
   #drop(log: SessionLog): void {
     this.#loaded.delete(log.state.sessionId)
+    const last = this.#ring.pop()!
+    if (last !== log) {
+      this.#ring[log.place] = last
+      last.place = log.place
+    }
     this.#taken -= log.weighed
   }
 
@@ -122,9 +134,10 @@ export class SessionLogs {
   /** Not the one that was asked for just now: when all others are in use, whoever waits for it would never get it. */
   #evict(wanted?: SessionLog): void {
     for (let looks = 0; this.#taken > this.#room && looks < MOST_LOOKS; looks++) {
-      const { value: log, done } = this.#hand.next()
-      if (done) this.#hand = this.#loaded.values()
-      else if (log === wanted || !log.idle || this.#held.has(log.state.sessionId)) continue
+      if (this.#hand >= this.#ring.length) this.#hand = 0
+      // Also past the newest, which takes the place of one that leaves.
+      const log = this.#ring[this.#hand++]!
+      if (log === wanted || !log.idle || this.#held.has(log.state.sessionId)) continue
       else if (log.used) log.used = false
       else {
         // Whoever still holds it must come back for the one that is loaded next.

@@ -142,7 +142,7 @@ export class SessionHandle {
   #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
     const { toolName, toolCallId, attach, timeoutMs, onTimeout, turnId, responseId, agentId, edit } = options
     return this.#existing(() => {
-      if (options.signal) {
+      if (options.signal !== undefined) {
         checkSignal(options.signal)
         options.signal.throwIfAborted()
       }

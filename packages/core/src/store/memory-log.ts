@@ -130,7 +130,8 @@ export class MemoryLog {
       erased: false,
     }
     const others = session.asked.get(request.toolCallId)
-    session.asked.set(request.toolCallId, others ? [others, asked].flat() : asked)
+    if (Array.isArray(others)) others.push(asked)
+    else session.asked.set(request.toolCallId, others ? [others, asked] : asked)
     this.interactions.set(request.interactionId, asked)
     session.pending.add(asked)
     this.pending.add(asked)

@@ -11,6 +11,7 @@ export class Drain {
   }
 
   start(): void {
+    if (this.#started) return
     this.#started = true
     for (const listener of this.#listeners) listener()
   }
