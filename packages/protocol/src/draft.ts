@@ -1,4 +1,5 @@
-import { NONE, type Item, type SessionState, type Turn } from './state.js'
+import { NO_TOOL_CALLS, NONE_ADRIFT } from './nothing.js'
+import type { Item, SessionState, Turn } from './state.js'
 
 /** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
 export class Draft {
@@ -58,7 +59,7 @@ export class Draft {
   }
 
   #own<T extends object>(value: T, copy: (value: T) => T): T {
-    const owned = this.#fresh ? this.#fresh.has(value) : value !== NONE.toolCalls && value !== NONE.adrift
+    const owned = this.#fresh ? this.#fresh.has(value) : value !== NO_TOOL_CALLS && value !== NONE_ADRIFT
     if (owned) return value
     const copied = copy(value)
     this.#fresh?.add(copied)

@@ -1,6 +1,7 @@
 import type { EventOf } from './events.js'
 import type { Actor, Interaction } from './interaction.js'
 import type { Json } from './json.js'
+import { NO_TOOL_CALLS, NONE_ADRIFT } from './nothing.js'
 import type { PermissionMode, Session, SessionStatus } from './session.js'
 
 /** Bumped when `reduce` changes what it makes of old events, so that stored snapshots of an older make are not used. */
@@ -87,9 +88,6 @@ export interface SessionStateJson extends Omit<
   pending: Interaction[]
 }
 
-/** Most sessions have none: one that has gets its own. */
-export const NONE: Pick<SessionState, 'toolCalls' | 'adrift'> = { toolCalls: new Map(), adrift: new Set() }
-
 export function emptyState(sessionId: string): SessionState {
   return {
     sessionId,
@@ -109,10 +107,10 @@ export function emptyState(sessionId: string): SessionState {
     ended: false,
     trimmed: false,
     turns: [],
-    toolCalls: NONE.toolCalls,
+    toolCalls: NO_TOOL_CALLS,
     interactions: new Map(),
     pending: new Set(),
-    adrift: NONE.adrift,
+    adrift: NONE_ADRIFT,
   }
 }
 

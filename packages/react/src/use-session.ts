@@ -33,6 +33,7 @@ interface Store<View> {
   getSnapshot: () => View
 }
 
-function useStore<View>({ subscribe, getSnapshot }: Store<View>): View {
+/** What a store shows, for as long as the component is mounted. */
+export function useStore<View>({ subscribe, getSnapshot }: Store<View>): View {
   return useSyncExternalStore(subscribe, getSnapshot, getSnapshot)
 }

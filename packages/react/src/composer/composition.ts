@@ -15,11 +15,14 @@ interface Written {
 class Composition {
   readonly #key: string
   readonly #listeners = new Set<() => void>()
+  /** What is kept there as far as is known here: it may not be what was written, where nothing can be kept. */
+  #kept: string | null
   #written: Written
 
   constructor(sessionId: string) {
     this.#key = `composer.${sessionId}`
-    this.#written = { text: kept.read(this.#key) ?? '', isSending: false, error: null }
+    this.#kept = kept.read(this.#key)
+    this.#written = { text: this.#kept ?? '', isSending: false, error: null }
   }
 
   readonly getSnapshot = (): Written => this.#written
@@ -32,6 +35,7 @@ class Composition {
 
   readonly setText = (text: string): void => {
     kept.write(this.#key, text === '' ? null : text)
+    this.#kept = kept.read(this.#key)
     this.#change({ text, error: null })
   }
 
@@ -54,9 +58,10 @@ class Composition {
 
   /** Another window may have sent it, or gone on with it, while nobody looked here. */
   #lookAgain(): void {
-    const { text, isSending } = this.#written
-    const now = kept.read(this.#key) ?? ''
-    if (!isSending && now !== text) this.#change({ text: now, error: null })
+    const now = kept.read(this.#key)
+    if (this.#written.isSending || now === this.#kept) return
+    this.#kept = now
+    this.#change({ text: now ?? '', error: null })
   }
 
   #change(change: Partial<Written>): void {
@@ -73,9 +78,9 @@ function unsent(now: string, sent: string): string {
 const compositions = new WeakMap<Client, Map<string, Composition>>()
 
 export function compositionOf(client: Client, sessionId: string): Composition {
-  const ofClient = compositions.get(client) ?? new Map<string, Composition>()
-  compositions.set(client, ofClient)
-  const composition = ofClient.get(sessionId) ?? new Composition(sessionId)
-  ofClient.set(sessionId, composition)
+  let ofClient = compositions.get(client)
+  if (!ofClient) compositions.set(client, (ofClient = new Map<string, Composition>()))
+  let composition = ofClient.get(sessionId)
+  if (!composition) ofClient.set(sessionId, (composition = new Composition(sessionId)))
   return composition
 }

@@ -3,7 +3,7 @@ import { asked, askedQuestion, type ScriptedTransport } from '@askback/client/te
 import { AskbackError } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { useState } from 'react'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { useComposer } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
 
@@ -152,6 +152,26 @@ it('who comes back to a text that another window has sent does not find it', asy
   await user.click(screen.getByRole('button', { name: 'Come back' }))
   expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('')
 })
+
+it.each(['full', 'forbidden'])(
+  'who comes back where storage is %s finds what was typed last',
+  async (how) => {
+    const { user } = await show({ events: askedQuestion('i1'), ui: <Page /> })
+    const click = (name: string) => user.click(screen.getByRole('button', { name }))
+    await user.type(screen.getByRole('textbox'), 'half')
+    const { localStorage: real } = window
+    const refuse = () => {
+      throw new DOMException('No.', 'QuotaExceededError')
+    }
+    const getItem = how === 'forbidden' ? refuse : (key: string) => real.getItem(key)
+    vi.stubGlobal('localStorage', { getItem, setItem: refuse, removeItem: refuse })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    await user.type(screen.getByRole('textbox'), ' a word')
+    await click('Go')
+    await click('Come back')
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('half a word')
+  },
+)
 
 it('keeps what was typed over a reload', async () => {
   const { user, reload } = await composer()

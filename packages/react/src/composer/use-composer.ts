@@ -1,8 +1,8 @@
 import type { Routed } from '@askback/client'
 import type { AskbackError, Interaction } from '@askback/protocol'
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
 import { useClient } from '../transport-provider.js'
-import { useSession } from '../use-session.js'
+import { useSession, useStore } from '../use-session.js'
 import { compositionOf } from './composition.js'
 import { textTarget, type TextTarget } from './text-target.js'
 
@@ -25,15 +25,14 @@ export interface ComposerControl {
 export function useComposer(sessionId: string): ComposerControl {
   const { view, store } = useSession(sessionId)
   const composition = compositionOf(useClient(), sessionId)
-  const { subscribe, getSnapshot, setText } = composition
-  const { text, isSending, error } = useSyncExternalStore(subscribe, getSnapshot, getSnapshot)
+  const { text, isSending, error } = useStore(composition)
   const [left, setLeft] = useState<string | null>(null)
   const possible = view.state ? textTarget(view.state) : null
   const target = possible?.interaction.interactionId === left ? null : possible
 
   return {
     text,
-    setText,
+    setText: composition.setText,
     target,
     leave: () => setLeft(target?.interaction.interactionId ?? null),
     goBack: possible && !target ? () => setLeft(null) : null,
