@@ -153,3 +153,13 @@ function shuffled(value: Json): Json {
       .reverse(),
   )
 }
+
+it('a list of another class becomes a plain one, and one that is only long is refused', () => {
+  class Own extends Array<string> {
+    toJSON() {
+      return ['rm']
+    }
+  }
+  expect(JSON.stringify(copyJson(Own.from(['ls'])))).toBe('["ls"]')
+  expect(() => copyJson(Object.assign([], { length: 2 ** 32 - 1 }))).toThrow('has more than')
+})

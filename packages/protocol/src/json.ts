@@ -3,6 +3,8 @@ import { AskbackError } from './errors.js'
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
 export const MAX_JSON_DEPTH = 100
+/** More than any limit on bytes lets through: a length alone costs nobody anything. */
+const MAX_ENTRIES = 10_000_000
 
 /**
  * Copies a value that must be JSON and survive the digest: what is later shown, stored and hashed can then no longer
@@ -57,8 +59,10 @@ function copy(value: unknown, place: Place, depth: number): Json {
 }
 
 function copyArray(value: unknown[], place: Place, depth: number): Json[] {
+  if (value.length > MAX_ENTRIES) refuse(place, depth, `has more than ${MAX_ENTRIES} entries`)
   // Of its very length: a list that grows keeps room for sixteen more. By index, as holes would be left out otherwise.
-  const result = value.slice() as Json[]
+  // A list of another class would make a copy of that class, with a way of its own to become JSON.
+  const result = (value.constructor === Array ? value.slice() : Array.from(value)) as Json[]
   for (let index = 0; index < value.length; index++) {
     place.keys[depth] = index
     result[index] = copy(value[index], place, depth + 1)

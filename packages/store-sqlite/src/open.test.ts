@@ -123,6 +123,17 @@ describe('a database that cannot be opened', () => {
   })
 })
 
+it('a page that is needed at the start and was overwritten is said to be damaged, and nothing stays locked', async () => {
+  await filled()
+  const sound = readFileSync(path)
+  const bytes = Buffer.from(sound)
+  bytes.fill(0xff, 4096, 8192)
+  writeFileSync(path, bytes)
+  expectRefusal('is damaged')
+  writeFileSync(path, sound)
+  await sqliteStore({ path }).close()
+})
+
 it('a page that was overwritten is reported, not read', async () => {
   await filled()
   const bytes = readFileSync(path)

@@ -26,7 +26,13 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   const { path } = Object(options) as Partial<SqliteStoreOptions>
   if (typeof path !== 'string' || path === '')
     throw new AskbackError('invalid_request', 'A store needs the path of its database file.')
-  return storeOn(openDatabase(path), options)
+  const db = openDatabase(path)
+  try {
+    return storeOn(db, options)
+  } catch (error) {
+    db.close()
+    throw failure(error, db.path)
+  }
 }
 
 export function storeOn(db: Connection, { commitAside = false }: { commitAside?: boolean } = {}): Store {

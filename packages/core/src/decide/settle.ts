@@ -97,7 +97,26 @@ export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): O
   const asked = kind.plain
     ? request
     : parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
-  return kind.settle(asked, given)
+  return checkOutcome(kind, kind.settle(asked, given))
+}
+
+/** What is written to the log must be what the log can hold, whoever made the kind. */
+function checkOutcome({ kind }: InteractionKind, outcome: Outcome | Reprompt): Outcome | Reprompt {
+  const { settlement: ends, answer, message, errors } = Object(outcome) as Partial<Outcome & Reprompt>
+  if (ends !== undefined && SETTLES.has(ends) && isText(message ?? ''))
+    return { settlement: ends, answer: copyJson(answer, 'answer'), ...(message !== undefined && { message }) }
+  const isReprompt = typeof errors === 'object' && errors !== null && Object.values(errors).every(isText)
+  if (ends === undefined && isReprompt) return { errors }
+  throw new AskbackError(
+    'internal',
+    `The kind ${kind} settles with neither a settlement nor errors; settle must answer at once, with one of them.`,
+  )
+}
+
+const SETTLES: ReadonlySet<string> = new Set<Outcome['settlement']>(['answered', 'approved', 'denied'])
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed()
 }
 
 export function interactionOf(state: SessionState, interactionId: string, context: Context): Interaction {

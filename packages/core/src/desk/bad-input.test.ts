@@ -37,6 +37,7 @@ const refused = { code: 'invalid_request' }
 const nothing = undefined as never
 const call = { sessionId: 's', toolName: 'Bash', input: {} }
 const byCall = { sessionId: 's', toolCallId: 't' }
+const answers = JSON.parse('{"0": "x", "__proto__": "y"}') as Record<string, string>
 
 describe('a request', () => {
   it.each(unwanted)('with %s is refused, and nothing is opened', async (_, input) => {
@@ -216,6 +217,20 @@ describe('everything else that is written', () => {
     ['no poll', (desk) => desk.poll('s', 'x', nothing)],
     ['no claim', (desk) => desk.claim(nothing, 'me')],
     ['no listener', async (desk) => desk.on(nothing)],
+    ['a session to snapshot', (desk) => desk.snapshot(true as never)],
+    ['a session to delete', (desk) => desk.deleteSession(true as never)],
+    ['a session to interrupt', (desk) => desk.interrupt(true as never)],
+    ['who interrupts', (desk) => desk.interrupt('s', null as never)],
+    ['a session to read', (desk) => desk.events({} as never, { limit: 1 })],
+    ['what to wait for', (desk) => desk.wait(true as never)],
+    ['what to wait for in a session', (desk) => desk.session('s').wait(true as never)],
+    ['what to watch', (desk) => desk.watch('s', [] as never)],
+    ['what to look at', (desk) => desk.interaction('s', true as never)],
+    ['a rule to delete', (desk) => desk.deleteRule(true as never)],
+    [
+      'an answer with a prototype key',
+      (desk) => desk.answerToolCall({ ...byCall, kind: 'question', answers }),
+    ],
   ])('%s that makes no sense is refused', async (_, write) => {
     const { desk, seq } = await testDesk()
     await expect(write(desk)).rejects.toMatchObject(refused)

@@ -15,7 +15,10 @@ export async function createSession(
   }: { id?: string; source?: string; idempotencyKey?: string; most: number; unlessThere?: boolean },
 ): Promise<{ session: Session; created: boolean }> {
   const { store, newId } = engine.options
-  const key = idempotencyKey === undefined ? undefined : keyOf(`key/create/${idempotencyKey}`, body)
+  const key =
+    idempotencyKey === undefined
+      ? undefined
+      : keyOf(`key/create/${idempotencyKey}`, { ...body, ...optional({ id, source }) })
   const seen = key && (await store.kv.get(key.key))
   if (!seen && (await store.countSessions()) >= most) {
     throw new AskbackError(

@@ -179,9 +179,56 @@ it.each<[string, unknown]>([
   ['no presentation', { kind: 'color' }],
   ['a presentation of its own', { kind: 'color', presentation: 'popup' }],
   ['no schemas', { kind: 'color', presentation: 'tool' }],
+  ['a settle that is no function', { ...color, settle: 5 }],
   ['a schema that cannot validate', { kind: 'color', presentation: 'tool', request: { '~standard': {} } }],
 ])('a kind defined by %s is refused', (_, definition) => {
   expect(() => defineInteraction(definition as never)).toThrow(
     expect.objectContaining({ code: 'invalid_request' }),
   )
+})
+
+describe('a kind that breaks its word', () => {
+  const anything = schema((value) => value)
+  const own = { kind: 'own', presentation: 'tool', request: anything, answer: anything } as const
+
+  it.each<[string, unknown]>([
+    ['later', Promise.resolve({ settlement: 'answered', answer: 1 })],
+    ['with nothing', undefined],
+    ['with a settlement that there is not', { settlement: 'foo', answer: 1 }],
+    ['with a settlement that is not its own', { settlement: 'cancelled', answer: 1 }],
+    ['with a message that is no text', { settlement: 'denied', answer: 1, message: 7 }],
+    ['with no answer', { settlement: 'answered' }],
+    ['with an answer that is no JSON', { settlement: 'answered', answer: 1n }],
+    ['with an answer that holds a lone surrogate', { settlement: 'answered', answer: '\ud800' }],
+    ['with errors that are none', { errors: 'bad' }],
+    ['with no errors', { errors: null }],
+  ])('settles %s, which is refused while the interaction stays pending', async (_, outcome) => {
+    const { desk, open, seq } = await testDesk({ kinds: [{ ...own, settle: () => outcome as never }] })
+    const { interactionId } = await open('own', {})
+    const before = await seq()
+    await expect(desk.respond({ ...ada, interactionId, answer: 1 })).rejects.toBeInstanceOf(AskbackError)
+    expect(await seq()).toBe(before)
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it('checks a request later, which is refused at once', async () => {
+    const checkRequest = () => Promise.reject(new Error('too late')) as never
+    const { open } = await testDesk({ kinds: [{ ...own, checkRequest }] })
+    await expect(open('own', {})).rejects.toMatchObject({ code: 'internal' })
+    await tick()
+  })
+
+  it('cancels what it is asked about: that was first, and the answer comes too late', async () => {
+    let cancel = () => {}
+    const settle = () => {
+      cancel()
+      return { settlement: 'answered', answer: 1 } as const
+    }
+    const { desk, open, events } = await testDesk({ kinds: [{ ...own, settle }] })
+    const { interactionId } = await open('own', {})
+    cancel = () => void desk.cancel({ sessionId: 's', interactionId }).catch(() => undefined)
+    const late = desk.respond({ ...ada, sessionId: 's', interactionId, answer: 1 })
+    await expect(late).rejects.toMatchObject({ code: 'already_settled' })
+    expect((await events()).filter(({ type }) => type === 'interaction_response')).toHaveLength(1)
+  })
 })

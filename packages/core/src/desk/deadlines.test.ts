@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ada, database, isOver, listFiles, sqlite, testDesk, waiting } from './test-desk.test.helper.js'
+import { ada, database, isOver, listFiles, sqlite, testDesk, tick, waiting } from './test-desk.test.helper.js'
 
 const MINUTE = 60_000
 
@@ -156,6 +156,28 @@ describe('[L4] at the deadline', () => {
       [false, true, true],
       [true, true, true],
     ])
+  })
+
+  it('are all met by a clock that rings at once for what is past', async () => {
+    const test = await testDesk()
+    await test.open('question', database, { timeoutMs: 10 })
+    test.clock.advance(20)
+    const { clock } = test
+    test.restart({
+      clock: {
+        now: () => clock.now(),
+        alarm(at, wake) {
+          if (at > clock.now()) return clock.alarm(at, wake)
+          wake()
+          return () => undefined
+        },
+      },
+    })
+    await test.desk.ready
+    await test.open('question', database, { timeoutMs: 10 })
+    clock.advance(20)
+    await tick()
+    expect((await test.desk.pending()).interactions).toEqual([])
   })
 
   it('lesson 26: an answer leaves no timer that settles it again', async () => {

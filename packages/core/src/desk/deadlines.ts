@@ -50,7 +50,10 @@ export class Deadlines {
       this.#alarm = null
     }
     if (!next || this.#alarm) return
-    this.#alarm = { at: next.at, disarm: this.#clock.alarm(next.at, () => this.#ring()) }
+    const alarm = { at: next.at, disarm: () => {} }
+    this.#alarm = alarm
+    // A clock may ring at once for what is past.
+    alarm.disarm = this.#clock.alarm(next.at, () => this.#ring())
   }
 
   #ring(): void {

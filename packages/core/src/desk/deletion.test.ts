@@ -120,6 +120,23 @@ describe('a crash in the middle of a deletion', () => {
 })
 
 describe('retention', () => {
+  it('spares a session that was used again while others were deleted', async () => {
+    const test = await testDesk()
+    await test.desk.createSession({ id: 'other' })
+    test.clock.advance(2 * DAY)
+    let used = false
+    const erase: Store['erase'] = async (sessionId, logId) => {
+      if (!used) {
+        used = true
+        await test.desk.message({ ...ada, sessionId: sessionId === 's' ? 'other' : 's', text: 'Still here.' })
+      }
+      return test.store.erase(sessionId, logId)
+    }
+    const desk = test.restart({ store: { ...test.store, erase }, retentionMs: DAY })
+    await desk.ready
+    expect((await desk.sessions()).items).toHaveLength(1)
+  })
+
   it('deletes, at start and every hour, what was last written to longer ago', async () => {
     const { desk, clock, open } = await testDesk({ retentionMs: 30 * DAY })
     const { interactionId } = await open('question', database, { timeoutMs: null })

@@ -45,6 +45,7 @@ import type { AuditRow, Fence, Fenced, Page, SessionRow } from '../store/store.j
 import { adopt } from './adopt.js'
 import { Latecomers } from './adopt-late.js'
 import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
+import { checkId } from './check-id.js'
 import { checkOptions } from './check-options.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
@@ -105,7 +106,7 @@ export class Desk {
         isInside: options.isInside ?? (() => Promise.resolve(false)),
         maxPending: limits.pendingPerSession ?? 5000,
         room: limits.inMemory ?? IN_MEMORY,
-        onError,
+        onError: safely(onError),
       },
       {
         settled: (appended) => wake(this.#engine, appended),
@@ -118,10 +119,11 @@ export class Desk {
     })
     this.#latecomers = new Latecomers(this.#engine)
     this.#stopListening = store.onAppend((ring) => {
-      if (!this.#engine.hearing.knows(ring)) this.#engine.hearing.hear(ring).catch(onError)
+      if (!this.#engine.hearing.knows(ring))
+        this.#engine.hearing.hear(ring).catch(this.#engine.options.onError)
     })
     this.ready = this.#housekeeping.start().then(() => this.#latecomers.start())
-    this.ready.catch(onError)
+    this.ready.catch(this.#engine.options.onError)
   }
 
   /** A handle; the session is made when it is first used, unless it exists. */
@@ -151,8 +153,8 @@ export class Desk {
 
   async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
     const { store, limits } = this.#options
-    if (await store.session(id)) return
     const { id: _, ...body } = parse(createSessionInput, { ...defaults, id }, 'the session')
+    if (await store.session(id)) return
     try {
       await createSession(this.#engine, body, {
         id,
@@ -194,6 +196,8 @@ export class Desk {
   async answerToolCall(
     input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
   ): Promise<Interaction> {
+    // Before the schema, which would leave out what must be refused.
+    if (input?.kind === 'question') copyJson(input.answers ?? null, 'answers')
     const given = parse(answerToolCallInput, input, 'the answer')
     return this.#view(await answerToolCall(this.#engine, given))
   }
@@ -298,11 +302,11 @@ export class Desk {
   }
 
   async interrupt(sessionId: string, by: Origin = {}): Promise<Done> {
-    return this.#control(sessionId, { type: 'interrupt', ...who(by) }, by)
+    return this.#control(sessionId, { type: 'interrupt', ...who(parse(origin, by, 'the origin')) }, by)
   }
 
   async clear(sessionId: string, by: Origin = {}): Promise<Done> {
-    return this.#control(sessionId, { type: 'clear', ...who(by) }, by)
+    return this.#control(sessionId, { type: 'clear', ...who(parse(origin, by, 'the origin')) }, by)
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<Done> {
@@ -312,6 +316,7 @@ export class Desk {
 
   /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
   async deleteSession(sessionId: string, by: Origin = {}): Promise<void> {
+    checkId(sessionId, 'session')
     const { idempotencyKey } = parse(origin, by, 'the origin')
     // Not a key of the session's own: that would go with it.
     const key =
@@ -340,6 +345,7 @@ export class Desk {
   }
 
   async interaction(sessionId: string, interactionId: string): Promise<Interaction> {
+    checkId(interactionId, 'interaction')
     const item =
       (await this.#engine.read(sessionId, (state) => state.interactions.get(interactionId))) ??
       (await this.#options.store.interaction(interactionId))
@@ -372,6 +378,7 @@ export class Desk {
 
   async deleteRule(id: string, by: Origin = {}): Promise<void> {
     const { idempotencyKey } = parse(origin, by, 'the origin')
+    checkId(id, 'rule')
     await deleteRule(this.#engine, id, idempotencyKey)
   }
 
@@ -417,6 +424,7 @@ export class Desk {
   }
 
   async #sessionOf(interactionId: string): Promise<string> {
+    checkId(interactionId, 'interaction')
     const item = await this.#options.store.interaction(interactionId)
     if (item) return item.sessionId
     throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
@@ -429,6 +437,18 @@ function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: str
 
 function who({ by, via }: Origin) {
   return optional({ by, via })
+}
+
+/** Who is told of errors must not make another of them. */
+function safely(onError: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    try {
+      onError(error)
+    } catch (another) {
+      reportError(error)
+      reportError(another)
+    }
+  }
 }
 
 function reportError(error: unknown): void {

@@ -10,7 +10,8 @@ import type { Command, Decision } from '../decide/command.js'
 import { decide } from '../decide/decide.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
-import type { AppendResult, Fence, Store } from '../store/store.js'
+import type { AppendResult, Fence, KvWrite, Store } from '../store/store.js'
+import { checkId } from './check-id.js'
 import { eventTexts } from './event-texts.js'
 import { Hearing } from './hearing.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
@@ -115,24 +116,36 @@ export class Engine {
         if (beyondWindow && log.state.seq !== seq) continue
         const claims: Waiter[] = []
         const now = this.options.clock.now()
+        const decidedOn = log.state.seq
         let decision: Decision
         try {
           decision = this.#decide(log.state, command, extra, now, claims)
         } catch (error) {
-          release(claims)
-          // What is refused may rest on an append that is still under way.
-          if (!(await log.durable()) || (await this.hearing.isBehind(log))) continue
+          this.#release(claims)
+          if (!(await this.#holds(log, decidedOn))) continue
           // The same command may have been under way under the same key: then this one ended as that one did.
           const since = key && (await recall(this.options, key))
           if (since) return since
           throw error
+        }
+        // A kind of the embedder's own may have written to the session while it was asked.
+        if (log.state.seq !== decidedOn) {
+          this.#release(claims)
+          continue
         }
         if (decision.events.length === 0) {
           const ran = await this.#unchanged(log, decision, extra, key)
           if (ran) return ran
           continue
         }
-        const { ran, appending } = this.#append(log, decision, { extra, now, claims, key, fence })
+        let appended: { ran: Ran; appending: Promise<AppendResult> }
+        try {
+          appended = this.#append(log, decision, { extra, now, claims, key, fence })
+        } catch (error) {
+          this.#release(claims)
+          throw error
+        }
+        const { ran, appending } = appended
         let result: AppendResult
         try {
           result = await appending
@@ -176,6 +189,7 @@ export class Engine {
 
   log(sessionId: string): SessionLog | Promise<SessionLog> {
     if (this.#closed) throw closedError()
+    checkId(sessionId, 'session')
     return this.#logs.get(sessionId)
   }
 
@@ -237,12 +251,30 @@ export class Engine {
     const { interactionId, routed, wait } = decision
     const interaction =
       interactionId === undefined ? undefined : interactionIn(log.state, interactionId, extra)
-    if (!(await log.durable()) || (await this.hearing.isBehind(log))) return null
-    if (key && !wait) {
-      const write = recordOf(key, decision, [])
-      if (!(await this.options.store.kv.put(write.key, write.value, null))) return null
-    }
+    if (!(await this.#holds(log, log.state.seq))) return null
+    if (key && !wait && !(await this.#record(log, recordOf(key, decision, [])))) return null
     return { events: [], ...optional({ interaction, routed, wait }) }
+  }
+
+  /**
+   * Whether what was decided at that `seq`, and is checked by no append, may be told. It may rest on an append that is
+   * still under way; and where others append too, what has come since may have been there before.
+   */
+  async #holds(log: SessionLog, seq: number): Promise<boolean> {
+    if (!(await log.durable()) || (await this.hearing.isBehind(log))) return false
+    return !this.options.store.shared || log.state.seq === seq
+  }
+
+  /** Keeps a key that no append brings along. It must not outlive its session, which may be deleted just now. */
+  async #record(log: SessionLog, { key, value }: KvWrite): Promise<boolean> {
+    const { store } = this.options
+    const { kv } = store
+    const { sessionId, logId } = log.state
+    if (!isThere(log.state) || !(await kv.put(key, value, null))) return false
+    if (!store.shared || (await store.read({ sessionId, limit: 1 }))[0]?.id === logId) return true
+    const left = await kv.get(key)
+    if (left) await kv.put(key, null, left.version)
+    return false
   }
 
   /** Folds the events at once; what it did is true when `appending` says so. */
@@ -273,8 +305,15 @@ export class Engine {
   }
 
   #failed(log: SessionLog, claims: Waiter[]): void {
-    release(claims)
+    this.#release(claims)
     this.hearing.lookAgain(log.state.sessionId)
+  }
+
+  #release(claims: Waiter[]): void {
+    for (const waiter of claims) {
+      waiter.released()
+      if (this.#closed) this.waiters.end(waiter)
+    }
   }
 
   /** Another process runs the agent now: who waits here for that agent waits for nothing any more. */
@@ -306,9 +345,10 @@ export class Engine {
     settled: Interaction[],
     claims: Waiter[],
   ): void {
+    // What was claimed before is still handed over.
+    this.#settled({ events, settled, claims })
     if (this.#closed) return
     this.timeouts.heed(events)
-    this.#settled({ events, settled, claims })
     const { sessionId, seq } = events.at(-1)!
     this.#listeners.tell({ sessionId, seq, events, texts })
     if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
@@ -318,10 +358,6 @@ export class Engine {
 /** Changes when turns come or leave. */
 function windowOf({ trimmed, turns }: SessionState): string {
   return trimmed ? `${turns.length} ${turns.at(-1)?.key}` : ''
-}
-
-function release(claims: Waiter[]): void {
-  for (const waiter of claims) waiter.released()
 }
 
 function isThere(state: SessionState): boolean {

@@ -53,8 +53,11 @@ export class Housekeeping {
   async sweep(retentionMs: number): Promise<void> {
     const { store, clock } = this.#engine.options
     for (;;) {
-      const { items } = await store.sessions({ limit: PAGE, updatedBefore: clock.now() - retentionMs })
+      const updatedBefore = clock.now() - retentionMs
+      const { items } = await store.sessions({ limit: PAGE, updatedBefore })
       for (const { id } of items) {
+        // It may have been used while others were deleted.
+        if (((await store.session(id))?.updatedAt ?? 0) >= updatedBefore) continue
         await this.#end(id)
         await this.erase(id)
       }

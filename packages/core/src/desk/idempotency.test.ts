@@ -7,6 +7,21 @@ const key = { idempotencyKey: 'k' }
 const tooHigh = { values: { port: 1e6 } }
 const mismatch = { code: 'idempotency_mismatch' }
 
+it('a key that made one session does not make another', async () => {
+  const { desk } = await testDesk()
+  await desk.createSession({ id: 'a', idempotencyKey: 'k' })
+  await expect(desk.createSession({ id: 'b', idempotencyKey: 'k' })).rejects.toMatchObject({
+    code: 'idempotency_mismatch',
+  })
+})
+
+it('a key makes a request no deeper', async () => {
+  const { open } = await testDesk()
+  let input: unknown = 1
+  for (let level = 0; level < 99; level++) input = [input]
+  expect(await open('approval', { input }, { idempotencyKey: 'k' })).toMatchObject({ status: 'pending' })
+})
+
 describe('opening with a key', () => {
   it('a second time gives the first interaction, and writes nothing', async () => {
     const { opened, seq } = await testDesk()

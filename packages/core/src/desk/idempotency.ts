@@ -2,6 +2,7 @@ import {
   AskbackError,
   canonicalJson,
   copyJson,
+  MAX_JSON_DEPTH,
   sha256Hex,
   viewInteraction,
   type Interaction,
@@ -44,7 +45,8 @@ interface Recorded {
 }
 
 export function keyOf(key: string, body: unknown): IdempotencyKey {
-  return { key, fingerprint: sha256Hex(canonicalJson(copyJson(body))) }
+  // What is in it was measured already, at a depth of its own.
+  return { key, fingerprint: sha256Hex(canonicalJson(copyJson(body, 'body', MAX_JSON_DEPTH + 2))) }
 }
 
 /** Lives as long as the session. */

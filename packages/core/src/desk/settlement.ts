@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  copyJson,
   digestOf,
   type Actor,
   type ApprovalAnswer,
@@ -36,7 +37,9 @@ export type Settlement<Answer = Json> =
 
 /** `interaction.delivered` tells whether somebody had claimed it before this hand-over. */
 export function settlementOf(interaction: Interaction): Settlement {
-  const { interactionId, toolCallId, answer = null } = interaction
+  const { interactionId, toolCallId } = interaction
+  // Its own: whoever runs what was approved may change it, and the log stays what it is.
+  const answer = copyJson(interaction.answer ?? null)
   switch (interaction.settlement) {
     case 'answered':
       return withWho({ settlement: 'answered', answer, interaction, interactionId, toolCallId })
@@ -88,7 +91,7 @@ function approvedInput(interaction: Interaction): Json {
   if (kind === 'plan_review') return approvedPlan(interaction)
   if (kind !== 'approval') return request
   const { updatedInput: input = (request as ApprovalRequest).input } = interaction.answer as ApprovalAnswer
-  if (digestOf(toolName, input) === (updatedDigest ?? digest)) return input
+  if (digestOf(toolName, input) === (updatedDigest ?? digest)) return copyJson(input)
   throw new AskbackError(
     'digest_mismatch',
     'The approved input is not the one that was shown. It will not run.',

@@ -37,6 +37,12 @@ async function twoDesks({ deaf = false } = {}) {
   return { here, there, store, clock, errors, open }
 }
 
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+
 describe('two desks on one store', () => {
   it('an answer there wakes whoever waits here, who claims it before he acts', async () => {
     const { here, there, store, open } = await twoDesks()
@@ -114,13 +120,57 @@ describe('two desks on one store', () => {
     desk.close()
   })
 
+  it('nothing is refused for what was not known here when it was decided', async () => {
+    const { there, store, clock } = await twoDesks()
+    const appends = gate()
+    const reads = gate()
+    let reading = Promise.resolve()
+    const slow = createDesk({
+      store: {
+        ...store,
+        append: (change) => store.append(change).then((result) => appends.opened.then(() => result)),
+        read: (query) => reading.then(() => store.read(query)),
+      },
+      clock,
+    })
+    await slow.ready
+    const made = slow.createSession({ id: 'new' })
+    while (!(await store.session('new'))) await tick()
+    reading = reads.opened
+    const asked = await there.open({ sessionId: 'new', kind: 'question', request: database })
+    const { interactionId } = asked.interaction
+    const answered = slow.respond({ ...ada, sessionId: 'new', interactionId, answer: sqlite })
+    await tick()
+    reads.open()
+    await tick()
+    appends.open()
+    expect((await answered).interaction).toMatchObject({ settlement: 'answered' })
+    await made
+    slow.close()
+  })
+
+  it('a key that is kept while its session is deleted there does not outlive it', async () => {
+    const { here, there, store, clock, open } = await twoDesks()
+    const own = { toolCallId: 't', attach: true }
+    await open(here, 'question', database, own)
+    const put: Store['kv']['put'] = async (key, value, version) => {
+      if (key.startsWith('session/s/') && value !== null) await there.deleteSession('s')
+      return store.kv.put(key, value, version)
+    }
+    const late = createDesk({ store: { ...store, kv: { ...store.kv, put } }, clock })
+    await late.ready
+    const again = open(late, 'question', database, { ...own, idempotencyKey: 'k' })
+    await expect(again).rejects.toMatchObject({ code: 'not_found' })
+    expect(await store.kv.list('session/s/')).toEqual([])
+    late.close()
+  })
+
   it('what is appended there while the session is read here is not missed', async () => {
     const { there, store, clock, open } = await twoDesks()
-    let goOn = () => {}
-    const held = new Promise<void>((resolve) => (goOn = resolve))
+    const reads = gate()
     const read: Store['read'] = async (query) => {
       const page = await store.read(query)
-      await held
+      await reads.opened
       return page
     }
     const slow = createDesk({ store: { ...store, read }, clock })
@@ -129,7 +179,7 @@ describe('two desks on one store', () => {
     await tick()
     const { interactionId } = await open(there, 'approval', listFiles)
     await tick()
-    goOn()
+    reads.open()
     await early
     expect((await slow.snapshot('s')).state.pending).toMatchObject([{ interactionId }])
     slow.close()
@@ -138,8 +188,7 @@ describe('two desks on one store', () => {
   it('who looks on is never shown what is pending, though memory is behind the store', async () => {
     const { here, there, store, clock, open } = await twoDesks()
     const rings = new Set<(ring: Ring) => void>()
-    let goOn = () => {}
-    const held = new Promise<void>((resolve) => (goOn = resolve))
+    const looks = gate()
     const slow = createDesk({
       store: {
         ...store,
@@ -147,7 +196,7 @@ describe('two desks on one store', () => {
           rings.add(listener)
           return () => rings.delete(listener)
         },
-        interaction: (id) => held.then(() => store.interaction(id)),
+        interaction: (id) => looks.opened.then(() => store.interaction(id)),
       },
       clock,
     })
@@ -159,7 +208,7 @@ describe('two desks on one store', () => {
     for (const ring of rings) ring({ sessionId: 's', seq: 4 })
     await tick()
     await there.respond({ ...ada, interactionId, answer: sqlite })
-    goOn()
+    looks.open()
     expect(await watched).toMatchObject({ status: 'settled', settlement: 'answered' })
     slow.close()
   })

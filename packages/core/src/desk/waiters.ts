@@ -101,7 +101,11 @@ export class Waiters {
   /** The interactions of each session; kept from when it is first asked for, which is where others append too. */
   #bySession: Map<string, Set<string>> | null = null
 
+  /** Why nobody waits here any more. */
+  #over: { error: unknown } | null = null
+
   add(waiter: Waiter): void {
+    if (this.#over) return waiter.reject(this.#over.error)
     const { interactionId } = waiter
     const others = this.#of(interactionId)
     this.#byInteraction.set(interactionId, others.length === 0 ? waiter : [...others, waiter])
@@ -153,11 +157,17 @@ export class Waiters {
     return this.#byInteraction.size
   }
 
+  /** Whose claim is under way gets what it claims: nobody else could any more. */
   rejectAll(error: unknown): void {
-    const all = [...this.#byInteraction.values()].flat()
-    this.#byInteraction.clear()
-    this.#bySession?.clear()
-    for (const waiter of all) waiter.reject(error)
+    this.#over = { error }
+    for (const waiter of [...this.#byInteraction.values()].flat()) this.end(waiter)
+  }
+
+  /** When all is over. */
+  end(waiter: Waiter): void {
+    if (!this.#over || waiter.claiming) return
+    this.remove(waiter)
+    waiter.reject(this.#over.error)
   }
 
   #of(interactionId: string): Waiter[] {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   ada,
   database,
@@ -52,6 +52,41 @@ describe('waiting', () => {
     await expect(wait).rejects.toThrow('gone')
     // What nobody hears of would fail the run.
     await tick()
+  })
+
+  it('ends with the desk, though its session was still being read', async () => {
+    const test = await testDesk()
+    const { interactionId } = await test.open('question', database)
+    const desk = test.restart()
+    await desk.ready
+    const wait = desk.session('s').wait(interactionId)
+    desk.close()
+    await expect(wait).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  it('gets what it claims, though the desk is closed meanwhile', async () => {
+    const { desk, events } = await testDesk()
+    const approved = desk.session('s').approve({ toolName: 'Bash', ...listFiles })
+    await tick()
+    const [item] = (await desk.pending()).interactions
+    const answered = desk.respond({ ...ada, interactionId: item!.interactionId, sessionId: 's', answer: yes })
+    desk.close()
+    expect(await approved).toMatchObject({ settlement: 'approved', inDoubt: false })
+    await answered
+    expect((await events()).at(-2)).toMatchObject({ type: 'interaction_delivered' })
+  })
+
+  it('what it gets is its own to change', async () => {
+    const { desk } = await testDesk()
+    const own = { toolName: 'Bash', toolCallId: 't', attach: true, input: { command: 'ls' } }
+    const approved = desk.session('s').approve(own)
+    await tick()
+    const [item] = (await desk.pending()).interactions
+    await desk.respond({ ...ada, interactionId: item!.interactionId, answer: yes })
+    const settled = await approved
+    if (settled.settlement !== 'approved') throw new Error(settled.settlement)
+    Object.assign(settled.input as object, { timeout: 5 })
+    expect(await desk.session('s').approve(own)).toMatchObject({ input: { command: 'ls' }, inDoubt: true })
   })
 
   it('aborting only stops waiting', async () => {
@@ -157,4 +192,19 @@ describe('listeners', () => {
     expect(heard).toEqual([4])
     expect(errors).toMatchObject([{ message: 'oops' }])
   })
+})
+
+it('who is told of errors and makes another keeps nobody from anything', async () => {
+  const report = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  onTestFinished(() => report.mockRestore())
+  const fail = () => {
+    throw new Error('again')
+  }
+  const test = await testDesk()
+  const desk = test.restart({ onError: fail })
+  desk.on(fail)
+  const { interactionId } = await test.open('question', database)
+  await desk.respond({ ...ada, interactionId, answer: sqlite })
+  expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'answered' })
+  expect(report).toHaveBeenCalled()
 })

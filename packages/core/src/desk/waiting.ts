@@ -1,6 +1,7 @@
 import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
+import { checkId } from './check-id.js'
 import type { Committed, Engine } from './engine.js'
 import type { SessionLog } from './session-log.js'
 import { checkSignal, Waiter, type StopSignal } from './waiters.js'
@@ -26,6 +27,7 @@ export function waitFor<View>(
   view: (item: Interaction) => View,
 ): Promise<View> {
   return new Promise((resolve, reject) => {
+    checkId(target.interactionId, 'interaction')
     if (wait.signal !== undefined) checkSignal(wait.signal)
     // Before the session is read for it: nobody would hear of it if that failed.
     if (wait.signal?.aborted) throw wait.signal.reason

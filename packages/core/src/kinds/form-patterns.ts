@@ -3,7 +3,7 @@ import { RE2JS } from 're2js'
 /** Patterns come from agents, so they run in RE2's linear time; these bound what is left of it. */
 const MAX_PATTERN = 1000
 const MAX_PROGRAM = 2000
-const MAX_MATCHED = 20_000
+const MAX_MATCHED = 5_000
 
 /** As in HTML the whole text must match. Written as in JavaScript, without look-around and back-references. */
 export function matchesPattern(pattern: string, text: string): 'matches' | 'differs' | 'too_long' {

@@ -123,8 +123,8 @@ describe('a form that cannot be asked', () => {
   })
 
   it('adds up to too much work, with patterns that are fine each', () => {
-    const fields = Array.from({ length: 30 }, (_, i) => ({ name: `f${i}`, type: 'text', pattern: '.{900}' }))
-    expect(() => open({ fields: fields.slice(0, 20) })).not.toThrow()
+    const fields = Array.from({ length: 8 }, (_, i) => ({ name: `f${i}`, type: 'text', pattern: '.{900}' }))
+    expect(() => open({ fields: fields.slice(0, 4) })).not.toThrow()
     expect(() => open({ fields })).toThrow(refusal('too costly together'))
   })
 

@@ -58,7 +58,8 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
 export function defineInteraction<Request, Answer>(
   definition: InteractionKind<Request, Answer>,
 ): InteractionKind<Request, Answer> {
-  const { kind, presentation: shown, request, answer } = Object(definition) as Partial<InteractionKind>
+  const given = Object(definition) as Partial<InteractionKind>
+  const { kind, presentation: shown, request, answer, checkRequest, settle } = given
   const refuse = (why: string): never => {
     throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind)} ${why}.`)
   }
@@ -68,6 +69,8 @@ export function defineInteraction<Request, Answer>(
     refuse(`must have one of these as its presentation: ${presentation.options.join(', ')}`)
   for (const [name, schema] of Object.entries({ request, answer }))
     if (typeof schema?.['~standard']?.validate !== 'function') refuse(`has no Standard Schema as its ${name}`)
+  for (const [name, rule] of Object.entries({ checkRequest, settle }))
+    if (rule !== undefined && typeof rule !== 'function') refuse(`has a ${name} that is no function`)
   return definition
 }
 

@@ -251,6 +251,8 @@ describe('a typed line', () => {
     const question = { question: '?', options: [{ label: 'Go' }, { label: 'GO' }] }
     expect(readTextReply(question, 'GO')).toEqual({ selected: ['GO'] })
     expect(readTextReply(question, 'go')).toEqual({ selected: ['Go'] })
+    const padded = { ...question, options: [{ label: ' a' }, { label: 'a' }] }
+    expect(readTextReply(padded, 'a')).toEqual({ selected: ['a'] })
   })
 
   it('always fits its question', () => {

@@ -136,7 +136,10 @@ function optionFor({ options }: Question, text: string): string | undefined {
   if (text === '') return undefined
   const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
   const labels = options.map((option) => option.label)
-  const label = labels.find((it) => it.trim() === text) ?? labels.find((it) => same(it.trim(), text))
+  const label =
+    labels.find((it) => it === text) ??
+    labels.find((it) => it.trim() === text) ??
+    labels.find((it) => same(it.trim(), text))
   return label ?? (/^\d{1,9}$/.test(text) ? labels[Number(text) - 1] : undefined)
 }
 
