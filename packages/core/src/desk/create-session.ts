@@ -20,7 +20,7 @@ export async function createSession(
       ? undefined
       : keyOf(`key/create/${idempotencyKey}`, { ...body, ...optional({ id, source }) })
   const seen = key && (await store.kv.get(key.key))
-  if (!seen && (await store.countSessions()) >= most) {
+  if (!seen && (await store.countSessions()) + engine.beginning >= most) {
     throw new AskbackError(
       'rate_limited',
       `There are ${most} sessions, which is the limit. Delete some first.`,
@@ -30,7 +30,8 @@ export async function createSession(
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const rest = optional({ cwd, title, model, source })
   const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
-  const ran = await engine.run(sessionId, start, key)
+  engine.beginning++
+  const ran = await engine.run(sessionId, start, key).finally(() => engine.beginning--)
   const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
   return { session, created: !ran.repeated && ran.events.length > 0 }
 }

@@ -23,6 +23,24 @@ describe('deleting a session', () => {
     expect((await desk.sessions()).items).toEqual([])
   })
 
+  it('who asks in it meanwhile is told so, and may try again', async () => {
+    const inner = memoryStore()
+    let goOn = () => {}
+    const held = new Promise<void>((resolve) => (goOn = resolve))
+    const erase: Store['erase'] = (...args) => held.then(() => inner.erase(...args))
+    const { desk } = await testDesk({ store: { ...inner, erase } })
+    const deleted = desk.deleteSession('s')
+    await tick()
+    await expect(desk.session('s').ask(database)).rejects.toMatchObject({ code: 'unavailable' })
+    goOn()
+    await deleted
+    const asked = desk.session('s').ask(database)
+    await tick()
+    expect((await desk.pending()).interactions).toHaveLength(1)
+    await desk.deleteSession('s')
+    expect(await asked).toMatchObject({ settlement: 'cancelled' })
+  })
+
   it('someone who only looks on gets the cancel, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)

@@ -154,7 +154,8 @@ export class Desk {
   async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
     const { store, limits } = this.#options
     const { id: _, ...body } = parse(createSessionInput, { ...defaults, id }, 'the session')
-    if (await store.session(id)) return
+    const isThere = async () => ((await store.session(id))?.status ?? 'ended') !== 'ended'
+    if (await isThere()) return
     try {
       await createSession(this.#engine, body, {
         id,
@@ -162,7 +163,7 @@ export class Desk {
         unlessThere: true,
       })
     } catch (error) {
-      if (!(await store.session(id))) throw error
+      if (!(await isThere())) throw error
     }
   }
 

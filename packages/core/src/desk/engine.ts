@@ -60,6 +60,8 @@ export class Engine {
   readonly waiters = new Waiters()
   readonly timeouts: Timeouts
   readonly hearing: Hearing
+  /** Sessions that are being made: many at once must not get past a limit together. */
+  beginning = 0
   readonly #logs: SessionLogs
   readonly #listeners: Listeners
   readonly #settled: Committed

@@ -11,6 +11,13 @@ describe('sizes and numbers', () => {
     await expect(small.open('question', database)).rejects.toMatchObject({ code: 'too_large' })
   })
 
+  it('too many sessions are refused, also when they are made at once', async () => {
+    const { desk } = await testDesk({ limits: { sessions: 4 } })
+    const made = await Promise.allSettled(Array.from({ length: 20 }, () => desk.createSession({})))
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+    expect((await desk.sessions()).items).toHaveLength(4)
+  })
+
   it('too many pending are refused, until one is settled', async () => {
     const { desk, open } = await testDesk({ limits: { pendingPerSession: 2 } })
     const { interactionId } = await open('question', database, { toolCallId: 't', attach: true })
