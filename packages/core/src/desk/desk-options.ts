@@ -26,7 +26,7 @@ export interface DeskOptions {
     requestBytes?: number
     sessions?: number
     /**
-     * What stays in memory of sessions in which nothing happens, in some 250 bytes: each counts one, each of its
+     * What stays in memory of sessions in which nothing happens, in some 200 bytes: each counts one, each of its
      * interactions four, each turn and tool call of its window ten, however long their texts are.
      */
     inMemory?: number

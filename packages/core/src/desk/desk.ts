@@ -64,8 +64,8 @@ import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
-/** A hundred thousand sessions that wait for an answer each: a few hundred MB. */
-const IN_MEMORY = 1_500_000
+/** A hundred thousand sessions that wait for an answer each, and have waited before: a few hundred MB. */
+const IN_MEMORY = 2_500_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
 
 type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>

@@ -52,7 +52,7 @@ export class SessionLog {
   }
 
   /**
-   * Roughly what it takes in memory, in some 250 bytes. A turn holds what was said in it and a tool call what came of it, at
+   * Roughly what it takes in memory, in some 200 bytes. A turn holds what was said in it and a tool call what came of it, at
    * their usual size: to measure them at every use would cost more than the use.
    */
   get weight(): number {
