@@ -13,7 +13,7 @@ import {
   type SessionState,
   type Via,
 } from '@askback/protocol'
-import { parseWith, type InteractionKind, type Outcome, type Reprompt } from '../kinds/kinds.js'
+import { atOnce, parseWith, type InteractionKind, type Outcome, type Reprompt } from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
 import { checkReply } from '../kinds/question.js'
 import type { KvWrite } from '../store/store.js'
@@ -97,7 +97,7 @@ export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): O
   const asked = kind.plain
     ? request
     : parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
-  return checkOutcome(kind, kind.settle(asked, given))
+  return checkOutcome(kind, atOnce(kind, 'settle', kind.settle(asked, given)))
 }
 
 /** What is written to the log must be what the log can hold, whoever made the kind. */
@@ -109,7 +109,7 @@ function checkOutcome({ kind }: InteractionKind, outcome: Outcome | Reprompt): O
   if (ends === undefined && isReprompt) return { errors }
   throw new AskbackError(
     'internal',
-    `The kind ${kind} settles with neither a settlement nor errors; settle must answer at once, with one of them.`,
+    `The kind ${kind} settles with neither a settlement and an answer nor errors.`,
   )
 }
 

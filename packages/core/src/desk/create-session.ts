@@ -26,7 +26,7 @@ export async function createSession(
       `There are ${most} sessions, which is the limit. Delete some first.`,
     )
   }
-  const sessionId = checkId(id ?? newId())
+  const sessionId = checkedId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const rest = optional({ cwd, title, model, source })
   const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
@@ -37,7 +37,7 @@ export async function createSession(
 }
 
 /** It stands in keys, so it has none of their separators. */
-function checkId(id: string): string {
+function checkedId(id: string): string {
   if (/^[\w.:@-]{1,200}$/.test(id)) return id
   throw new AskbackError(
     'invalid_request',

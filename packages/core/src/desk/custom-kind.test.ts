@@ -211,10 +211,16 @@ describe('a kind that breaks its word', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('checks a request later, which is refused at once', async () => {
-    const checkRequest = () => Promise.reject(new Error('too late')) as never
-    const { open } = await testDesk({ kinds: [{ ...own, checkRequest }] })
-    await expect(open('own', {})).rejects.toMatchObject({ code: 'internal' })
+  it('checks or settles later and fails, which nobody hears of but who asked or answered', async () => {
+    const later = () => Promise.reject(new Error('too late')) as never
+    const checks = await testDesk({ kinds: [{ ...own, checkRequest: later }] })
+    await expect(checks.open('own', {})).rejects.toMatchObject({ code: 'internal' })
+    const { desk, open } = await testDesk({ kinds: [{ ...own, settle: later }] })
+    const { interactionId } = await open('own', {})
+    await expect(desk.respond({ ...ada, interactionId, answer: 1 })).rejects.toMatchObject({
+      code: 'internal',
+    })
+    // What nobody hears of would fail the run.
     await tick()
   })
 

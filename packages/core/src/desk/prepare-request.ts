@@ -11,7 +11,7 @@ import {
 } from '@askback/protocol'
 import type { PreparedRequest } from '../decide/command.js'
 import { outcomeOf } from '../decide/settle.js'
-import { parseWith, type InteractionKind } from '../kinds/kinds.js'
+import { atOnce, parseWith, type InteractionKind } from '../kinds/kinds.js'
 
 export const DEFAULT_TIMEOUT_MS = 10 * 60_000
 const encoder = new TextEncoder()
@@ -40,7 +40,7 @@ export function prepareRequest(
     throw new AskbackError('too_large', `The request is larger than ${options.maxBytes} bytes.`)
   }
   const parsed = parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
-  checkedAtOnce(kind, kind.checkRequest?.(parsed))
+  atOnce(kind, 'checkRequest', kind.checkRequest?.(parsed))
   const toolName = input.toolName ?? kind.kind
   const { timeoutMs = options.defaultTimeoutMs } = input
   checkTimeout(timeoutMs, 'timeoutMs')
@@ -55,16 +55,6 @@ export function prepareRequest(
     timeoutMs,
     onTimeout: declared(kind, request, input.onTimeout, options.role),
   }
-}
-
-function checkedAtOnce({ kind }: InteractionKind, result: unknown): void {
-  if (!(result instanceof Promise)) return
-  // Nobody will hear of its end, so that must not count as unhandled.
-  result.catch(() => undefined)
-  throw new AskbackError(
-    'internal',
-    `The kind ${kind} checks a request later; checkRequest must do so at once.`,
-  )
 }
 
 function declared(

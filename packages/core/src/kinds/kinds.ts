@@ -87,6 +87,18 @@ export function kindsByName(kinds: InteractionKind[]): ReadonlyMap<string, Inter
   return byName
 }
 
+/** What one of its functions returned, which must not be a promise. */
+export function atOnce<Result>({ kind }: InteractionKind, name: string, result: Result): Result {
+  if (!(result instanceof Promise)) return result
+  ignore(result)
+  throw new AskbackError('internal', `The kind ${kind} is asynchronous: its ${name} must answer at once.`)
+}
+
+/** Nobody will hear of its end, so that must not count as unhandled. */
+function ignore(promise: PromiseLike<unknown>): void {
+  promise.then(undefined, () => undefined)
+}
+
 /** The schema's output, or one error that says where and why. */
 export function parseWith<Output>(
   schema: StandardSchema<Output>,
@@ -95,8 +107,7 @@ export function parseWith<Output>(
 ): Output {
   const result = schema['~standard'].validate(value)
   if ('then' in result) {
-    // Nobody will hear of its end, so that must not count as unhandled.
-    result.then(undefined, () => undefined)
+    ignore(result)
     throw new AskbackError(
       'invalid_request',
       `The schema of ${options.what} is asynchronous; use one that validates at once.`,
