@@ -14,6 +14,8 @@ import { ThreadLog } from './thread-log.js'
 import { trouble } from './trouble.js'
 
 const INTERRUPT_MS = 5000
+/** Within this a program that ended a turn has written that down. */
+const WRITTEN_MS = 500
 
 /** A session's Codex: one `codex app-server`, and the thread in it that is the session's. */
 export class CodexProcess extends PeerAgent implements AgentProcess {
@@ -105,7 +107,13 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
     const { resume, agentSessionId } = this.context
     if (!resume || agentSessionId === null) return false
     await this.#hello()
-    const thread = await resumeThread(this.peer, agentSessionId, this.context)
+    const look = () => resumeThread(this.peer, agentSessionId, this.context)
+    let thread = await look()
+    // A turn that has just ended counts as interrupted until the program has written down that it is done.
+    if (thread?.thread.turns?.at(-1)?.status === 'interrupted') {
+      await pause(this.#options.clock, WRITTEN_MS, this.signal)
+      thread = await look()
+    }
     const last = thread?.thread.turns?.at(-1)
     const isOurs = last?.items?.some((item) => item.type === 'userMessage' && item.clientId === resume.turnId)
     if (!thread || !last || !isOurs) return false
