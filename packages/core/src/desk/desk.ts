@@ -1,5 +1,4 @@
 import {
-  actor,
   adoptBody,
   answerToolCallInput,
   AskbackError,
@@ -144,7 +143,7 @@ export class Desk {
   /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
   async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
     const { sessionId, created } = await adopt(this.#engine, parse(adoptBody, body, 'the history'), {
-      by: parse(actor, by, 'who adopts it'),
+      by: parse(messageInput.shape.by, by, 'who adopts it'),
       most: this.#options.limits?.sessions ?? MAX_SESSIONS,
       latecomers: this.#latecomers,
     })

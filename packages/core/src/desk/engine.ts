@@ -140,17 +140,12 @@ export class Engine {
           if (ran) return ran
           continue
         }
-        let appended: { ran: Ran; appending: Promise<AppendResult> }
-        try {
-          appended = this.#append(log, decision, { extra, now, claims, key, fence })
-        } catch (error) {
-          this.#release(claims)
-          throw error
-        }
-        const { ran, appending } = appended
+        let ran: Ran
         let result: AppendResult
         try {
-          result = await appending
+          const appended = this.#append(log, decision, { extra, now, claims, key, fence })
+          ran = appended.ran
+          result = await appended.appending
         } catch (error) {
           this.#failed(log, claims)
           throw error

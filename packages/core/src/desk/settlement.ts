@@ -46,7 +46,7 @@ export function settlementOf(interaction: Interaction): Settlement {
     case 'approved': {
       // A plan that was approved is handed over again, like any answer: it is no call that would run twice.
       const inDoubt = interaction.delivered === true && interaction.kind !== 'plan_review'
-      const input = approvedInput(interaction)
+      const input = copyJson(approvedInput(interaction))
       return withWho({
         settlement: 'approved',
         answer,
@@ -91,7 +91,7 @@ function approvedInput(interaction: Interaction): Json {
   if (kind === 'plan_review') return approvedPlan(interaction)
   if (kind !== 'approval') return request
   const { updatedInput: input = (request as ApprovalRequest).input } = interaction.answer as ApprovalAnswer
-  if (digestOf(toolName, input) === (updatedDigest ?? digest)) return copyJson(input)
+  if (digestOf(toolName, input) === (updatedDigest ?? digest)) return input
   throw new AskbackError(
     'digest_mismatch',
     'The approved input is not the one that was shown. It will not run.',

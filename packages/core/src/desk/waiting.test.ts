@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { countingIds } from '../testing/fake-clock.js'
 import {
   ada,
   database,
@@ -74,6 +75,24 @@ describe('waiting', () => {
     expect(await approved).toMatchObject({ settlement: 'approved', inDoubt: false })
     await answered
     expect((await events()).at(-2)).toMatchObject({ type: 'interaction_delivered' })
+  })
+
+  it('can be given up, though an answer failed before it was written', async () => {
+    const ids = countingIds()
+    let isBroken = false
+    const newId = () => {
+      if (isBroken) throw new Error('no more ids')
+      return ids()
+    }
+    const { desk, open } = await testDesk({ newId })
+    const { interactionId } = await open('question', database)
+    const abort = new AbortController()
+    const wait = desk.wait(interactionId, abort.signal, { sessionId: 's' })
+    isBroken = true
+    const answered = desk.respond({ ...ada, sessionId: 's', interactionId, answer: sqlite })
+    await expect(answered).rejects.toThrow('no more ids')
+    abort.abort(new Error('gone'))
+    await expect(wait).rejects.toThrow('gone')
   })
 
   it('what it gets is its own to change', async () => {
