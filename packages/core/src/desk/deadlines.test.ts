@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../store/memory-store.js'
+import type { Store } from '../store/store.js'
 import { ada, database, isOver, listFiles, sqlite, testDesk, tick, waiting } from './test-desk.test.helper.js'
 
 const MINUTE = 60_000
@@ -189,6 +191,32 @@ describe('[L4] at the deadline', () => {
     expect(await isOver(desk.ready)).toBe(true)
     expect(await seq()).toBe(before)
     expect(clock.armed).toBe(0)
+  })
+
+  it('is tried again once a second, not at once, while the store cannot be written', async () => {
+    const inner = memoryStore()
+    let isFull = false
+    let attempts = 0
+    const store: Store = {
+      ...inner,
+      append(append) {
+        if (!isFull) return inner.append(append)
+        attempts++
+        return Promise.reject(new Error('The disk is full.'))
+      },
+    }
+    const { desk, clock, open } = await testDesk({ store })
+    const { interactionId } = await open('question', database, { timeoutMs: 1000 })
+    const { settlement } = await waiting(desk, interactionId)
+    isFull = true
+    for (let passed = 0; passed < 5000; passed += 10) {
+      clock.advance(10)
+      await tick()
+    }
+    expect(attempts).toBe(5)
+    isFull = false
+    clock.advance(1000)
+    expect(await settlement).toMatchObject({ settlement: 'timed_out' })
   })
 
   it('is met after a restart, for what fell due in between, too', async () => {

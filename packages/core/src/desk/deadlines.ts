@@ -22,6 +22,10 @@ export class Deadlines {
     this.#due = due
   }
 
+  has(interactionId: string): boolean {
+    return this.#byInteraction.has(interactionId)
+  }
+
   set(deadline: Deadline): void {
     this.#byInteraction.set(deadline.interactionId, deadline)
     this.#heap.push(deadline)

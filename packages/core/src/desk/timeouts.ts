@@ -26,8 +26,10 @@ export class Timeouts {
     )
   }
 
+  /** Unless it is set: what could not be settled just now is tried again in a second, not at once. */
   set(sessionId: string, interactionId: string, at: number): void {
-    if (!this.#closed) this.#deadlines.set({ sessionId, interactionId, at })
+    if (!this.#closed && !this.#deadlines.has(interactionId))
+      this.#deadlines.set({ sessionId, interactionId, at })
   }
 
   arm({ sessionId, interactionId, expiresAt, onTimeout }: Asked): void {
@@ -55,7 +57,7 @@ export class Timeouts {
       (error: unknown) => {
         if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
         onError(error)
-        this.set(sessionId, interactionId, clock.now() + RETRY_MS)
+        this.#deadlines.set({ sessionId, interactionId, at: clock.now() + RETRY_MS })
       },
     )
   }
