@@ -5,6 +5,8 @@ import { afterAll } from 'vitest'
 export const me = { by: { id: 'me' }, via: 'direct' } as const
 
 const open = new Set<Host>()
+/** Less than a test has. */
+const PATIENCE_MS = 120_000
 
 // What a test that failed has left.
 afterAll(() => Promise.all([...open].map((host) => host.close())))
@@ -36,17 +38,22 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
   const sessionId =
     before?.sessionId ?? (await host.createSession({ cwd, ...(mode && { permissionMode: mode }) })).session.id
   const events = () => store.read({ sessionId, limit: 1000 })
+  const told = async () => JSON.stringify((await events()).slice(-10))
 
-  /** Looks after every commit until it finds something. */
+  /** Looks after every commit until it finds something. What never comes is told with the log, which a timeout would not show. */
   async function when<T>(look: () => Promise<T | undefined>): Promise<T> {
     for (;;) {
       let off = () => {}
-      const heard = new Promise<void>((resolve) => {
-        off = host.desk.on(() => resolve())
+      let timer: NodeJS.Timeout | undefined
+      const heard = new Promise<'news' | 'silence'>((resolve) => {
+        off = host.desk.on(() => resolve('news'))
+        timer = setTimeout(() => resolve('silence'), PATIENCE_MS)
       })
       const found = await look()
-      if (found === undefined) await heard
+      const silent = found === undefined && (await heard) === 'silence'
       off()
+      clearTimeout(timer)
+      if (silent) throw new Error(`Nothing has come for long. The log ends: ${await told()}`)
       if (errors.length > 0) throw errors[0]
       if (found !== undefined) return found
     }
@@ -62,6 +69,7 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
     sessionId,
     errors,
     events,
+    told,
     say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
     /** That many requests that wait for a person. */
     pending: (count = 1): Promise<Interaction[]> =>

@@ -1,5 +1,3 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
@@ -7,6 +5,7 @@ import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { atLeast, hello, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
 import { eventually } from './eventually.js'
+import { lose } from './folders.js'
 import { isAlive, programOf } from './processes.js'
 
 let endpoint: ClaudeEndpoint
@@ -131,7 +130,7 @@ describe.concurrent('a failure', () => {
     const first = await claudeSession({ url: endpoint.url })
     await hello(first, 1)
     await first.close()
-    await rm(join(first.home, '.claude/projects'), { recursive: true })
+    await lose(first.home, '.claude/projects')
     const second = await claudeSession({ url: endpoint.url, before: first })
     await hello(second, 2)
     expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')

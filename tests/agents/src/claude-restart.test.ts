@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -8,6 +7,7 @@ import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession, me } from './claude-session.js'
 import { eventually } from './eventually.js'
+import { lose } from './folders.js'
 import { programOf, programsOf } from './processes.js'
 import type { Block, Reply, Scenario } from './scenario.js'
 
@@ -83,10 +83,11 @@ describe.concurrent('after a restart of the gateway', () => {
       [{ when: 'Lost for words?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
     )
     await first.close()
-    await rm(join(first.home, '.claude/projects'), { recursive: true })
+    await lose(first.home, '.claude/projects')
     const second = await claudeSession({ url: endpoint.url, before: first })
     await second.answer(items[0]!, blue)
     expect(await second.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect((await second.of('error')).at(-1)!.message).toContain('lost the earlier conversation')
     expect(await second.of('tool_result')).toMatchObject([
       { toolCallId: items[0]!.toolCallId, isError: false },
     ])

@@ -1,12 +1,20 @@
-import { readFile, rm } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codexAgent } from '@askback/agents/codex'
-import { me } from './agent-session.js'
+import { agentSession, me } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
-import { codexEnv, codexSession, expectMissingToBeSaid, run, runForever } from './codex-session.js'
+import {
+  codex,
+  codexEnv,
+  codexHome,
+  codexSession,
+  expectMissingToBeSaid,
+  run,
+  runForever,
+} from './codex-session.js'
 import { eventually } from './eventually.js'
+import { folderOf, lose } from './folders.js'
 import { isAlive, programsOf } from './processes.js'
 
 type Session = Awaited<ReturnType<typeof codexSession>>
@@ -28,11 +36,11 @@ async function hello(session: Session, turns: number): Promise<void> {
 }
 
 /** The program, and the shell that it runs. */
-async function shellsOf(home: string): Promise<number[]> {
-  for (;;) {
-    if (programsOf(home, 'tail').length > 0) return programsOf(home)
-    await sleep(50)
-  }
+async function shellsOf({ home, told }: Session): Promise<number[]> {
+  await eventually(async () => {
+    if (programsOf(home, 'tail').length === 0) throw new Error(`No shell runs. The log ends: ${await told()}`)
+  })
+  return programsOf(home)
 }
 
 describe.concurrent('a session', () => {
@@ -47,6 +55,34 @@ describe.concurrent('a session', () => {
     expect(await session.of('agent_session')).toHaveLength(1)
     await session.close()
     await eventually(() => expect(programsOf(session.home)).toEqual([]))
+  })
+
+  it('begins together with others in a home that none has used yet', async () => {
+    const adapter = codexAgent({ env: codexEnv(await codexHome(endpoint.url)), executable: codex })
+    const cwd = await folderOf('work')
+    const sessions = await Promise.all([1, 2, 3, 4].map(() => agentSession({ adapter, cwd })))
+    await Promise.all(sessions.map((session) => session.say('say hello')))
+    for (const session of sessions) {
+      expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+      await session.close()
+    }
+  })
+
+  it('begins once more where another Codex was in the way', async () => {
+    const home = await codexHome(endpoint.url)
+    const once = join(home, 'codex')
+    const fails = 'echo "Error: failed to initialize sqlite state runtime" >&2; exit 1'
+    await writeFile(once, `#!/bin/sh\nmkdir "$HOME/tried" && { ${fails}; }\nexec "${codex}" "$@"\n`)
+    await chmod(once, 0o755)
+    const cwd = await folderOf('work')
+    const session = await codexSession({
+      url: endpoint.url,
+      agent: { env: codexEnv(home), executable: once },
+      cwd,
+    })
+    await hello(session, 1)
+    expect(await session.of('error')).toEqual([])
+    await session.close()
   })
 
   it('is interrupted without one more request to the model', async () => {
@@ -81,7 +117,7 @@ describe.concurrent('a session', () => {
   it('leaves no process behind, shells of the agent included', async () => {
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
-    const pids = await shellsOf(session.home)
+    const pids = await shellsOf(session)
     await session.host.deleteSession(session.sessionId, me)
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.host.close()
@@ -143,7 +179,7 @@ describe.concurrent('a failure', () => {
   it('a program that is killed is lost, with its shells, and started again by the next message', async () => {
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
-    const pids = await shellsOf(session.home)
+    const pids = await shellsOf(session)
     const [program] = programsOf(session.home, 'codex')
     process.kill(program!, 'SIGKILL')
     await session.until('turn_ended')
@@ -200,7 +236,7 @@ describe.concurrent('a failure', () => {
     const first = await codexSession({ url: endpoint.url })
     await hello(first, 1)
     await first.close()
-    await rm(join(first.home, '.codex/sessions'), { recursive: true })
+    await lose(first.home, '.codex/sessions')
     const second = await codexSession({ url: endpoint.url, before: first })
     await hello(second, 2)
     expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')

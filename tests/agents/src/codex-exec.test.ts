@@ -1,4 +1,4 @@
-import { chmod, rm, writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ import {
   type CodexSessionOptions,
 } from './codex-session.js'
 import { eventually } from './eventually.js'
-import { folderOf } from './folders.js'
+import { folderOf, lose } from './folders.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { isAlive, programsOf } from './processes.js'
 
@@ -246,7 +246,7 @@ describe.concurrent('a failure of codex exec', () => {
     const first = await begin()
     await hello(first, 1)
     await first.close()
-    await rm(join(first.home, '.codex/sessions'), { recursive: true })
+    await lose(first.home, '.codex/sessions')
     const second = await begin({ before: first })
     await hello(second, 2)
     expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')

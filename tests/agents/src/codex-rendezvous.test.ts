@@ -62,7 +62,9 @@ async function begin(agent: string, text: string) {
         [...(store.getSnapshot().state?.interactions.values() ?? [])].filter(
           (item) => item.kind === 'question' && item.status === 'pending',
         )
-      await eventually(() => expect(questions()).toHaveLength(count))
+      await eventually(() => {
+        if (questions().length !== count) throw new Error(`${questions().length} asked: ${drawn()}`)
+      })
       return questions()
     },
     /** Which command each tool call runs. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, type AgentAdapter, type AgentContext, type Availability } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { AgentChild, type Program } from '../program/child.js'
@@ -24,6 +25,10 @@ const SETTINGS = [
   'default_mode_request_user_input',
 ]
 
+/** It fails over its database while another one, perhaps a person's own, is the first to use its home. */
+const MOST_STARTS = 3
+const AGAIN_MS = 500
+
 const EXEC = ['exec', '--json', '--skip-git-repo-check']
 
 /** Codex, by its app-server. Whatever it asks goes through the session's desk. */
@@ -31,6 +36,7 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
   const { timeoutMs, keepSeconds = 60, clock = systemClock, newId = randomUUID } = options
   const keepIn = canKeep() ? options.keepIn : undefined
   const settings = { clock, newId, ...(timeoutMs !== undefined && { timeoutMs }) }
+  const inTurn = firstAlone()
   return {
     id: 'codex',
     name: 'Codex',
@@ -45,8 +51,12 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
       const running = new CodexProcess(context, kept.program, kept.channel, settings)
       return (await running.rejoin()) ? running : null
     },
-    async start(context) {
-      const { sessionId } = context
+    start: (context) => inTurn(() => start(context)),
+  }
+
+  async function start(context: AgentContext): Promise<CodexProcess> {
+    const { sessionId } = context
+    for (let left = MOST_STARTS; ; left--) {
       const program = await programOf(options, context, ['app-server', ...SETTINGS])
       const kept =
         keepIn === undefined
@@ -54,9 +64,31 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
           : await keepServer(program, { folder: keepIn, sessionId, seconds: keepSeconds })
       const { program: child, channel } = kept ?? pipedServer(program)
       const running = new CodexProcess(context, child, channel, settings)
-      await running.open()
-      return running
-    },
+      try {
+        await running.open()
+        return running
+      } catch (error) {
+        if (running.hasSaidHello || left === 1) throw error
+      }
+      await sleep(AGAIN_MS)
+    }
+  }
+}
+
+/** Of those that begin together in a home that none has used, all but one would fail: the first goes alone. */
+function firstAlone() {
+  let first: Promise<boolean> | null = null
+  return async function inTurn<T>(start: () => Promise<T>): Promise<T> {
+    if (first) return (await first) ? start() : inTurn(start)
+    const starting = start()
+    first = starting.then(
+      () => true,
+      () => {
+        first = null
+        return false
+      },
+    )
+    return starting
   }
 }
 

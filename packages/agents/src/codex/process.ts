@@ -19,6 +19,7 @@ const WRITTEN_MS = 500
 
 /** A session's Codex: one `codex app-server`, and the thread in it that is the session's. */
 export class CodexProcess extends PeerAgent implements AgentProcess {
+  hasSaidHello = false
   readonly #options: CodexOptions
   readonly #log: ThreadLog
   #thread: ThreadOpened | null = null
@@ -100,6 +101,7 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
       clientInfo: { name: 'askback', title: 'Askback', version: '0.1.0' },
       capabilities: { experimentalApi: true, requestAttestation: false },
     })
+    this.hasSaidHello = true
     this.peer.notify('initialized')
   }
 
