@@ -87,6 +87,7 @@ export class Desk {
   readonly #latecomers: Latecomers
   readonly #kinds: ReadonlyMap<string, InteractionKind>
   readonly #options: DeskOptions
+  readonly #maxSessions: number
   readonly #clock: Clock
   readonly #stopListening: () => void
 
@@ -94,6 +95,7 @@ export class Desk {
     checkOptions(options)
     const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
+    this.#maxSessions = limits.sessions ?? MAX_SESSIONS
     this.#clock = clock
     this.#kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
     this.#engine = new Engine(
@@ -136,7 +138,7 @@ export class Desk {
     const { id, source, idempotencyKey, ...body } = parse(createSessionInput, input, 'the session')
     return createSession(this.#engine, body, {
       ...optional({ id, source, idempotencyKey }),
-      most: this.#options.limits?.sessions ?? MAX_SESSIONS,
+      most: this.#maxSessions,
     })
   }
 
@@ -144,21 +146,21 @@ export class Desk {
   async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
     const { sessionId, created } = await adopt(this.#engine, parse(adoptBody, body, 'the history'), {
       by: parse(messageInput.shape.by, by, 'who adopts it'),
-      most: this.#options.limits?.sessions ?? MAX_SESSIONS,
+      most: this.#maxSessions,
       latecomers: this.#latecomers,
     })
     return { session: await this.#engine.read(sessionId, sessionOf), created }
   }
 
   async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
-    const { store, limits } = this.#options
+    const { store } = this.#options
     const { id: _, ...body } = parse(createSessionInput, { ...defaults, id }, 'the session')
     const isThere = async () => ((await store.session(id))?.status ?? 'ended') !== 'ended'
     if (await isThere()) return
     try {
       await createSession(this.#engine, body, {
         id,
-        most: limits?.sessions ?? MAX_SESSIONS,
+        most: this.#maxSessions,
         unlessThere: true,
       })
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { EventOf, SessionEvent } from '@askback/protocol'
+import type { EventOf, Session, SessionEvent } from '@askback/protocol'
 import { auditRow } from './audit.js'
 import { indexAfter, PlacedList, type Placed } from './by-place.js'
 import { sessionChange, sessionInfo, type InteractionParts } from './records.js'
@@ -10,7 +10,9 @@ export interface Asked extends InteractionParts, Placed {
 }
 
 export interface LoggedSession extends Placed {
-  row: SessionRow
+  info: Omit<Session, 'status' | 'permissionMode'>
+  status: Session['status']
+  permissionMode: Session['permissionMode']
   events: SessionEvent[]
   /** Whether each tool call has ended. */
   toolCalls: Map<string, boolean>
@@ -48,10 +50,9 @@ export class MemoryLog {
       session.events.push(event)
       this.#index(session, event)
     }
-    const { updatedAt, status, permissionMode } = sessionChange(events)
-    session.row.updatedAt = updatedAt
-    if (status !== undefined) session.row.status = status
-    if (permissionMode !== undefined) session.row.permissionMode = permissionMode
+    const { status, permissionMode } = sessionChange(events)
+    if (status !== undefined) session.status = status
+    if (permissionMode !== undefined) session.permissionMode = permissionMode
     this.commits.push({ place: this.nextPlace(), session, from, to: session.events.length })
   }
 
@@ -77,15 +78,16 @@ export class MemoryLog {
   #begin(events: SessionEvent[]): LoggedSession {
     const session: LoggedSession = {
       place: this.nextPlace(),
-      // The spread last: adding to one gives every row a hidden class of its own.
-      row: { status: 'idle', permissionMode: 'default', updatedAt: 0, ...sessionInfo(events) },
+      info: sessionInfo(events),
+      status: 'idle',
+      permissionMode: 'default',
       events: [],
       toolCalls: new Map(),
       asked: new Map(),
       pending: pendingList(),
       snapshot: null,
     }
-    this.sessions.set(session.row.id, session)
+    this.sessions.set(session.info.id, session)
     this.inOrder.push(session)
     return session
   }
@@ -101,20 +103,25 @@ export class MemoryLog {
       case 'interaction_request':
         this.#open(session, event)
         break
-      case 'interaction_progress':
-        this.#change(event.interactionId, (asked) => (asked.progress = event))
+      case 'interaction_progress': {
+        const asked = this.interactions.get(event.interactionId)
+        if (asked) asked.progress = event
         break
-      case 'interaction_response':
+      }
+      case 'interaction_response': {
         if (event.copyOf === undefined) this.audit.push(auditRow(event))
-        this.#change(event.interactionId, (asked) => {
-          asked.response = event
-          session.pending.leave()
-          this.pending.leave()
-        })
+        const asked = this.interactions.get(event.interactionId)
+        if (!asked) break
+        asked.response = event
+        session.pending.leave()
+        this.pending.leave()
         break
-      case 'interaction_delivered':
-        this.#change(event.interactionId, (asked) => (asked.delivered = true))
+      }
+      case 'interaction_delivered': {
+        const asked = this.interactions.get(event.interactionId)
+        if (asked) asked.delivered = true
         break
+      }
       default:
     }
   }
@@ -136,11 +143,15 @@ export class MemoryLog {
     session.pending.add(asked)
     this.pending.add(asked)
   }
+}
 
-  #change(interactionId: string, change: (asked: Asked) => void): void {
-    const asked = this.interactions.get(interactionId)
-    if (asked) change(asked)
-  }
+export function updatedAt({ events }: LoggedSession): number {
+  return events.at(-1)!.at
+}
+
+export function rowOf(session: LoggedSession): SessionRow {
+  const { info, status, permissionMode } = session
+  return { ...info, status, permissionMode, updatedAt: updatedAt(session) }
 }
 
 function pendingList(): PlacedList<Asked> {

@@ -2,7 +2,7 @@ import { AskbackError } from '@askback/protocol'
 import { indexAfter, type Placed } from './by-place.js'
 import { doorbell } from './doorbell.js'
 import { MemoryKv } from './memory-kv.js'
-import { MemoryLog } from './memory-log.js'
+import { MemoryLog, rowOf, updatedAt } from './memory-log.js'
 import { checkAppend, interactionFrom, placeOfCursor } from './records.js'
 import type { Append, AppendResult, Page, Store } from './store.js'
 
@@ -60,7 +60,7 @@ export function memoryStore(): Store {
     async session(sessionId) {
       open()
       const session = log.sessions.get(sessionId)
-      return session ? { ...session.row } : null
+      return session ? rowOf(session) : null
     },
     async sessions({ after, limit, updatedBefore = Infinity }) {
       open()
@@ -68,8 +68,8 @@ export function memoryStore(): Store {
         0,
         after === undefined ? undefined : indexAfter(log.inOrder, placeOfCursor(after) - 1),
       )
-      const found = older.reverse().filter((session) => session.row.updatedAt < updatedBefore)
-      return page(found.slice(0, limit + 1), limit, (session) => ({ ...session.row }))
+      const found = older.reverse().filter((session) => updatedAt(session) < updatedBefore)
+      return page(found.slice(0, limit + 1), limit, rowOf)
     },
     async countSessions() {
       open()
@@ -119,7 +119,7 @@ export function memoryStore(): Store {
       open()
       return log.changes(placeOfCursor(after), limit).map(({ place, session, from, to }) => ({
         cursor: String(place),
-        sessionId: session.row.id,
+        sessionId: session.info.id,
         events: session.events.slice(from, to),
       }))
     },
