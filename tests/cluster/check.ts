@@ -1,5 +1,5 @@
 import { postgresStore } from '@askback/store-postgres'
-import { emptyState, fold, type SessionEvent } from '@askback/protocol'
+import { emptyState, fold, pendingOf, type SessionEvent } from '@askback/protocol'
 import type { Asked } from './load.js'
 
 /** Compares the logs with what was sent and told. Returns each contradiction in words. */
@@ -15,7 +15,7 @@ export async function contradictions(url: string, asked: Asked[]): Promise<strin
       const gap = events.findIndex((event, index) => event.seq !== index + 1)
       if (gap >= 0) problems.push(`${id} has a gap before seq ${events[gap]!.seq}`)
       const pending = (await store.pending({ sessionId: id, limit: Infinity })).items
-      const folded = [...fold(emptyState(id), events).pending]
+      const folded = pendingOf(fold(emptyState(id), events)).map((item) => item.interactionId)
       if (pending.map((item) => item.interactionId).join() !== folded.join())
         problems.push(`${id}: the index of what is pending is not what its log says`)
     }

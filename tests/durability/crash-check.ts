@@ -1,4 +1,4 @@
-import { emptyState, fold, type EventOf } from '@askback/protocol'
+import { emptyState, fold, pendingOf, type EventOf } from '@askback/protocol'
 import type { Inspected } from './child-desk.js'
 import type { Asked } from './crash-client.js'
 
@@ -11,9 +11,9 @@ export function checkSession(sessionId: string, sent: Asked[], { events, pending
   const gap = events.findIndex((event, index) => event.seq !== index + 1)
   if (gap >= 0) problems.push(`${sessionId} has a gap before seq ${events[gap]!.seq}`)
 
-  const folded = fold(emptyState(sessionId), events).pending
-  if (JSON.stringify([...folded]) !== JSON.stringify(pending)) {
-    problems.push(`${sessionId}: the pending index says ${pending.join()}, the fold ${[...folded].join()}`)
+  const folded = pendingOf(fold(emptyState(sessionId), events)).map((item) => item.interactionId)
+  if (JSON.stringify(folded) !== JSON.stringify(pending)) {
+    problems.push(`${sessionId}: the pending index says ${pending.join()}, the fold ${folded.join()}`)
   }
 
   for (const asked of sent) {

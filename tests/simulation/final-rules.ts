@@ -1,5 +1,12 @@
 import type { SessionSnapshot } from '@askback/core'
-import { emptyState, fold, stateFromJson, stateToJson, type SessionStateJson } from '@askback/protocol'
+import {
+  emptyState,
+  fold,
+  pendingOf,
+  stateFromJson,
+  stateToJson,
+  type SessionStateJson,
+} from '@askback/protocol'
 import { toJson } from './log-facts.js'
 import type { LoggedSession } from './log-model.js'
 import { same } from './origin-rules.js'
@@ -54,7 +61,11 @@ async function checkIndexes({ disk, clock, offset }: World, session: LoggedSessi
   const { items } = await disk.pending({ sessionId: id, limit: ALL })
   const indexed = items.map(({ interactionId }) => interactionId).join()
   holds(indexed === pending, 'pending index', () => `${indexed}; log ${pending}`)
-  holds([...state.pending].join() === pending, 'pending index', () => `fold ${[...state.pending].join()}`)
+  const folded = pendingOf(state)
+    .map(({ interactionId }) => interactionId)
+    .join()
+  holds(folded === pending, 'pending index', () => `fold ${folded}`)
+  holds(state.pendingCount === session.pending.size, 'pending index', () => `fold ${state.pendingCount}`)
   for (const { request, response } of asked) {
     const { interactionId, expiresAt = Infinity, onTimeout } = request
     const overdue = clock.now() + offset - expiresAt

@@ -21,10 +21,6 @@ export class Draft {
     return (this.state.interactions = this.#ownMap(this.state.interactions))
   }
 
-  pending() {
-    return (this.state.pending = this.#ownSet(this.state.pending))
-  }
-
   adrift() {
     return (this.state.adrift = this.#ownSet(this.state.adrift))
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { NewEvent, SessionEvent } from './events.js'
 import { anchored, answer, ask, begin, by, finish, logOf, start, stateOf, text } from './log.fixture.js'
 import { fold, foldInto, reduce } from './reduce.js'
-import { emptyState, pendingOf, sessionOf } from './state.js'
+import { emptyState, pendingOf, sessionOf, stateFromJson, stateToJson } from './state.js'
 
 describe('each event', () => {
   it('session_started names the session, its log and its mode', () => {
@@ -75,6 +75,13 @@ describe('each event', () => {
     expect(state.turns[0]!.items).toEqual([
       { type: 'thinking', id: 'b1', at: 20, text: 'hm', responseId: 'r1', partial: true },
     ])
+  })
+
+  it('an interaction that is asked anew under its id is pending once, and the latest', () => {
+    const state = stateOf(start, ...ask('i1'), ...ask('i2'), ...ask('i1'))
+    expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i2', 'i1'])
+    expect(state.pendingCount).toBe(2)
+    expect(stateFromJson(stateToJson(state))).toEqual(state)
   })
 
   it('a tool call is placed once and takes its first result', () => {

@@ -91,23 +91,17 @@ function apply(draft: Draft, event: SessionEvent): void {
       break
     }
     case 'interaction_pending':
-      if (!event.pending) draft.pending().delete(event.interactionId)
+      // The request and the response say it, too.
       break
     case 'interaction_request':
-      draft.interactions().set(event.interactionId, openInteraction(event))
-      draft.pending().add(event.interactionId)
+      open(draft, event)
       place(draft, event, { type: 'interaction', interactionId: event.interactionId, ...response(event) })
       break
     case 'interaction_progress':
       change(draft, event.interactionId, (item) => progressInteraction(item, event))
       break
     case 'interaction_response':
-      change(draft, event.interactionId, (item) => settleInteraction(item, event))
-      draft.pending().delete(event.interactionId)
-      if (state.adrift.has(event.interactionId)) {
-        draft.adrift().delete(event.interactionId)
-        draft.interactions().delete(event.interactionId)
-      }
+      settle(draft, event)
       break
     case 'interaction_delivered':
       change(draft, event.interactionId, deliverInteraction)
@@ -135,7 +129,7 @@ function apply(draft: Draft, event: SessionEvent): void {
   state.status = statusOf({
     agent: state.agent,
     turnActive: state.activeTurnId !== null,
-    pending: state.pending.size,
+    pending: state.pendingCount,
     failed: state.failed,
     ended: state.ended,
   })
@@ -144,6 +138,34 @@ function apply(draft: Draft, event: SessionEvent): void {
 function change(draft: Draft, interactionId: string, next: (item: Interaction) => Interaction): void {
   const item = draft.state.interactions.get(interactionId)
   if (item) draft.interactions().set(interactionId, next(item))
+}
+
+/** No desk asks twice under one id. Who did would have asked once, and just now. */
+function open(draft: Draft, event: EventOf<'interaction_request'>): void {
+  const { interactionId } = event
+  const { state } = draft
+  const interactions = draft.interactions()
+  const before = interactions.get(interactionId)
+  if (before) {
+    interactions.delete(interactionId)
+    if (state.adrift.has(interactionId)) draft.adrift().delete(interactionId)
+  }
+  interactions.set(interactionId, openInteraction(event))
+  if (before?.status !== 'pending') state.pendingCount++
+}
+
+function settle(draft: Draft, event: EventOf<'interaction_response'>): void {
+  const { interactionId } = event
+  const { interactions, adrift } = draft.state
+  const item = interactions.get(interactionId)
+  if (item?.status !== 'pending') return
+  draft.state.pendingCount--
+  if (!adrift.has(interactionId)) {
+    draft.interactions().set(interactionId, settleInteraction(item, event))
+    return
+  }
+  draft.adrift().delete(interactionId)
+  draft.interactions().delete(interactionId)
 }
 
 function place(draft: Draft, event: SessionEvent, item: Item): void {
@@ -175,7 +197,8 @@ function trim(draft: Draft): void {
     for (const item of dropped!.items) {
       if (item.type === 'tool_call') draft.toolCalls().delete(item.toolCallId)
       if (item.type !== 'interaction') continue
-      if (state.pending.has(item.interactionId)) draft.adrift().add(item.interactionId)
+      if (state.interactions.get(item.interactionId)?.status === 'pending')
+        draft.adrift().add(item.interactionId)
       else draft.interactions().delete(item.interactionId)
     }
   }

@@ -68,17 +68,17 @@ export interface SessionState {
   /** The open turn and the last twenty. */
   turns: Turn[]
   toolCalls: ReadonlyMap<string, ToolCall>
-  /** Those of the turns above, and all that are pending. */
+  /** Those of the turns above, and all that are pending, in the order they were asked. */
   interactions: ReadonlyMap<string, Interaction>
-  /** Ids in the order they were asked. */
-  pending: ReadonlySet<string>
+  /** How many of them are pending. */
+  pendingCount: number
   /** Pending ones whose turn has left the window. */
   adrift: ReadonlySet<string>
 }
 
 export interface SessionStateJson extends Omit<
   SessionState,
-  'toolCalls' | 'interactions' | 'pending' | 'adrift'
+  'toolCalls' | 'interactions' | 'pendingCount' | 'adrift'
 > {
   version: number
   toolCalls: ToolCall[]
@@ -109,20 +109,20 @@ export function emptyState(sessionId: string): SessionState {
     turns: [],
     toolCalls: NO_TOOL_CALLS,
     interactions: new Map(),
-    pending: new Set(),
+    pendingCount: 0,
     adrift: NONE_ADRIFT,
   }
 }
 
 export function stateToJson(state: SessionState): SessionStateJson {
-  const { toolCalls, interactions, pending, adrift: _, ...rest } = state
+  const { toolCalls, interactions, pendingCount: _count, adrift: _adrift, ...rest } = state
   return {
     ...rest,
     turns: copyTurns(rest.turns),
     version: STATE_VERSION,
     toolCalls: [...toolCalls.values()],
     interactions: [...interactions.values()].filter((item) => item.status === 'settled'),
-    pending: [...pending].map((id) => interactions.get(id)!),
+    pending: pendingOf(state),
   }
 }
 
@@ -139,7 +139,7 @@ export function stateFromJson(json: SessionStateJson): SessionState {
     turns: copyTurns(rest.turns),
     toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
     interactions: new Map(asked.map((item) => [item.interactionId, item])),
-    pending: new Set(pending.map((item) => item.interactionId)),
+    pendingCount: pending.length,
     adrift,
   }
 }
@@ -149,8 +149,9 @@ function copyTurns(turns: Turn[]): Turn[] {
   return turns.map((turn) => ({ ...turn, items: [...turn.items] }))
 }
 
-export function pendingOf(state: SessionState): Interaction[] {
-  return [...state.pending].map((id) => state.interactions.get(id)!)
+/** Oldest first. */
+export function pendingOf({ interactions }: SessionState): Interaction[] {
+  return [...interactions.values()].filter((item) => item.status === 'pending')
 }
 
 export function sessionOf(state: SessionState): Session {

@@ -1,4 +1,4 @@
-import { emptyState, fold, stateToJson, type NewEvent, type SessionEvent } from '@askback/protocol'
+import { emptyState, fold, pendingOf, stateToJson, type NewEvent, type SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createLayout, layout } from '../layout/layout.js'
@@ -90,7 +90,8 @@ it('every pending interaction has exactly one card', () => {
       const shown = [...JSON.stringify(layout(state)).matchAll(/"key":"interaction:([^"]+)"/g)].map(
         ([, id]) => id,
       )
-      for (const id of state.pending) expect(shown.filter((each) => each === id)).toHaveLength(1)
+      for (const { interactionId } of pendingOf(state))
+        expect(shown.filter((each) => each === interactionId)).toHaveLength(1)
     }),
     { numRuns: 300 },
   )

@@ -1,9 +1,9 @@
 import {
   AskbackError,
   fold,
+  pendingOf,
   STATE_VERSION,
   stateFromJson,
-  type Interaction,
   type LiveEvent,
   type SessionEvent,
   type SessionState,
@@ -100,7 +100,7 @@ function beforeAll(state: SessionState, events: readonly SessionEvent[]): Sessio
   const asked = new Set(
     events.flatMap((event) => (event.type === 'interaction_request' ? [event.interactionId] : [])),
   )
-  const older = [...state.pending].filter((id) => !asked.has(id))
+  const older = pendingOf(state).filter((item) => !asked.has(item.interactionId))
   const opensTurn = events.some(
     (event) => event.type === 'turn_started' && event.turnId === state.activeTurnId,
   )
@@ -111,8 +111,8 @@ function beforeAll(state: SessionState, events: readonly SessionEvent[]): Sessio
     trimmed: seq > 1,
     turns: [],
     toolCalls: new Map(),
-    interactions: new Map(older.map((id): [string, Interaction] => [id, state.interactions.get(id)!])),
-    pending: new Set(older),
-    adrift: new Set(older),
+    interactions: new Map(older.map((item) => [item.interactionId, item])),
+    pendingCount: older.length,
+    adrift: new Set(older.map((item) => item.interactionId)),
   }
 }

@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, pendingOf } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { over, r1, turn } from '../layout/layout-cases.test.helper.js'
@@ -189,7 +189,7 @@ describe('the past', () => {
     await loading
     expect(session.view().state?.turns).toHaveLength(60)
     expect(session.view()).toMatchObject({ older: 'none' })
-    expect(session.view().state?.pending).toEqual(new Set(['old']))
+    expect(pendingOf(session.view().state!)).toMatchObject([{ interactionId: 'old' }])
     expect(session.view().state?.adrift).toEqual(new Set())
   })
 
@@ -201,7 +201,7 @@ describe('the past', () => {
     const loading = session.store.loadOlder()
     session.transport.play('s1', ...turns(400, 402), ...settled('old'))
     await loading
-    await eventually(() => expect(session.view().state?.pending.size).toBe(0))
+    await eventually(() => expect(session.view().state?.pendingCount).toBe(0))
     const { state, older } = session.view()
     expect(older).toBe('available')
     expect(state?.turns.length).toBeGreaterThanOrEqual(31)

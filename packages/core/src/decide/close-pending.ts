@@ -1,4 +1,11 @@
-import type { Actor, Interaction, NewEvent, SessionState, Via } from '@askback/protocol'
+import {
+  pendingOf,
+  type Actor,
+  type Interaction,
+  type NewEvent,
+  type SessionState,
+  type Via,
+} from '@askback/protocol'
 import type { KvWrite } from '../store/store.js'
 import type { Context, Decision } from './command.js'
 import { settlement } from './interaction-events.js'
@@ -14,8 +21,7 @@ export function cancelAll(
   isMeant: (item: Interaction) => boolean = () => true,
 ): Part {
   const parts: Part[] = []
-  for (const id of state.pending) {
-    const item = state.interactions.get(id)!
+  for (const item of pendingOf(state)) {
     if (!isMeant(item)) continue
     parts.push(
       expired(item, context.now)

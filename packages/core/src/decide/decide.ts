@@ -55,7 +55,7 @@ function decideWithoutStatus(state: SessionState, command: Command, context: Con
 function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   if (events.length === 0) return events
   let { activeTurnId, failed, ended, permissionMode } = state
-  let pending = state.pending.size
+  let pending = state.pendingCount
   let agent = state.agent
   const kept: NewEvent[] = []
   for (const event of events) {

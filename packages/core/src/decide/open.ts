@@ -1,4 +1,10 @@
-import { AskbackError, type Interaction, type NewEvent, type SessionState } from '@askback/protocol'
+import {
+  AskbackError,
+  pendingOf,
+  type Interaction,
+  type NewEvent,
+  type SessionState,
+} from '@askback/protocol'
 import { together, type Part } from './close-pending.js'
 import type { Context, Decision, OpenCommand, PreparedRequest } from './command.js'
 import { delivered, requested, settlement } from './interaction-events.js'
@@ -16,7 +22,7 @@ export function open(state: SessionState, command: OpenCommand, context: Context
   const { toolCallId } = anchored
   const existing = command.attach ? sameAsked(state, toolCallId, prepared, context) : undefined
   if (existing) return attach(state, existing, context)
-  const replaced = command.attach ? pendingOf(state, toolCallId, prepared) : undefined
+  const replaced = command.attach ? pendingOfCall(state, toolCallId, prepared) : undefined
   const item = interactionFrom(state, command, anchored, context)
   checkDeclaredRule(state, item, context)
   const isAllowed = allowed(state, prepared, context)
@@ -74,8 +80,7 @@ function anchor(state: SessionState, command: OpenCommand, context: Context): An
 
 function claimedCalls(state: SessionState): Set<string> {
   const claimed = new Set<string>()
-  for (const id of state.pending) {
-    const item = state.interactions.get(id)!
+  for (const item of pendingOf(state)) {
     if (item.anchor === 'matched') claimed.add(item.toolCallId)
   }
   return claimed
@@ -97,17 +102,12 @@ function sameAsked(
 }
 
 /** L11: what gives way if the same call now asks for something else. */
-function pendingOf(
+function pendingOfCall(
   state: SessionState,
   toolCallId: string,
   { kind }: PreparedRequest,
 ): Interaction | undefined {
-  let latest: Interaction | undefined
-  for (const id of state.pending) {
-    const item = state.interactions.get(id)!
-    if (item.toolCallId === toolCallId && item.kind === kind.kind) latest = item
-  }
-  return latest
+  return pendingOf(state).findLast((item) => item.toolCallId === toolCallId && item.kind === kind.kind)
 }
 
 function attach(state: SessionState, existing: Interaction, context: Context): Decision {
@@ -128,10 +128,10 @@ function checkDeclaredRule(state: SessionState, item: Interaction, context: Cont
 }
 
 function checkRoom(state: SessionState, { maxPending }: Context): void {
-  if (state.pending.size < maxPending) return
+  if (state.pendingCount < maxPending) return
   throw new AskbackError(
     'rate_limited',
-    `This session already waits for ${state.pending.size} answers, which is its limit. Answer or cancel some first.`,
+    `This session already waits for ${state.pendingCount} answers, which is its limit. Answer or cancel some first.`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { pendingOf } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import { eventTexts } from './event-texts.js'
 import type { Listeners } from './listeners.js'
@@ -73,7 +74,7 @@ export class Hearing {
     const { logs, timeouts, listeners, clock, recheck, onError } = this.#ports
     const look = async () => {
       const { state } = await logs.get(sessionId)
-      for (const id of state.pending) timeouts.arm(state.interactions.get(id)!)
+      for (const item of pendingOf(state)) timeouts.arm(item)
       listeners.tell({ sessionId, seq: state.seq, events: [], texts: () => [] })
       await recheck(sessionId)
     }

@@ -120,7 +120,8 @@ export class StoreModel {
   }
 
   #isPending(sessionId: string, interactionId: string): boolean {
-    return fold(emptyState(sessionId), this.#events(sessionId)).pending.has(interactionId)
+    const { interactions } = fold(emptyState(sessionId), this.#events(sessionId))
+    return interactions.get(interactionId)?.status === 'pending'
   }
 
   #start(sessionId: string): Step {

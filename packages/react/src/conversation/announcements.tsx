@@ -1,4 +1,4 @@
-import type { Interaction, SessionState } from '@askback/protocol'
+import { pendingOf, type Interaction, type SessionState } from '@askback/protocol'
 import { useEffect, useRef, useState } from 'react'
 import { outcomeText } from '../interaction/outcome.js'
 
@@ -30,17 +30,17 @@ const asks: Record<string, string | undefined> = {
 
 function newsBetween(before: SessionState, now: SessionState): string[] {
   const news: string[] = []
-  for (const id of now.pending) {
-    if (!before.pending.has(id)) news.push(askText(now.interactions.get(id)))
+  for (const item of pendingOf(now)) {
+    if (before.interactions.get(item.interactionId)?.status !== 'pending') news.push(askText(item))
   }
-  for (const id of before.pending) {
-    const item = now.interactions.get(id)
+  for (const { interactionId } of pendingOf(before)) {
+    const item = now.interactions.get(interactionId)
     if (item?.status === 'settled' && item.settlement !== 'superseded') news.push(`${outcomeText(item)}.`)
   }
   if (before.activeTurnId !== null && now.activeTurnId === null) news.push('The agent has finished.')
   return news
 }
 
-function askText(interaction: Interaction | undefined): string {
-  return asks[interaction?.kind ?? ''] ?? 'The agent asks for something.'
+function askText({ kind }: Interaction): string {
+  return asks[kind] ?? 'The agent asks for something.'
 }
