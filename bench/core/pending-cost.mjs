@@ -2,18 +2,14 @@
 import { createDesk, memoryStore } from '@askback/core'
 import { sqliteStore } from '@askback/store-sqlite'
 import { join } from 'node:path'
-import { interleave, median, report } from './measure.mjs'
+import { interleave, median, report, timed } from './measure.mjs'
 import { answer, createSessions, inFolder, person, questionFor } from './workload.mjs'
 
 /** @import { Store } from '@askback/core' */
 
 const MANY = 100_000
 const FEW = 10
-const BATCHES = 100
-/** Fewer where the caches are emptied before each. */
-const COLD_BATCHES = 20
-/** More than the caches of a processor hold. */
-const memory = new Uint8Array(96 * 1024 * 1024)
+const BATCHES = 500
 const limits = { sessions: Infinity, pendingPerSession: Infinity }
 
 /**
@@ -65,53 +61,60 @@ function askSome(waiting, sessionIds) {
 }
 
 /**
- * Answers ten at a time; they are asked anew outside the measurement, so that as many stay pending. The median, as the
- * collector that asking anew makes work for also runs within the measurement now and then. Of ten, all were asked just now,
- * and lie in the caches of the processor; `cold` empties those on both sides, as the minutes do that a person takes.
+ * Answers the ten that have waited the longest, as an inbox shows them, and asks as many anew outside the measurement.
  *
  * @param {Waiting} waiting
- * @param {boolean} cold
  */
-async function answerSome(waiting, cold) {
-  const { desk, asked } = waiting
-  /** @type {number[]} */
-  const took = []
-  for (let batch = 0; batch < (cold ? COLD_BATCHES : BATCHES); batch++) {
-    // Those that wait the longest, as an inbox shows them.
-    const from = waiting.next
-    const chosen = asked
-      .slice(from, from + FEW)
-      .map((item) => ({ ...item, answer, by: person, via: /** @type {const} */ ('web') }))
-    waiting.next = (from + FEW) % asked.length
-    if (cold) for (let place = 0; place < memory.length; place += 64) memory[place] = batch
-    const before = performance.now()
-    await new Promise((resolve) => {
-      let left = chosen.length
-      waiting.resumed = () => {
-        left -= 1
-        if (left === 0) resolve(undefined)
-      }
-      for (const input of chosen) void desk.respond(input)
-    })
-    took.push(performance.now() - before)
-    const sessionIds = chosen.map(({ sessionId }) => sessionId)
-    asked.splice(from, FEW, ...(await askSome(waiting, sessionIds)))
+async function answerTen(waiting) {
+  const { desk, asked, next: from } = waiting
+  const chosen = asked
+    .slice(from, from + FEW)
+    .map((item) => ({ ...item, answer, by: person, via: /** @type {const} */ ('web') }))
+  waiting.next = (from + FEW) % asked.length
+  const took = await timed(
+    () =>
+      new Promise((resolve) => {
+        let left = chosen.length
+        waiting.resumed = () => {
+          left -= 1
+          if (left === 0) resolve(undefined)
+        }
+        for (const input of chosen) void desk.respond(input)
+      }),
+  )
+  const sessionIds = chosen.map(({ sessionId }) => sessionId)
+  asked.splice(from, FEW, ...(await askSome(waiting, sessionIds)))
+  return took
+}
+
+/**
+ * In turn, ten by ten, so that each side finds the caches of the processor as the other has left them. The median of each, as
+ * the collector that asking anew makes work for also runs within the measurement now and then.
+ *
+ * @param {Waiting} many
+ * @param {Waiting} few
+ */
+async function inTurn(many, few) {
+  /** @type {{ many: number[]; few: number[] }} */
+  const took = { many: [], few: [] }
+  for (let batch = 0; batch < BATCHES; batch++) {
+    took.many.push(await answerTen(many))
+    took.few.push(await answerTen(few))
   }
-  return median(took)
+  return { many: median(took.many), few: median(took.few) }
 }
 
 /**
  * @param {() => Store} newStore
- * @param {{ many: number; few: number; cold?: boolean }} sessions
+ * @param {{ many: number; few: number }} sessions
  */
-async function compare(newStore, { cold = false, ...sessions }) {
+async function compare(newStore, sessions) {
   const many = await waitingDesk(newStore(), { pending: MANY, count: sessions.many })
   const few = await waitingDesk(newStore(), { pending: FEW, count: sessions.few })
   const costs = await interleave({
-    turns: 5,
-    prepare: async () => undefined,
-    a: () => answerSome(many, cold),
-    b: () => answerSome(few, cold),
+    prepare: () => inTurn(many, few),
+    a: async (took) => took.many,
+    b: async (took) => took.few,
   })
   for (const { desk, store } of [many, few]) {
     desk.close()
@@ -134,16 +137,6 @@ await inFolder(async (folder) => {
     { what: `${what}, in memory, ten in a session`, value: await compare(memoryStore, ten), atMost: 1.5 },
     { what: `${what}, in memory, in 20 sessions`, value: await compare(memoryStore, twenty), atMost: 1.5 },
     { what: `${what}, in memory, in one session`, value: await compare(memoryStore, one), atMost: 1.5 },
-    {
-      what: `${what}, in memory, a session each, from cold caches`,
-      value: await compare(memoryStore, { ...each, cold: true }),
-      atMost: 1.5,
-    },
-    {
-      what: `${what}, in memory, in 20 sessions, from cold caches`,
-      value: await compare(memoryStore, { ...twenty, cold: true }),
-      atMost: 1.5,
-    },
     { what: `${what}, durable, a session each`, value: await compare(onDisk, each), atMost: 1.5 },
     { what: `${what}, durable, in 20 sessions`, value: await compare(onDisk, twenty), atMost: 1.5 },
   ])
