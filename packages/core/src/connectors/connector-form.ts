@@ -2,12 +2,12 @@ import {
   fieldsOf,
   formRequest,
   spellOut,
+  visibleFields,
   type FormField,
   type Interaction,
   type Json,
 } from '@askback/protocol'
 import { fieldError } from '../kinds/form-values.js'
-import { visibleFields } from '../kinds/form-visibility.js'
 import {
   stale,
   type CardFlow,

@@ -203,9 +203,10 @@ describe('hidden fields', () => {
     expect(settle(fields, { kind: 'db', host: 'c' })).toEqual(answered({ kind: 'db', host: 'c' }))
   })
 
-  it('[L9] still take only their own JSON type', () => {
-    expect(() => settle(fields, { kind: 'file', host: 1 })).toThrow(
-      expect.objectContaining({ code: 'invalid_answer' }),
+  it('may hold a value of any JSON type, and [L9] take only their own once they show', () => {
+    expect(settle(fields, { kind: 'file', host: 1 })).toEqual(answered({ kind: 'file' }))
+    expect(() => settle(fields, { kind: 'db', host: 1 })).toThrow(
+      expect.objectContaining({ code: 'invalid_answer', details: { field: 'host' } }),
     )
   })
 

@@ -3,14 +3,16 @@ import {
   fieldsOf,
   formAnswer,
   formRequest,
+  visibleFields,
   type FormAnswer,
   type FormErrors,
+  type FormField,
   type FormRequest,
   type FormValues,
+  type Json,
 } from '@askback/protocol'
 import { checkFormRequest } from './form-request.js'
 import { fieldError, hasJsonType, isLeftOut, jsonTypeOf } from './form-values.js'
-import { visibleFields } from './form-visibility.js'
 import { defineInteraction } from './kinds.js'
 
 export const formKind = defineInteraction<FormRequest, FormAnswer>({
@@ -25,6 +27,7 @@ export const formKind = defineInteraction<FormRequest, FormAnswer>({
     const errors: FormErrors = {}
     for (const field of visibleFields(fieldsOf(request.schema), given)) {
       const value = given.get(field.name)
+      checkType(field, value)
       const error = fieldError(field, value)
       if (error !== null) errors[field.name] = error
       else if (value !== undefined) values[field.name] = value
@@ -41,19 +44,21 @@ export function singleTextField(request: FormRequest): string | null {
   return field.type === 'text' || field.type === 'textarea' ? field.name : null
 }
 
-/** What was given, by name; throws `invalid_answer` for unknown names and wrong JSON types, which no form would send. */
-function readValues(request: FormRequest, values: FormValues): Map<string, FormValues[string]> {
+/** What was given, by name. Names that are not the form's, and below wrong JSON types, no form would send. */
+function readValues(request: FormRequest, values: FormValues): Map<string, Json> {
   const fields = new Map(fieldsOf(request.schema).map((field) => [field.name, field]))
-  const given = new Map<string, FormValues[string]>()
+  const given = new Map<string, Json>()
   for (const [name, value] of Object.entries(values)) {
     const field = fields.get(name)
     if (!field) refuse(name, `The form has no field ${JSON.stringify(name)}.`)
-    if (isLeftOut(field, value)) continue
-    if (!hasJsonType(field, value))
-      refuse(name, `The field ${JSON.stringify(name)} takes ${jsonTypeOf(field)}.`)
-    given.set(name, value)
+    if (!isLeftOut(field, value)) given.set(name, value)
   }
   return given
+}
+
+function checkType(field: FormField, value: Json | undefined): void {
+  if (value !== undefined && !hasJsonType(field, value))
+    refuse(field.name, `The field ${JSON.stringify(field.name)} takes ${jsonTypeOf(field)}.`)
 }
 
 function refuse(field: string, message: string): never {

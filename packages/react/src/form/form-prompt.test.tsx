@@ -120,6 +120,28 @@ describe('fields that depend on others', () => {
     })
     expect(answer).toEqual({ values: { channel: 'stable' } })
   })
+
+  it('go by what would be sent: what was emptied again is left out', async () => {
+    const answer = await answerTo(
+      form([
+        { name: 'note', type: 'text', label: 'Note' },
+        { name: 'count', type: 'number', label: 'Count' },
+        { name: 'why', type: 'text', label: 'Why none', visibleWhen: { field: 'note', equals: null } },
+        { name: 'zero', type: 'text', label: 'Why zero', visibleWhen: { field: 'count', equals: 0 } },
+      ]),
+      () => {
+        fill('Note', 'x')
+        expect(screen.queryByLabelText('Why none')).toBeNull()
+        fill('Note', '')
+        fill('Why none', 'Nothing to say')
+        fill('Count', '0')
+        screen.getByLabelText('Why zero')
+        fill('Count', '')
+        expect(screen.queryByLabelText('Why zero')).toBeNull()
+      },
+    )
+    expect(answer).toEqual({ values: { why: 'Nothing to say' } })
+  })
 })
 
 describe('what does not fit', () => {

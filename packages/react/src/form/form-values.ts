@@ -1,28 +1,16 @@
 import {
-  canonicalJson,
   fieldsOf,
+  visibleFields,
   type FormField,
   type FormRequest,
   type FormValues,
   type Json,
 } from '@askback/protocol'
 
-/** Those that are on screen with these values; one that depends on a hidden one is hidden too. */
-export function visibleFields(request: FormRequest, values: FormValues): Set<FormField> {
-  const byName = new Map(fieldsOf(request.schema).map((field) => [field.name, field]))
-  const visible = new Set<FormField>()
-  const looking = new Set<FormField>()
-
-  const isVisible = (field: FormField): boolean => {
-    if (visible.has(field) || looking.has(field)) return visible.has(field)
-    looking.add(field)
-    const parent = field.visibleWhen && byName.get(field.visibleWhen.field)
-    const shown = !parent || (isVisible(parent) && holds(field, parent, valueOf(values, parent.name)))
-    if (shown) visible.add(field)
-    return shown
-  }
-  for (const field of byName.values()) isVisible(field)
-  return visible
+/** Those that are on screen. What a field that is hidden holds is not sent, and shows no other. */
+export function shownFields({ schema }: FormRequest, values: FormValues): ReadonlySet<FormField> {
+  const fields = fieldsOf(schema)
+  return new Set(visibleFields(fields, new Map(Object.entries(valuesToSend(fields, values)))))
 }
 
 /**
@@ -51,7 +39,7 @@ export function fieldError(field: FormField, value: Json | undefined): string | 
   return null
 }
 
-/** What is sent: what is on screen and filled in, with numbers as numbers. */
+/** What is sent of these fields: what is filled in, with numbers as numbers. */
 export function valuesToSend(fields: Iterable<FormField>, values: FormValues): FormValues {
   const sent: FormValues = {}
   for (const field of fields) {
@@ -71,14 +59,4 @@ function isEmpty(value: Json | undefined): boolean {
   if (value === undefined || value === null) return true
   if (typeof value === 'string') return value.trim() === ''
   return Array.isArray(value) && value.length === 0
-}
-
-/** For several choices it is enough that one of them fits. */
-function holds({ visibleWhen }: FormField, parent: FormField, value: Json | undefined): boolean {
-  const { equals, in: list } = visibleWhen!
-  const wanted = new Set((list ?? [equals ?? null]).map(canonicalJson))
-  const typed = parent.type === 'number' && typeof value === 'string' ? Number(value) : value
-  const actual = typed ?? (parent.type === 'checkbox' ? false : null)
-  if (wanted.has(canonicalJson(actual))) return true
-  return Array.isArray(actual) && actual.some((entry) => wanted.has(canonicalJson(entry)))
 }

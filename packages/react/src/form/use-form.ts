@@ -11,7 +11,7 @@ import {
 import { useMemo, useState } from 'react'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useDraft } from '../use-draft.js'
-import { fieldError, valueOf, valuesToSend, visibleFields } from './form-values.js'
+import { fieldError, shownFields, valueOf, valuesToSend } from './form-values.js'
 
 export interface FormControl extends InteractionControl {
   request: FormRequest
@@ -39,7 +39,7 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     () => ({ ...request?.initialValues, ...typedBefore(interaction.progress), ...draft }),
     [request, interaction.progress, draft],
   )
-  const visible = useMemo(() => (request ? visibleFields(request, values) : null), [request, values])
+  const visible = useMemo(() => (request ? shownFields(request, values) : null), [request, values])
   if (!request || !visible) return null
 
   const errors: FormErrors = {}

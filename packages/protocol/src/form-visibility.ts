@@ -1,8 +1,9 @@
-import { canonicalJson, type FormField, type Json } from '@askback/protocol'
+import type { FormField } from './form.js'
+import { canonicalJson, type Json } from './json.js'
 
 /**
- * The fields that are on screen with these values. A field that depends on a hidden one is hidden too, whatever value
- * was sent for that. Needs a form without cycles, which its check at opening makes sure of.
+ * The fields that are on screen with these values, which are those that an answer would send. A field that depends on a
+ * hidden one is hidden too, whatever value there is for that; so are those that depend on each other in a circle.
  */
 export function visibleFields(fields: readonly FormField[], values: ReadonlyMap<string, Json>): FormField[] {
   const byName = new Map(fields.map((field) => [field.name, field]))
@@ -11,6 +12,7 @@ export function visibleFields(fields: readonly FormField[], values: ReadonlyMap<
   const isVisible = (field: FormField): boolean => {
     const seen = known.get(field)
     if (seen !== undefined) return seen
+    known.set(field, false)
     const parent = field.visibleWhen && byName.get(field.visibleWhen.field)
     const visible = !parent || (isVisible(parent) && holds(field, parent, values.get(parent.name)))
     known.set(field, visible)
