@@ -151,6 +151,20 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
+  it('of a program to say hello keeps nobody from stopping it', async () => {
+    const session = await acpSession({ command: ['/bin/sh', '-c', 'tail -f /dev/null'] })
+    await session.say('say hello')
+    await eventually(() => expect(programsOf(session.home, 'tail')).toHaveLength(1))
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    expect(await session.of('error')).toEqual([])
+    expect(programsOf(session.home)).toEqual([])
+    await session.say('say hello')
+    await eventually(() => expect(programsOf(session.home, 'tail')).toHaveLength(1))
+    await session.close()
+    expect(programsOf(session.home)).toEqual([])
+  })
+
   it('what is no message on its output is passed over', async () => {
     const session = await acpSession()
     await session.say('make noise')

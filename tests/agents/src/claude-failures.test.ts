@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
@@ -5,8 +7,8 @@ import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { atLeast, hello, small } from './claude-hello.js'
 import { claudeEnv, claudeSession, me } from './claude-session.js'
 import { eventually } from './eventually.js'
-import { lose } from './folders.js'
-import { isAlive, programOf } from './processes.js'
+import { folderOf, lose } from './folders.js'
+import { isAlive, programOf, programsOf } from './processes.js'
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -124,6 +126,22 @@ describe.concurrent('a failure', () => {
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await hello(session, 2)
     await session.close()
+  })
+
+  it('a program that hangs while it starts can be stopped', async () => {
+    const executable = join(await folderOf('bin'), 'claude')
+    await writeFile(executable, '#!/bin/sh\nexec tail -f /dev/null\n', { mode: 0o755 })
+    const session = await claudeSession({ url: endpoint.url, agent: { executable } })
+    const hanging = () => programsOf(session.home, 'tail')
+    await session.say('say hello')
+    await eventually(() => expect(hanging()).toHaveLength(1))
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    await eventually(() => expect(hanging()).toEqual([]))
+    await session.say('say hello')
+    await eventually(() => expect(hanging()).toHaveLength(1))
+    await session.close()
+    await eventually(() => expect(hanging()).toEqual([]))
   })
 
   it('a conversation that the program has lost starts over with the message', async () => {

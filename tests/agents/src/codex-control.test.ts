@@ -1,4 +1,4 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codexAgent } from '@askback/agents/codex'
@@ -10,6 +10,7 @@ import {
   codexHome,
   codexSession,
   expectMissingToBeSaid,
+  inPlaceOfCodex,
   run,
   runForever,
 } from './codex-session.js'
@@ -69,21 +70,33 @@ describe.concurrent('a session', () => {
   })
 
   it('begins once more where another Codex was in the way', async () => {
-    const home = await codexHome(endpoint.url)
-    const once = join(home, 'codex')
     const fails = 'echo "Error: failed to initialize sqlite state runtime" >&2; exit 1'
-    await writeFile(once, `#!/bin/sh\nmkdir "$HOME/tried" && { ${fails}; }\nexec "${codex}" "$@"\n`)
-    await chmod(once, 0o755)
-    const cwd = await folderOf('work')
-    const session = await codexSession({
-      url: endpoint.url,
-      agent: { env: codexEnv(home), executable: once },
-      cwd,
-    })
+    const executable = await inPlaceOfCodex(`mkdir "$HOME/tried" && { ${fails}; }\nexec "${codex}" "$@"`)
+    const session = await codexSession({ url: endpoint.url, agent: { executable } })
     await hello(session, 1)
     expect(await session.of('error')).toEqual([])
     await session.close()
   })
+
+  it.each([true, false])(
+    'that hangs while it starts can be stopped, if it is to be kept: %s',
+    async (keeps) => {
+      const executable = await inPlaceOfCodex('exec tail -f /dev/null')
+      const keepIn = keeps ? { keepIn: await folderOf('kept') } : {}
+      const session = await codexSession({ url: endpoint.url, agent: { executable, ...keepIn } })
+      const { home } = session
+      await session.say('say hello')
+      await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
+      await session.host.interrupt(session.sessionId, me)
+      expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+      expect(await session.of('error')).toEqual([])
+      expect(programsOf(home)).toEqual([])
+      await session.say('say hello')
+      await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
+      await session.close()
+      expect(programsOf(home)).toEqual([])
+    },
+  )
 
   it('is interrupted without one more request to the model', async () => {
     const when = 'interrupt me'

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -12,12 +12,13 @@ import {
   codexHome,
   codexSession,
   expectMissingToBeSaid,
+  inPlaceOfCodex,
   run,
   runForever,
   type CodexSessionOptions,
 } from './codex-session.js'
 import { eventually } from './eventually.js'
-import { folderOf, lose } from './folders.js'
+import { lose } from './folders.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { isAlive, programsOf } from './processes.js'
 
@@ -44,14 +45,6 @@ const begin = (options: Partial<CodexSessionOptions> = {}) =>
 async function hello(session: Session, turns: number): Promise<void> {
   await session.say('say hello')
   expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
-}
-
-/** A program that does something before it is Codex. */
-async function program(script: string): Promise<string> {
-  const path = join(await folderOf('bin'), 'codex')
-  await writeFile(path, `#!/bin/sh\n${script}\n`)
-  await chmod(path, 0o755)
-  return path
 }
 
 const started = (session: { cwd: string }) =>
@@ -215,7 +208,7 @@ describe.concurrent('a failure of codex exec', () => {
   })
 
   it('an exit with a code is told with what the program said', async () => {
-    const executable = await program('echo "error: the disk is full" >&2; exit 3')
+    const executable = await inPlaceOfCodex('echo "error: the disk is full" >&2; exit 3')
     const session = await begin({ agent: { executable } })
     await session.say('say hello')
     await session.until('turn_ended')
@@ -224,7 +217,7 @@ describe.concurrent('a failure of codex exec', () => {
   })
 
   it('an exit with a code and without a word is told by its code', async () => {
-    const executable = await program('exit 7')
+    const executable = await inPlaceOfCodex('exit 7')
     const session = await begin({ agent: { executable } })
     await session.say('say hello')
     await session.until('turn_ended')
@@ -234,7 +227,7 @@ describe.concurrent('a failure of codex exec', () => {
 
   it('what is no event on its output is passed over', async () => {
     const noise = `echo 'Hello, I am noise'; echo '{"type":'; echo '[1,2]'; echo 'null'; echo '{"type":"new.thing"}'; printf '\\377\\n'`
-    const executable = await program(`${noise}; exec "${codex}" "$@"`)
+    const executable = await inPlaceOfCodex(`${noise}; exec "${codex}" "$@"`)
     const session = await begin({ agent: { executable } })
     await hello(session, 1)
     expect((await session.of('text')).map(({ text }) => text)).toEqual(['Hello again.'])

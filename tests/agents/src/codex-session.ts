@@ -42,6 +42,13 @@ export const runForever = (more = ''): Step[] => [
   { say: [], ends: 'never' },
 ]
 
+/** A program of the test's own, which may become Codex. */
+export async function inPlaceOfCodex(script: string): Promise<string> {
+  const path = join(await folderOf('bin'), 'codex')
+  await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return path
+}
+
 /** A home for Codex whose model is the scripted one. It tries nothing twice, so that an error comes at once. */
 export async function codexHome(url: string, config = ''): Promise<string> {
   const home = await folderOf('home')

@@ -32,8 +32,8 @@ export function holds(name: string, adapter: () => AgentAdapter, more: Partial<A
     const one = adapter()
     const remembering: AgentAdapter = {
       ...one,
-      async start(context) {
-        const agent = await one.start(context)
+      async start(context, signal) {
+        const agent = await one.start(context, signal)
         started.push(agent)
         return agent
       },

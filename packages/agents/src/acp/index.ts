@@ -37,7 +37,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
       const found = await findProgram(command, env['PATH'])
       return found === null ? { available: false, reason: missing } : { available: true }
     },
-    async start(context) {
+    async start(context, signal) {
       const program = await findProgram(command, env['PATH'])
       if (program === null) throw new AskbackError('unavailable', missing)
       const { sessionId, cwd } = context
@@ -51,7 +51,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
       })
       const timeout = timeoutMs === undefined ? {} : { timeoutMs }
       const running = new AcpProcess(context, child, { name, clock, newId, ...timeout })
-      await running.open()
+      await running.open(signal)
       return running
     },
   }

@@ -45,7 +45,7 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
   }
 
   /** Says hello, and opens the agent's session. */
-  async open(): Promise<void> {
+  async open(signal: AbortSignal): Promise<void> {
     const { resume, agentSessionId, cwd } = this.context
     await this.start(async () => {
       const can = await this.peer.request<Initialized>('initialize', {
@@ -60,7 +60,7 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
       this.#conversation = new Conversation(this.peer, can, cwd ?? process.cwd())
       if (resume) this.turn.begin(resume.turnId)
       await this.#openSession(agentSessionId)
-    })
+    }, signal)
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {

@@ -28,6 +28,8 @@ const SETTINGS = [
 /** It fails over its database while another one, perhaps a person's own, is the first to use its home. */
 const MOST_STARTS = 3
 const AGAIN_MS = 500
+/** It may hang. */
+const AHEAD_MS = 10_000
 
 const EXEC = ['exec', '--json', '--skip-git-repo-check']
 
@@ -51,41 +53,40 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
       const running = new CodexProcess(context, kept.program, kept.channel, settings)
       return (await running.rejoin()) ? running : null
     },
-    start: (context) => inTurn(() => start(context)),
+    start: (context, signal) => inTurn(() => start(context, signal), signal),
   }
 
-  async function start(context: AgentContext): Promise<CodexProcess> {
+  async function start(context: AgentContext, signal: AbortSignal): Promise<CodexProcess> {
     const { sessionId } = context
     for (let left = MOST_STARTS; ; left--) {
       const program = await programOf(options, context, ['app-server', ...SETTINGS])
       const kept =
         keepIn === undefined
           ? null
-          : await keepServer(program, { folder: keepIn, sessionId, seconds: keepSeconds })
+          : await keepServer(program, { folder: keepIn, sessionId, seconds: keepSeconds, signal })
       const { program: child, channel } = kept ?? pipedServer(program)
       const running = new CodexProcess(context, child, channel, settings)
       try {
-        await running.open()
+        await running.open(signal)
         return running
       } catch (error) {
-        if (running.hasSaidHello || left === 1) throw error
+        if (running.hasSaidHello || signal.aborted || left === 1) throw error
       }
-      await sleep(AGAIN_MS)
+      await sleep(AGAIN_MS, undefined, { signal })
     }
   }
 }
 
-/** Of those that begin together in a home that none has used, all but one would fail: the first goes alone. */
+/** Of those that begin together in a home that none has used, all but one would fail: the others let the first go ahead. */
 function firstAlone() {
-  let first: Promise<boolean> | null = null
-  return async function inTurn<T>(start: () => Promise<T>): Promise<T> {
-    if (first) return (await first) ? start() : inTurn(start)
+  let first: Promise<void> | null = null
+  return async function inTurn<T>(start: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (first) await Promise.race([first, sleep(AHEAD_MS, undefined, { signal, ref: false })])
     const starting = start()
-    first = starting.then(
-      () => true,
+    first ??= starting.then(
+      () => {},
       () => {
         first = null
-        return false
       },
     )
     return starting

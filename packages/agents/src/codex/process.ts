@@ -39,13 +39,13 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
   }
 
   /** Says hello, and opens the thread. */
-  async open(): Promise<void> {
+  async open(signal: AbortSignal): Promise<void> {
     const { resume, agentSessionId } = this.context
     await this.start(async () => {
       await this.#hello()
       if (resume) this.turn.begin(resume.turnId)
       await this.#openThread(agentSessionId)
-    })
+    }, signal)
   }
 
   /** Goes on with a thread that runs, in the turn that it runs for. Otherwise it is ended, and `false`. */

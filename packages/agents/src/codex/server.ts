@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { AgentChild, type Program, type Running } from '../program/child.js'
-import { KeptProgram } from '../program/kept.js'
+import { KeptProgram, type KeepOptions } from '../program/kept.js'
 import { lineChannel } from '../program/lines.js'
 import type { Channel } from '../program/peer.js'
 
@@ -21,7 +21,7 @@ export function pipedServer(program: Program): Server {
  */
 export async function keepServer(
   program: Program,
-  keep: { folder: string; sessionId: string; seconds: number },
+  keep: Omit<KeepOptions, 'address'>,
 ): Promise<Server | null> {
   const token = randomBytes(32).toString('hex')
   const hash = createHash('sha256').update(token).digest('hex')

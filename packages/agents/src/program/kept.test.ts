@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -18,9 +18,13 @@ const tell = (name: string) => writeFile(join(signs, name), '')
 
 const address = (log: string) => /listening at (\S+)/.exec(log)?.[1] ?? null
 
-function start(sessionId: string, script: string): Promise<KeptProgram | null> {
+function start(
+  sessionId: string,
+  script: string,
+  signal = new AbortController().signal,
+): Promise<KeptProgram | null> {
   const program = { command: '/bin/sh', args: ['-c', script], env: { PATH: process.env['PATH'] } }
-  return KeptProgram.start(program, { folder, sessionId, seconds: 60, address })
+  return KeptProgram.start(program, { folder, sessionId, seconds: 60, address, signal })
 }
 
 describe.runIf(canKeep())('a program that is kept', () => {
@@ -35,6 +39,15 @@ describe.runIf(canKeep())('a program that is kept', () => {
     await found!.kill()
     await started!.gone
     expect(await KeptProgram.find(folder, 'one')).toBeNull()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('is ended if nobody wants it before it has said where it listens', async () => {
+    const unwanted = new AbortController()
+    const starting = start('none', `touch ${join(signs, 'begun')}; tail -f /dev/null`, unwanted.signal)
+    await vi.waitFor(() => readFile(join(signs, 'begun')), { timeout: 60_000 })
+    unwanted.abort()
+    expect(await starting).toBeNull()
     expect(await readdir(folder)).toEqual([])
   })
 

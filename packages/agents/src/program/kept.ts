@@ -70,7 +70,7 @@ export class KeptProgram implements Running {
    */
   static async start(
     { command, args, cwd, env }: Program,
-    { folder, sessionId, seconds, address }: KeepOptions,
+    { folder, sessionId, seconds, address, signal }: KeepOptions,
   ): Promise<KeptProgram | null> {
     const place = placeOf(folder, sessionId)
     await rm(place, { recursive: true, force: true })
@@ -93,7 +93,7 @@ export class KeptProgram implements Running {
       child.once('error', () => resolve(null))
     }).finally(() => over.abort())
     const deadline = Date.now() + START_MS
-    while (!over.signal.aborted && Date.now() < deadline) {
+    while (!over.signal.aborted && !signal.aborted && Date.now() < deadline) {
       const said = await readFile(join(place, 'log'), 'utf8')
       const found = address(said)
       if (found !== null) {
@@ -156,6 +156,8 @@ export interface KeepOptions {
   seconds: number
   /** Where it can be spoken to, found in what it has written to its error output. */
   address: (log: string) => string | null
+  /** Ends it before it has said that. */
+  signal: AbortSignal
 }
 
 /** Only where the system tells the environment of its processes can one be found again. */

@@ -73,14 +73,19 @@ export abstract class PeerAgent {
     return AbortSignal.any([this.#stop.signal, this.#over.signal, this.interrupting.signal])
   }
 
-  /** Says hello, and takes up the turn that was cut. */
-  protected async start(hello: () => Promise<void>): Promise<void> {
+  /** Says hello, and takes up the turn that was cut. Stops where nobody wants that any more. */
+  protected async start(hello: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { resume } = this.context
+    const stop = () => void this.stop()
+    signal.addEventListener('abort', stop)
     try {
+      signal.throwIfAborted()
       await hello()
     } catch (error) {
       await this.stop()
       throw new AskbackError('unavailable', messageOf(error), { cause: error })
+    } finally {
+      signal.removeEventListener('abort', stop)
     }
     if (resume) this.#takeUp(resume).catch((error: unknown) => this.fail(error))
   }

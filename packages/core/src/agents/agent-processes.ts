@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, type PermissionMode } from '@askback/protocol'
 import type { Leases } from '../cluster/leases.js'
 import type { Reported } from '../decide/command.js'
 import type { Desk } from '../desk/desk.js'
@@ -6,6 +6,7 @@ import type { Fence } from '../store/store.js'
 import type { AgentContext, AgentProcess, Ending } from './agent.js'
 import type { AgentList } from './agent-list.js'
 import type { LiveFeed } from './live-feed.js'
+import { RunningAgent } from './running-agent.js'
 
 export interface AgentProcessesOptions {
   desk: Desk
@@ -29,7 +30,9 @@ interface Told {
 export class AgentProcesses {
   readonly #options: AgentProcessesOptions
   readonly #told: Told
-  readonly #running = new Map<string, Promise<AgentProcess>>()
+  readonly #running = new Map<string, RunningAgent>()
+  /** The next one of a session starts when the last one has ended. */
+  readonly #ending = new Map<string, Promise<void>>()
   #stopped = false
 
   constructor(options: AgentProcessesOptions, told: Told) {
@@ -45,24 +48,30 @@ export class AgentProcesses {
     return this.#running.has(sessionId)
   }
 
-  async current(sessionId: string): Promise<AgentProcess | null> {
-    try {
-      return (await this.#running.get(sessionId)) ?? null
-    } catch {
-      // It never started; whoever sent the message was told.
-      return null
-    }
+  started(sessionId: string): AgentProcess | null {
+    const running = this.#running.get(sessionId)
+    return running?.isStarted ? running.agent : null
   }
 
   /** The one that runs, or a new one that takes up `resume`. */
   start(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
-    const running = this.#running.get(sessionId)
-    if (running) return running
+    const known = this.#running.get(sessionId)
+    if (known) return known.started
     if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
     const fence = this.#options.leases?.fence(sessionId)
-    const starting = this.#start(sessionId, resume, fence)
-    this.#keep(sessionId, starting, fence)
-    return starting
+    const running = this.#run(sessionId, resume, fence)
+    this.#keep(sessionId, running, fence)
+    return running.started
+  }
+
+  /** One that is about to start learns of it then. */
+  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    await this.#running.get(sessionId)?.agent?.setPermissionMode(mode)
+  }
+
+  async setWaiting(sessionId: string, isWaiting: boolean): Promise<void> {
+    const agent = await this.#running.get(sessionId)?.started.catch(() => null)
+    await agent?.setWaiting?.(isWaiting)
   }
 
   /** Whether its agent has outlived the gateway that ran it: then the turn goes on as if nothing had happened. */
@@ -83,21 +92,25 @@ export class AgentProcesses {
     if (!agent) return false
     // A message has started another one meanwhile.
     if (this.#stopped || this.#running.has(sessionId)) await agent.stop()
-    else this.#keep(sessionId, Promise.resolve(agent), fence)
+    else this.#keep(sessionId, new RunningAgent(() => Promise.resolve(agent)), fence)
     return true
   }
 
   async end(sessionId: string): Promise<void> {
-    const agent = await this.current(sessionId)
-    this.#running.delete(sessionId)
-    await agent?.stop()
+    const running = this.#running.get(sessionId)
+    if (running) {
+      this.#running.delete(sessionId)
+      const ending = running.end().finally(() => {
+        if (this.#ending.get(sessionId) === ending) this.#ending.delete(sessionId)
+      })
+      this.#ending.set(sessionId, ending)
+    }
+    await this.#ending.get(sessionId)
   }
 
   async stopAll(): Promise<void> {
     this.#stopped = true
-    const running = [...this.#running.values()]
-    this.#running.clear()
-    await Promise.allSettled(running.map(async (agent) => (await agent).stop()))
+    await Promise.allSettled([...this.#running.keys(), ...this.#ending.keys()].map((id) => this.end(id)))
   }
 
   /** What happens to an agent, told in its stead. */
@@ -109,15 +122,15 @@ export class AgentProcesses {
     if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
   }
 
-  #keep(sessionId: string, starting: Promise<AgentProcess>, fence: Fence | undefined): void {
-    this.#running.set(sessionId, starting)
+  #keep(sessionId: string, running: RunningAgent, fence: Fence | undefined): void {
+    this.#running.set(sessionId, running)
     const forget = () => {
-      if (this.#running.get(sessionId) === starting) this.#running.delete(sessionId)
+      if (this.#running.get(sessionId) === running) this.#running.delete(sessionId)
     }
-    starting
+    running.started
       .then(async (agent) => {
         const ending = await agent.ended
-        const wasCurrent = this.#running.get(sessionId) === starting
+        const wasCurrent = this.#running.get(sessionId) === running
         forget()
         await this.report(sessionId, this.#options.live.unfinished(sessionId), fence)
         await this.#told.ended(sessionId, ending, wasCurrent)
@@ -128,16 +141,27 @@ export class AgentProcesses {
       })
   }
 
-  async #start(
-    sessionId: string,
-    resume: AgentContext['resume'],
-    fence: Fence | undefined,
-  ): Promise<AgentProcess> {
-    const { session } = await this.#options.desk.snapshot(sessionId)
-    const adapter = this.#options.agents.find(session.agent)
-    if (!adapter) throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
-    const env = (await this.#options.env?.(sessionId)) ?? {}
-    return adapter.start({ ...(await this.#contextOf(sessionId, fence)), env, resume })
+  #run(sessionId: string, resume: AgentContext['resume'], fence: Fence | undefined): RunningAgent {
+    const { desk, agents } = this.#options
+    let told: PermissionMode | undefined
+    return new RunningAgent(
+      async (signal) => {
+        await this.#ending.get(sessionId)?.catch(() => {})
+        const { session } = await desk.snapshot(sessionId)
+        const adapter = agents.find(session.agent)
+        if (!adapter)
+          throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
+        const env = (await this.#options.env?.(sessionId)) ?? {}
+        const context = await this.#contextOf(sessionId, fence)
+        told = context.permissionMode
+        signal.throwIfAborted()
+        return adapter.start({ ...context, env, resume }, signal)
+      },
+      async (agent) => {
+        const { permissionMode } = (await desk.snapshot(sessionId)).session
+        if (permissionMode !== told) await agent.setPermissionMode(permissionMode)
+      },
+    )
   }
 
   async #contextOf(

@@ -9,6 +9,7 @@ import { AGENT_LOST } from '../decide/report.js'
 import type { AgentContext, Ending } from './agent.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
 import { jsonOf, letterOf, type Letter } from './letters.js'
+import { GivenUp } from './running-agent.js'
 
 /** In one turn: an agent that falls over what it was told would be started again for ever. */
 const MOST_LOSSES = 3
@@ -34,7 +35,7 @@ export class AgentRunner {
       for (const event of events) {
         if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
         if (event.type === 'session_status' && this.#processes.has(sessionId))
-          this.#setWaiting(sessionId, event.status === 'waiting').catch(options.onError)
+          this.#processes.setWaiting(sessionId, event.status === 'waiting').catch(options.onError)
       }
       if (!this.#cut.has(sessionId)) return
       // Another process appended, and what it was is not shown: the log tells.
@@ -72,8 +73,9 @@ export class AgentRunner {
   /** The desk has cancelled what was pending. */
   async interrupt(sessionId: string): Promise<void> {
     if (await this.#elsewhere({ do: 'interrupt', sessionId })) return
-    const agent = await this.#processes.current(sessionId)
-    await agent?.interrupt()
+    const agent = this.#processes.started(sessionId)
+    if (agent) await agent.interrupt()
+    else await this.#processes.end(sessionId)
     await this.#endTurn(sessionId)
   }
 
@@ -86,7 +88,7 @@ export class AgentRunner {
 
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
     if (await this.#elsewhere({ do: 'setPermissionMode', sessionId, mode })) return
-    await (await this.#processes.current(sessionId))?.setPermissionMode(mode)
+    await this.#processes.setPermissionMode(sessionId, mode)
   }
 
   async stop(sessionId: string): Promise<void> {
@@ -270,11 +272,8 @@ export class AgentRunner {
     return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
   }
 
-  async #setWaiting(sessionId: string, isWaiting: boolean): Promise<void> {
-    await (await this.#processes.current(sessionId))?.setWaiting?.(isWaiting)
-  }
-
   async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
+    if (error instanceof GivenUp) return
     const message = error instanceof Error ? error.message : String(error)
     await this.#processes.report(sessionId, [
       { type: 'error', code: 'agent_failed', message, fatal: true },

@@ -15,8 +15,11 @@ export interface AgentAdapter {
    * goes on by itself: nothing is told to it again.
    */
   reconnect?(context: AgentContext & { resume: object }): Promise<AgentProcess | null>
-  /** Throws what a person should read if the agent cannot be started. */
-  start(context: AgentContext): Promise<AgentProcess>
+  /**
+   * Throws what a person should read if the agent cannot be started. `signal` aborts if nobody wants it any more before it
+   * has started: then it throws anything, and leaves nothing running.
+   */
+  start(context: AgentContext, signal: AbortSignal): Promise<AgentProcess>
 }
 
 /** `uses`: the program that would be run, where there is a choice. */

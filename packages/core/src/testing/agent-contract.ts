@@ -195,9 +195,9 @@ async function begin(create: () => AgentUnderTest, before?: { store: Store; sess
     name: adapter.name,
     check: () => adapter.check(),
     recover: async () => adapter.recover?.(),
-    start(context) {
+    start(context, signal) {
       starts++
-      return adapter.start(context)
+      return adapter.start(context, signal)
     },
   }
   const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [counted], onError })
