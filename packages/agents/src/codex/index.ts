@@ -64,6 +64,7 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
         keepIn === undefined
           ? null
           : await keepServer(program, { folder: keepIn, sessionId, seconds: keepSeconds, signal })
+      if (!kept) signal.throwIfAborted()
       const { program: child, channel } = kept ?? pipedServer(program)
       const running = new CodexProcess(context, child, channel, settings)
       try {
