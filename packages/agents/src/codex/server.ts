@@ -4,6 +4,8 @@ import { KeptProgram, type KeepOptions } from '../program/kept.js'
 import { lineChannel } from '../program/lines.js'
 import type { Channel } from '../program/peer.js'
 
+const HANDSHAKE_MS = 10_000
+
 interface Server {
   program: Running
   channel: Channel
@@ -59,6 +61,7 @@ async function socketChannel(program: KeptProgram): Promise<Channel> {
     headers: { authorization: `Bearer ${token}` },
     perMessageDeflate: false,
     maxPayload: 0,
+    handshakeTimeout: HANDSHAKE_MS,
   })
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve)
