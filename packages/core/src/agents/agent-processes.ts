@@ -124,21 +124,33 @@ export class AgentProcesses {
 
   #keep(sessionId: string, running: RunningAgent, fence: Fence | undefined): void {
     this.#running.set(sessionId, running)
-    const forget = () => {
-      if (this.#running.get(sessionId) === running) this.#running.delete(sessionId)
+    void this.#follow(sessionId, running, fence)
+  }
+
+  async #follow(sessionId: string, running: RunningAgent, fence: Fence | undefined): Promise<void> {
+    const agent = await running.started.catch((error: unknown) => {
+      // Whoever sent the message is told.
+      if (!this.#stopped && !(error instanceof AskbackError)) this.#options.onError(error)
+      return null
+    })
+    const ending = await agent?.ended
+    const wasCurrent = this.#running.get(sessionId) === running
+    if (wasCurrent) this.#running.delete(sessionId)
+    if (!ending) return
+    const left = this.#options.live.unfinished(sessionId)
+    await this.#attempt(() => this.report(sessionId, left, fence))
+    // Also if that could not be kept: else an answer would start nobody.
+    await this.#attempt(() => this.#told.ended(sessionId, ending, wasCurrent))
+  }
+
+  /** That its session is deleted, or another process', need not be said. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      const isGone = error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)
+      if (!isGone && !this.#stopped) this.#options.onError(error)
     }
-    running.started
-      .then(async (agent) => {
-        const ending = await agent.ended
-        const wasCurrent = this.#running.get(sessionId) === running
-        forget()
-        await this.report(sessionId, this.#options.live.unfinished(sessionId), fence)
-        await this.#told.ended(sessionId, ending, wasCurrent)
-      })
-      .catch((error: unknown) => {
-        forget()
-        if (!this.#stopped && !(error instanceof AskbackError)) this.#options.onError(error)
-      })
   }
 
   #run(sessionId: string, resume: AgentContext['resume'], fence: Fence | undefined): RunningAgent {

@@ -107,7 +107,9 @@ function remember(done: Set<string>, key: string): void {
   for (const oldest of done) return void done.delete(oldest)
 }
 
-function partialOf(delta: Delta, text: string): Reported[] {
+function partialOf(delta: Delta, made: string): Reported[] {
+  // It may have been cut inside a character.
+  const text = made.toWellFormed()
   switch (delta.type) {
     case 'text_delta':
       return [{ type: 'text', blockId: delta.blockId, text, partial: true }]

@@ -19,8 +19,19 @@ export function report(
   context: Context,
 ): Decision {
   const told = new Told(state, context)
+  const endsTurn = command.events.some(({ type }) => type === 'turn_ended')
+  const events = endsTurn ? command.events : command.events.filter((event) => !isOnHold(state, event))
   // Copies: an append takes its events for its own, and this may be decided again for another.
-  return together(...command.events.map((event) => effectOf(state, { ...event }, told, context)))
+  return together(...events.map((event) => effectOf(state, { ...event }, told, context)))
+}
+
+/**
+ * What a call has put out until its agent was lost is its result, unless something was asked about it in a turn that goes
+ * on: who takes that up still has to hear what was said (L10), and nothing has ended that an answer would be too late for (L7).
+ */
+function isOnHold({ interactions }: SessionState, event: Reported): boolean {
+  if (event.type !== 'tool_result' || !event.partial) return false
+  return [...interactions.values()].some(({ toolCallId }) => toolCallId === event.toolCallId)
 }
 
 function effectOf(state: SessionState, event: Reported, told: Told, context: Context): Part {

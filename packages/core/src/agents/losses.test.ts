@@ -1,0 +1,121 @@
+import { AskbackError } from '@askback/protocol'
+import { expect, it } from 'vitest'
+import { createDesk } from '../desk/desk.js'
+import { memoryStore } from '../store/memory-store.js'
+import type { Store } from '../store/store.js'
+import type { AgentAdapter, Delta, Ending } from './agent.js'
+import { createHost } from './host.js'
+
+const me = { by: { id: 'me' }, via: 'direct' } as const
+const lost: Ending = { how: 'lost', message: 'Killed.' }
+const question = {
+  questions: [{ header: 'Go', question: 'Go on?', options: [{ label: 'Yes' }], multiSelect: false }],
+}
+const output: Delta = { type: 'tool_output_delta', toolCallId: 'c1', text: 'compiling…' }
+
+/** An agent that runs a call, shows something of it, and asks in it. */
+async function asking(delta: Delta) {
+  const inner = memoryStore()
+  const failures: AskbackError[] = []
+  const store: Store = {
+    ...inner,
+    append: (append) => {
+      const failure = failures.shift()
+      return failure ? Promise.reject(failure) : inner.append(append)
+    },
+  }
+  const errors: unknown[] = []
+  const ends: ((ending: Ending) => void)[] = []
+  const adapter: AgentAdapter = {
+    id: 'scripted',
+    name: 'Scripted',
+    check: async () => ({ available: true }),
+    async start({ report, live, session, resume }) {
+      let end = (_: Ending) => {}
+      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      ends.push(end)
+      return {
+        ended,
+        async send({ turnId }) {
+          if (resume) return
+          await report({ type: 'tool_call', toolCallId: 'c1', toolName: 'Bash', input: {}, turnId })
+          live(delta)
+          session.ask({ ...question, toolCallId: 'c1' }).catch(() => {})
+        },
+        interrupt: async () => {},
+        setPermissionMode: async () => {},
+        stop: async () => end({ how: 'stopped' }),
+      }
+    },
+  }
+  const desk = createDesk({ store })
+  const host = createHost({ desk, agents: [adapter], onError: (error) => errors.push(error) })
+  await host.ready
+  const sessionId = (await host.createSession({})).session.id
+  await host.message({ sessionId, text: 'go', ...me })
+  await expect.poll(async () => (await inner.pending({ sessionId, limit: 1 })).items.length).toBe(1)
+  const [item] = (await inner.pending({ sessionId, limit: 1 })).items
+  const of = async (type: string) =>
+    (await inner.read({ sessionId, limit: 100 })).filter((event) => event.type === type)
+  const answer = () =>
+    desk.respond({ ...me, interactionId: item!.interactionId, answer: { answers: [{ selected: ['Yes'] }] } })
+  return { host, sessionId, ends, errors, failures, of, answer }
+}
+
+it('[L8] an agent that is lost cancels nothing, whatever its call has put out before', async () => {
+  const { host, ends, errors, of, answer } = await asking(output)
+  ends[0]!(lost)
+  await expect.poll(() => of('error')).toMatchObject([{ code: 'agent_lost' }])
+  expect(await of('interaction_response')).toEqual([])
+  await answer()
+  // [L10] The answer starts it again.
+  await expect.poll(() => ends.length).toBe(2)
+  await host.close()
+  expect(errors).toEqual([])
+})
+
+it('[L8] a drain cancels nothing, either', async () => {
+  const { host, of } = await asking(output)
+  await host.close()
+  expect(await of('interaction_response')).toEqual([])
+  expect(await of('tool_result')).toEqual([])
+})
+
+it('an interrupt keeps what the call has put out', async () => {
+  const { host, sessionId, of } = await asking(output)
+  await host.interrupt(sessionId, me)
+  expect(await of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }])
+  expect(await of('tool_result')).toMatchObject([{ output: 'compiling…', partial: true }])
+  await host.close()
+})
+
+it('[L10] half a character of an unfinished block keeps no answer from its agent', async () => {
+  const { host, ends, errors, of, answer } = await asking({
+    type: 'text_delta',
+    blockId: 'b',
+    text: 'Fine \ud83d',
+  })
+  ends[0]!(lost)
+  await expect.poll(() => of('error')).toMatchObject([{ code: 'agent_lost' }])
+  expect(await of('text')).toMatchObject([{ text: 'Fine \ufffd', partial: true }])
+  await answer()
+  await expect.poll(() => ends.length).toBe(2)
+  await host.close()
+  expect(errors).toEqual([])
+})
+
+it('[L10] nor does an unfinished block that cannot be stored, and that is said', async () => {
+  const { host, ends, errors, failures, of, answer } = await asking({
+    type: 'text_delta',
+    blockId: 'b',
+    text: 'Fine',
+  })
+  const full = new AskbackError('unavailable', 'The disk is full.')
+  failures.push(full)
+  ends[0]!(lost)
+  await expect.poll(() => of('error')).toMatchObject([{ code: 'agent_lost' }])
+  await answer()
+  await expect.poll(() => ends.length).toBe(2)
+  await host.close()
+  expect(errors).toEqual([full])
+})
