@@ -17,6 +17,7 @@ import { Hearing } from './hearing.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
 import { Listeners, type Listener } from './listeners.js'
 import { lookUp, type IsInside, type Looked } from './lookups.js'
+import { Precedence } from './precedence.js'
 import type { SessionLog } from './session-log.js'
 import { SessionLogs } from './session-logs.js'
 import { interactionIn, settledBy } from './settled-by.js'
@@ -53,6 +54,8 @@ interface Appending {
 }
 
 const MAX_ATTEMPTS = 100
+/** Who was overtaken that often goes alone. */
+const MOST_OVERTAKEN = 2
 
 /** Runs commands: look up, decide, append, and only when that is durable tell whoever waits, listens or asked. */
 export class Engine {
@@ -65,6 +68,7 @@ export class Engine {
   readonly #logs: SessionLogs
   readonly #listeners: Listeners
   readonly #settled: Committed
+  readonly #precedence = new Precedence()
   #closed = false
 
   constructor(
@@ -99,8 +103,13 @@ export class Engine {
    */
   async run(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
     let letGo: (() => void) | null = null
+    let endAlone: (() => void) | null = null
     try {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        if (!endAlone) {
+          while (this.#precedence.isTaken(sessionId)) await this.#precedence.end(sessionId)
+          if (attempt === MOST_OVERTAKEN) endAlone = this.#precedence.take(sessionId)
+        }
         // Else sessions that come and go could push it out of memory again and again before it is decided.
         if (attempt === 1) letGo = this.#logs.hold(sessionId)
         const recorded = key && (await recall(this.options, key))
@@ -162,6 +171,7 @@ export class Engine {
       }
     } finally {
       letGo?.()
+      endAlone?.()
     }
     throw new AskbackError(
       'unavailable',

@@ -1,0 +1,93 @@
+import { expect, it } from 'vitest'
+import { memoryStore } from '../store/memory-store.js'
+import type { Store } from '../store/store.js'
+import { createDesk } from './desk.js'
+import { ada, database, sqlite } from './test-desk.test.helper.js'
+
+const SESSION = 's'
+
+/** A store that takes its time, as one on a disk or beyond a network does. */
+function slow(inner: Store, shared: boolean): Store {
+  const later =
+    <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+    async (...args: Args) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return call(...args)
+    }
+  return {
+    ...inner,
+    append: later(inner.append),
+    read: later(inner.read),
+    interaction: later(inner.interaction),
+    interactionsOf: later(inner.interactionsOf),
+    toolCall: later(inner.toolCall),
+    ...(shared && { shared }),
+  }
+}
+
+/** A session with a settled question, as many turns ago, in which somebody writes without a pause. */
+async function busy({ turns = 0, shared = false }) {
+  const desk = createDesk({ store: slow(memoryStore(), shared) })
+  await desk.ready
+  await desk.createSession({ id: SESSION, agent: 'demo' })
+  await desk.report({
+    sessionId: SESSION,
+    events: [
+      { type: 'turn_started', turnId: 't0' },
+      { type: 'tool_call', toolCallId: 'c0', toolName: 'Bash', input: {} },
+    ],
+  })
+  const request = { kind: 'question', request: database, toolCallId: 'c0', attach: true } as const
+  const { interactionId } = (await desk.open({ sessionId: SESSION, ...request })).interaction
+  await desk.respond({ sessionId: SESSION, interactionId, answer: sqlite, ...ada })
+  for (let turn = 1; turn <= turns; turn++)
+    await desk.report({
+      sessionId: SESSION,
+      events: [
+        { type: 'turn_ended', turnId: `t${turn - 1}`, reason: 'done' },
+        { type: 'turn_started', turnId: `t${turn}` },
+      ],
+    })
+  let isOver = false
+  let written = 0
+  const writing = (async () => {
+    for (; !isOver; written++) {
+      const text = { type: 'text', blockId: `b${written}`, text: 'On and on.' } as const
+      await desk.report({ sessionId: SESSION, events: [text] })
+    }
+  })()
+  return {
+    desk,
+    interactionId,
+    attach: () => desk.open({ sessionId: SESSION, ...request }),
+    answer: (id = interactionId) =>
+      desk.respond({ sessionId: SESSION, interactionId: id, answer: sqlite, ...ada }),
+    async end() {
+      isOver = true
+      await writing
+      desk.close()
+      expect(written).toBeGreaterThan(0)
+    },
+  }
+}
+
+it.each([
+  ['in the window', { shared: true }],
+  ['beyond the window', { turns: 30 }],
+  ['beyond the window, where others write, too', { turns: 30, shared: true }],
+])('an agent that writes without a pause overtakes nobody for ever: %s', async (_, options) => {
+  const { desk, interactionId, attach, answer, end } = await busy(options)
+  // [L3] Who comes second gets the winner.
+  await expect(answer()).rejects.toMatchObject({ code: 'already_settled' })
+  await expect(answer('nobody')).rejects.toMatchObject({ code: 'not_found' })
+  // [L11]
+  expect((await attach()).interaction.interactionId).toBe(interactionId)
+  // [L10]
+  expect(await desk.wait(interactionId, undefined, { sessionId: SESSION })).toMatchObject({
+    settlement: 'answered',
+  })
+  await desk.setPermissionMode(SESSION, 'default')
+  const result = { type: 'tool_result', toolCallId: 'c0', output: 'Done.', isError: false } as const
+  expect(await desk.report({ sessionId: SESSION, events: [result] })).toHaveLength(1)
+  await end()
+})
