@@ -114,16 +114,17 @@ export class Desk {
         recheck: (sessionId) => recheck(this.#engine, sessionId),
       },
     )
+    this.#latecomers = new Latecomers(this.#engine)
     this.#housekeeping = new Housekeeping(this.#engine, {
       retentionMs: options.retentionMs ?? null,
       repairMs: options.repairMs ?? 5000,
+      takeUp: () => this.#latecomers.start(),
     })
-    this.#latecomers = new Latecomers(this.#engine)
     this.#stopListening = store.onAppend((ring) => {
       if (!this.#engine.hearing.knows(ring))
         this.#engine.hearing.hear(ring).catch(this.#engine.options.onError)
     })
-    this.ready = this.#housekeeping.start().then(() => this.#latecomers.start())
+    this.ready = this.#housekeeping.start()
     this.ready.catch(this.#engine.options.onError)
   }
 

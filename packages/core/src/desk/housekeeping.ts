@@ -1,6 +1,7 @@
 import { AskbackError } from '@askback/protocol'
 import { erasureKey } from '../decide/control.js'
 import { sessionRulesPrefix } from '../decide/rules.js'
+import { optional } from '../optional.js'
 import type { News } from '../store/store.js'
 import type { Engine } from './engine.js'
 import { recheck } from './waiting.js'
@@ -16,6 +17,8 @@ export interface HousekeepingOptions {
   retentionMs: number | null
   /** How often a store that others write to is looked at for doorbells that were lost. */
   repairMs: number
+  /** What else is to be taken up. */
+  takeUp: () => Promise<void>
 }
 
 /** What a desk does in the background: takes up where the last process stopped, repairs, and forgets in time. */
@@ -23,19 +26,23 @@ export class Housekeeping {
   readonly #engine: Engine
   readonly #options: HousekeepingOptions
   readonly #disarm = new Map<string, () => void>()
-  #cursor = ''
+  /** Up to where it has heard of what others write, since it began to listen. */
+  #cursor: string | null = null
 
   constructor(engine: Engine, options: HousekeepingOptions) {
     this.#engine = engine
     this.#options = options
   }
 
+  /** Tried again until it is done: nobody else would meet the deadlines of the last process. */
   async start(): Promise<void> {
     try {
       await this.#takeUp()
     } catch (error) {
       // Closed in the middle of it: the next start takes up the rest.
-      if (!this.#engine.closed) throw error
+      if (this.#engine.closed) return
+      this.#at(RETRY_MS, 'start', () => this.start())
+      throw error
     }
   }
 
@@ -51,18 +58,25 @@ export class Housekeeping {
 
   /** Deletes the sessions that nobody has written to for this long. */
   async sweep(retentionMs: number): Promise<void> {
-    const { store, clock } = this.#engine.options
-    for (;;) {
-      const updatedBefore = clock.now() - retentionMs
-      const { items } = await store.sessions({ limit: PAGE, updatedBefore })
+    const { store, clock, onError } = this.#engine.options
+    const updatedBefore = clock.now() - retentionMs
+    let after: string | undefined
+    do {
+      const { items, next } = await store.sessions({ limit: PAGE, updatedBefore, ...optional({ after }) })
       for (const { id } of items) {
-        // It may have been used while others were deleted.
-        if (((await store.session(id))?.updatedAt ?? 0) >= updatedBefore) continue
-        await this.#end(id)
-        await this.erase(id)
+        // One that cannot be deleted keeps no other.
+        await this.#forget(id, updatedBefore).catch((error: unknown) => this.#engine.closed || onError(error))
       }
-      if (items.length < PAGE) return
-    }
+      after = next ?? undefined
+    } while (after !== undefined)
+  }
+
+  async #forget(sessionId: string, updatedBefore: number): Promise<void> {
+    const session = await this.#engine.options.store.session(sessionId)
+    // It may have been used while others were deleted.
+    if ((session?.updatedAt ?? 0) >= updatedBefore) return
+    await this.#end(sessionId)
+    await this.erase(sessionId)
   }
 
   /** A lost doorbell costs latency, never data. */
@@ -84,7 +98,7 @@ export class Housekeeping {
 
   async #news(): Promise<News[]> {
     const { store } = this.#engine.options
-    const query = { after: this.#cursor, limit: NEWS_PAGE }
+    const query = { after: this.#cursor ?? '', limit: NEWS_PAGE }
     if (store.news) return store.news(query)
     const changes = await store.changes(query)
     return changes.map(({ cursor, sessionId, events }) => {
@@ -114,14 +128,18 @@ export class Housekeeping {
 
   async #takeUp(): Promise<void> {
     const { store } = this.#engine.options
-    if (store.shared) this.#cursor = await store.head()
+    const { repairMs, retentionMs, takeUp } = this.#options
+    if (store.shared && this.#cursor === null) {
+      this.#cursor = await store.head()
+      this.#every('repair', repairMs, () => this.repair())
+    }
     await this.#keepDeadlines()
     await this.#finishErasures()
-    if (store.shared) this.#every('repair', this.#options.repairMs, () => this.repair())
-    if (this.#options.retentionMs !== null) {
-      await this.sweep(this.#options.retentionMs)
-      this.#every('sweep', SWEEP_MS, () => this.sweep(this.#options.retentionMs!))
+    if (retentionMs !== null) {
+      await this.sweep(retentionMs)
+      this.#every('sweep', SWEEP_MS, () => this.sweep(retentionMs))
     }
+    await takeUp()
   }
 
   async #erase(sessionId: string): Promise<void> {
