@@ -1,7 +1,15 @@
 import { createDesk } from '@askback/core'
 import { SessionScript, text } from '@askback/core/testing'
 import Database from 'libsql'
-import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from './open.js'
@@ -104,6 +112,18 @@ describe('a database that cannot be opened', () => {
 
   it.each([undefined, {}, { path: '' }, { path: 5 }])('has no name: %j', (options) => {
     expect(() => sqliteStore(options as never)).toThrow('A store needs the path of its database file.')
+  })
+
+  it('is in use, by whatever link one comes', async () => {
+    symlinkSync(path, `${path}-link`)
+    const store = sqliteStore({ path })
+    expect(() => sqliteStore({ path: `${path}-link` })).toThrow(/is in use by this process already/)
+    await store.close()
+  })
+
+  it('is a link that leads nowhere', () => {
+    symlinkSync(`${path}-gone`, path)
+    expect(() => sqliteStore({ path })).toThrow(`The database ${path} is a link that leads nowhere.`)
   })
 
   it('is a folder', () => {

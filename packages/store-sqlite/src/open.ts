@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import Database from 'libsql'
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { connection, type Connection } from './connection.js'
 import { codeOf, failure } from './failure.js'
@@ -10,10 +10,12 @@ import { describeOwner, signOwner, unsignOwner } from './owner.js'
 /** Opens the file for this process alone and brings it to this version. */
 export function openDatabase(file: string): Connection {
   // Absolute: the engine would take some names for a URL or for a database in memory.
-  const path = resolve(file)
+  let path = resolve(file)
   let db: Database.Database | undefined
   try {
     create(path)
+    // Who holds it stands beside the file itself, by whatever link one comes.
+    path = realpathSync(path)
     db = new Database(path)
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     checkMake(db, path)
@@ -72,5 +74,7 @@ function create(path: string): void {
   if (!existsSync(dirname(path))) {
     throw new AskbackError('unavailable', `The folder ${dirname(path)} of the database does not exist.`)
   }
+  if (lstatSync(path, { throwIfNoEntry: false }))
+    throw new AskbackError('unavailable', `The database ${path} is a link that leads nowhere.`)
   closeSync(openSync(path, 'wx', 0o600))
 }

@@ -13,7 +13,14 @@ import {
   type SessionState,
   type Via,
 } from '@askback/protocol'
-import { atOnce, parseWith, type InteractionKind, type Outcome, type Reprompt } from '../kinds/kinds.js'
+import {
+  atOnce,
+  forSchema,
+  parseWith,
+  type InteractionKind,
+  type Outcome,
+  type Reprompt,
+} from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
 import { checkReply } from '../kinds/question.js'
 import type { KvWrite } from '../store/store.js'
@@ -91,12 +98,15 @@ export function deliver(state: SessionState, command: CommandOf<'deliver'>, cont
 }
 
 export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): Outcome | Reprompt {
-  const given = parseWith(kind.answer, answer, { code: 'invalid_answer', what: 'the answer' })
+  const given = parseWith(kind.answer, forSchema(kind, answer), {
+    code: 'invalid_answer',
+    what: 'the answer',
+  })
   if (!kind.settle) return { settlement: 'answered', answer: copyJson(given, 'the parsed answer') }
   // The log holds what was sent; the kind sees what its schema makes of that.
   const asked = kind.plain
     ? request
-    : parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
+    : parseWith(kind.request, forSchema(kind, request), { code: 'invalid_request', what: 'the request' })
   return checkOutcome(kind, atOnce(kind, 'settle', kind.settle(asked, given)))
 }
 

@@ -157,6 +157,18 @@ describe('adopting a session', () => {
   })
 })
 
+it.each<[string, unknown]>([
+  ['no number', NaN],
+  ['too large', 2 ** 60],
+  ['half a character', '\ud83d'],
+  ['no JSON', new Date(0)],
+  ['a big integer', 1n],
+])('what the log cannot hold is refused: %s', async (_, output) => {
+  const { desk } = await testDesk()
+  const items = [call('c', 0, 'ls'), { ...result('c', 1), output }] as AdoptedItem[]
+  await expect(desk.adopt(history(...items), by)).rejects.toMatchObject({ code: 'invalid_request' })
+})
+
 describe('a long history', () => {
   const items = Array.from({ length: 300 }, (_, index): AdoptedItem[] => [
     ...(index % 100 === 0 ? [said(`turn ${index}`, index)] : []),

@@ -12,6 +12,7 @@ import { optional } from '../optional.js'
 import type { Store } from '../store/store.js'
 import { allSessions, heldFor } from './adopt-held.js'
 import type { Latecomers } from './adopt-late.js'
+import { checkRoom, withRoom } from './create-session.js'
 import type { Engine } from './engine.js'
 
 /**
@@ -29,23 +30,25 @@ export async function adopt(
   const runsAs = await runsHere(engine, body, sessionId)
   if (runsAs !== null) return { sessionId: runsAs, created: false }
   let first = await nextItem(store, sessionId)
-  if (first === 0 && (await store.countSessions()) >= most)
-    throw new AskbackError(
-      'rate_limited',
-      `There are ${most} sessions, which is the limit. Delete some first.`,
-    )
   if (first === null) return { sessionId, created: false }
+  if (first === 0) checkRoom(engine, sessionId, { most, count: await store.countSessions() })
   const { agent, agentSessionId, cwd, title } = body
   const items = timed(body.items, clock.now())
   const log = new PastLog({ sessionId, items, by, asked: await askedAt(store, body, items) })
   const startedAt = items[0]?.at ?? clock.now()
+  const write = async (from: number) => {
+    const part = log.part(from)
+    const about = { agent, agentSessionId, startedAt, first: from, part, ...optional({ cwd, title }) }
+    const run = () => engine.run(sessionId, { type: 'adopt', ...about })
+    const { events } = await (from === 0 ? withRoom(engine, sessionId, most, run) : run())
+    const isWritten = events.length > 0
+    if (isWritten) latecomers.follow(sessionId, part.late)
+    return { isWritten, next: part.next }
+  }
   while (first !== null) {
-    const part = log.part(first)
-    const about = { agent, agentSessionId, startedAt, first, part, ...optional({ cwd, title }) }
-    const { events } = await engine.run(sessionId, { type: 'adopt', ...about })
-    if (events.length > 0) latecomers.follow(sessionId, part.late)
-    if (events.length > 0 && part.next === null) return { sessionId, created: true }
-    first = events.length > 0 ? part.next : await nextItem(store, sessionId)
+    const { isWritten, next } = await write(first)
+    if (isWritten && next === null) return { sessionId, created: true }
+    first = isWritten ? next : await nextItem(store, sessionId)
   }
   return { sessionId, created: false }
 }

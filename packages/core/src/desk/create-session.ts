@@ -20,20 +20,43 @@ export async function createSession(
       ? undefined
       : keyOf(`key/create/${idempotencyKey}`, { ...body, ...optional({ id, source }) })
   const seen = key && (await store.kv.get(key.key))
-  if (!seen && (await store.countSessions()) + engine.beginning >= most) {
-    throw new AskbackError(
-      'rate_limited',
-      `There are ${most} sessions, which is the limit. Delete some first.`,
-    )
-  }
   const sessionId = checkedId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const rest = optional({ cwd, title, model, source })
   const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
-  engine.beginning++
-  const ran = await engine.run(sessionId, start, key).finally(() => engine.beginning--)
+  const begin = () => engine.run(sessionId, start, key)
+  const ran = await (seen ? begin() : withRoom(engine, sessionId, most, begin))
   const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
   return { session, created: !ran.repeated && ran.events.length > 0 }
+}
+
+export function checkRoom(
+  { beginning }: Engine,
+  sessionId: string,
+  { most, count }: { most: number; count: number },
+): void {
+  const others = beginning.size - (beginning.has(sessionId) ? 1 : 0)
+  if (count + others < most) return
+  throw new AskbackError('rate_limited', `There are ${most} sessions, which is the limit. Delete some first.`)
+}
+
+/** Many at once must not get past the limit together; those that begin the same session begin one. */
+export async function withRoom<T>(
+  engine: Engine,
+  sessionId: string,
+  most: number,
+  begin: () => Promise<T>,
+): Promise<T> {
+  const { beginning, options } = engine
+  checkRoom(engine, sessionId, { most, count: await options.store.countSessions() })
+  beginning.set(sessionId, (beginning.get(sessionId) ?? 0) + 1)
+  try {
+    return await begin()
+  } finally {
+    const left = beginning.get(sessionId)! - 1
+    if (left > 0) beginning.set(sessionId, left)
+    else beginning.delete(sessionId)
+  }
 }
 
 /** It stands in keys, so it has none of their separators. */

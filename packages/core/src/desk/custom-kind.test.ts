@@ -95,6 +95,35 @@ describe('a kind of one’s own', () => {
     expect(await respond('green')).toMatchObject({ interaction: { answer: { text: 'green' } } })
   })
 
+  it('[L12] may have schemas that fill in what is left out, which the log does not feel', async () => {
+    const fills = (what: object): StandardSchema<object> => ({
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value) => ({ value: Object.assign(value as object, what) }),
+      },
+    })
+    const filling = defineInteraction({
+      kind: 'filling',
+      presentation: 'tool',
+      request: fills({ region: 'eu' }),
+      answer: fills({ count: 1 }),
+      settle: (request, answer) => ({ settlement: 'answered', answer: { ...request, ...answer } }),
+    })
+    const { desk, open, events } = await testDesk({ kinds: [filling] })
+    const item = await open('filling', { target: 'prod' })
+    expect(item.request).toEqual({ target: 'prod' })
+    expect(item.digest).toBe(digestOf('filling', { target: 'prod' }))
+    const answer = { by: 'hand' }
+    const { interaction } = await desk.respond({ ...ada, interactionId: item.interactionId, answer })
+    expect(interaction.answer).toEqual({ target: 'prod', region: 'eu', by: 'hand', count: 1 })
+    expect(answer).toEqual({ by: 'hand' })
+    expect(interaction.request).toEqual({ target: 'prod' })
+    expect((await events()).find(({ type }) => type === 'interaction_request')).toMatchObject({
+      request: { target: 'prod' },
+    })
+  })
+
   it('has deadlines, declared answers, keys and restarts as every kind', async () => {
     const { clock, open, opened, restart } = await testDesk({ kinds: [color] })
     const declared = { timeoutMs: 1000, onTimeout: { answer: { text: 'blue' } } }

@@ -145,11 +145,15 @@ export class Desk {
 
   /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
   async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
-    const { sessionId, created } = await adopt(this.#engine, parse(adoptBody, body, 'the history'), {
-      by: parse(messageInput.shape.by, by, 'who adopts it'),
-      most: this.#maxSessions,
-      latecomers: this.#latecomers,
-    })
+    const { sessionId, created } = await adopt(
+      this.#engine,
+      parse(adoptBody, copyJson(body, 'the history'), 'the history'),
+      {
+        by: parse(messageInput.shape.by, by, 'who adopts it'),
+        most: this.#maxSessions,
+        latecomers: this.#latecomers,
+      },
+    )
     return { session: await this.#engine.read(sessionId, sessionOf), created }
   }
 

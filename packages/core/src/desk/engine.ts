@@ -63,8 +63,8 @@ export class Engine {
   readonly waiters = new Waiters()
   readonly timeouts: Timeouts
   readonly hearing: Hearing
-  /** Sessions that are being made: many at once must not get past a limit together. */
-  beginning = 0
+  /** Sessions that are being made, and by how many. */
+  readonly beginning = new Map<string, number>()
   readonly #logs: SessionLogs
   readonly #listeners: Listeners
   readonly #settled: Committed

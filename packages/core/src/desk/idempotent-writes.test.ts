@@ -44,6 +44,17 @@ describe('every other write with a key', () => {
     expect(after.length).toBeGreaterThan(1)
   })
 
+  it('a tool call has the same id however long ago it was', async () => {
+    const { desk } = await testDesk()
+    const call = () => desk.reportToolCall({ sessionId: 's', toolName: 'T', input: { a: 1 }, ...key })
+    const { toolCall } = await call()
+    for (let count = 0; count < 25; count++) await desk.message({ ...ada, sessionId: 's', text: 'And?' })
+    expect(await call()).toMatchObject({
+      created: false,
+      toolCall: { toolCallId: toolCall.toolCallId, input: { a: 1 } },
+    })
+  })
+
   it('an interrupt that is sent again cancels nothing that was asked since', async () => {
     const { desk, open } = await testDesk()
     await open('question', database)

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ada, database, listFiles, port, sqlite, testDesk } from './test-desk.test.helper.js'
+import { memoryStore } from '../store/memory-store.js'
+import type { Store } from '../store/store.js'
+import { createDesk } from './desk.js'
+import { ada, database, listFiles, port, sqlite, testDesk, tick } from './test-desk.test.helper.js'
 
 describe('sizes and numbers', () => {
   it('a request of 1 MiB is taken, and one byte more is too large', async () => {
@@ -16,6 +19,35 @@ describe('sizes and numbers', () => {
     const made = await Promise.allSettled(Array.from({ length: 20 }, () => desk.createSession({})))
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
     expect((await desk.sessions()).items).toHaveLength(4)
+  })
+
+  it('those who begin the same session at once begin one', async () => {
+    const inner = memoryStore()
+    const count = async () => {
+      await tick()
+      return inner.countSessions()
+    }
+    const append: Store['append'] = async (given) => {
+      await tick()
+      await tick()
+      return inner.append(given)
+    }
+    const desk = createDesk({ store: { ...inner, countSessions: count, append }, limits: { sessions: 1 } })
+    const asking = [1, 2, 3].map(() => desk.session('only').ask(database))
+    await expect.poll(async () => (await desk.pending()).interactions.length).toBe(3)
+    for (const { interactionId } of (await desk.pending()).interactions)
+      await desk.respond({ ...ada, interactionId, answer: sqlite })
+    for (const settled of await Promise.all(asking)) expect(settled).toMatchObject({ settlement: 'answered' })
+  })
+
+  it('histories that are adopted at once are not too many together', async () => {
+    const { desk } = await testDesk({ limits: { sessions: 2 } })
+    const adopting = ['a', 'b', 'c'].map((agentSessionId) =>
+      desk.adopt({ agent: 'codex', agentSessionId, items: [] }, ada.by),
+    )
+    const adopted = await Promise.allSettled(adopting)
+    expect(adopted.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect((await desk.sessions()).items).toHaveLength(2)
   })
 
   it('too many pending are refused, until one is settled', async () => {

@@ -11,7 +11,7 @@ import {
 } from '@askback/protocol'
 import type { PreparedRequest } from '../decide/command.js'
 import { outcomeOf } from '../decide/settle.js'
-import { atOnce, parseWith, type InteractionKind } from '../kinds/kinds.js'
+import { atOnce, forSchema, parseWith, type InteractionKind } from '../kinds/kinds.js'
 
 export const DEFAULT_TIMEOUT_MS = 10 * 60_000
 const encoder = new TextEncoder()
@@ -39,7 +39,10 @@ export function prepareRequest(
   if (isLargerThan(options.maxBytes, text)) {
     throw new AskbackError('too_large', `The request is larger than ${options.maxBytes} bytes.`)
   }
-  const parsed = parseWith(kind.request, request, { code: 'invalid_request', what: 'the request' })
+  const parsed = parseWith(kind.request, forSchema(kind, request), {
+    code: 'invalid_request',
+    what: 'the request',
+  })
   atOnce(kind, 'checkRequest', kind.checkRequest?.(parsed))
   const toolName = input.toolName ?? kind.kind
   const { timeoutMs = options.defaultTimeoutMs } = input

@@ -25,6 +25,6 @@ export async function reportToolCall(
   const id = event?.toolCallId ?? toolCallId
   const known = await engine.read(sessionId, (state) => state.toolCalls.get(id))
   // One that has left the window is known by its id only.
-  const toolCall = known ?? { ...reported, at: event?.at ?? engine.options.clock.now() }
+  const toolCall = known ?? { ...reported, toolCallId: id, at: event?.at ?? engine.options.clock.now() }
   return { toolCall, created: event !== undefined && !ran.repeated }
 }

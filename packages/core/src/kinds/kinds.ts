@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  copyJson,
   presentation,
   type ErrorCode,
   type Json,
@@ -43,7 +44,7 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
   presentation: Presentation
   request: StandardSchema<Request>
   answer: StandardSchema<Answer>
-  /** Its request schema changes nothing, so that an answer need not parse the request once more. */
+  /** Its schemas change nothing, so that they need no copies and an answer need not parse the request once more. */
   plain?: true
   /** Beyond the schema: throws `invalid_request` for a request that cannot be asked. */
   checkRequest?(request: Request): void
@@ -85,6 +86,11 @@ export function kindsByName(kinds: InteractionKind[]): ReadonlyMap<string, Inter
     byName.set(kind.kind, kind)
   }
   return byName
+}
+
+/** What its schemas get to see: some fill in what is left out, and the log must hold what was sent. */
+export function forSchema({ plain }: InteractionKind, value: Json): Json {
+  return plain ? value : copyJson(value, 'value')
 }
 
 /** What one of its functions returned, which must not be a promise. */
