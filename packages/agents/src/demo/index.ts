@@ -41,7 +41,7 @@ class DemoProcess implements AgentProcess {
   readonly ended: Promise<Ending>
   readonly #context: AgentContext
   readonly #options: Required<DemoOptions>
-  #turn: { stop: AbortController; over: Promise<void> } | null = null
+  #turn: { turnId: string; stop: AbortController; over: Promise<void> } | null = null
   #end: (ending: Ending) => void = () => {}
 
   constructor(context: AgentContext, options: Required<DemoOptions>) {
@@ -54,7 +54,9 @@ class DemoProcess implements AgentProcess {
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
-    if (this.#turn) return this.#note(text, turnId)
+    if (this.#turn?.turnId === turnId) return this.#note(text, turnId)
+    // The last one has ended in the log already.
+    await this.#turn?.over
     this.#begin(stepsFor(this.#options.script, text), turnId, null)
   }
 
@@ -94,7 +96,7 @@ class DemoProcess implements AgentProcess {
       .finally(() => {
         this.#turn = null
       })
-    this.#turn = { stop, over }
+    this.#turn = { turnId, stop, over }
   }
 
   async #broken(error: unknown, turnId: string): Promise<void> {

@@ -194,10 +194,19 @@ export class AgentProcesses {
     }
   }
 
+  /** A turn that is cut holds what had come of its last blocks. */
+  #withUnfinished(sessionId: string, events: Reported[]): Reported[] {
+    const end = events.find((event) => event.type === 'turn_ended')
+    if (!end || end.reason === 'done') return events
+    const { turnId } = end
+    const left = this.#options.live.unfinished(sessionId, events)
+    return [...left.map((event) => ({ ...event, turnId })), ...events]
+  }
+
   /** What the agent tells. One that was taken over gets no answer any more: it must not go on as if it had been heard. */
   async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
     try {
-      await this.report(sessionId, events, fence)
+      await this.report(sessionId, this.#withUnfinished(sessionId, events), fence)
     } catch (error) {
       if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
       this.#told.fencedOff(sessionId)

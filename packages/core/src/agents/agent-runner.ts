@@ -73,17 +73,19 @@ export class AgentRunner {
   /** The desk has cancelled what was pending. */
   async interrupt(sessionId: string): Promise<void> {
     if (await this.#elsewhere({ do: 'interrupt', sessionId })) return
+    const turnId = await this.#activeTurn(sessionId)
     const agent = this.#processes.started(sessionId)
     if (agent) await agent.interrupt()
     else await this.#processes.end(sessionId)
-    await this.#endTurn(sessionId)
+    await this.#endTurn(sessionId, turnId)
   }
 
   /** The next message starts a fresh context. */
   async clear(sessionId: string): Promise<void> {
     if (await this.#elsewhere({ do: 'clear', sessionId })) return
+    const turnId = await this.#activeTurn(sessionId)
     await this.stop(sessionId)
-    await this.#endTurn(sessionId)
+    await this.#endTurn(sessionId, turnId)
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
@@ -246,7 +248,7 @@ export class AgentRunner {
     if (unanswered(state)) return this.#resume(sessionId)
     if (state.pending.length > 0) return
     this.#cut.delete(sessionId)
-    await this.#endTurn(sessionId)
+    await this.#endTurn(sessionId, state.activeTurnId)
     await this.#options.leases?.release(sessionId)
   }
 
@@ -281,15 +283,18 @@ export class AgentRunner {
     ])
   }
 
-  async #endTurn(sessionId: string): Promise<void> {
-    const { state } = await this.#options.desk.snapshot(sessionId)
-    const turnId = state.activeTurnId
-    const partial = this.#options.live.unfinished(sessionId)
-    if (turnId !== null)
-      await this.#processes.report(sessionId, [
-        ...partial,
-        { type: 'turn_ended', turnId, reason: 'interrupted' },
-      ])
+  async #activeTurn(sessionId: string): Promise<string | null> {
+    return (await this.#options.desk.snapshot(sessionId)).state.activeTurnId
+  }
+
+  /** Unless it has ended by itself. A message may have begun the next one meanwhile, which goes on. */
+  async #endTurn(sessionId: string, turnId: string | null): Promise<void> {
+    if (turnId === null || (await this.#activeTurn(sessionId)) !== turnId) return
+    const left = this.#options.live.unfinished(sessionId)
+    await this.#processes.report(sessionId, [
+      ...left.map((event) => ({ ...event, turnId })),
+      { type: 'turn_ended', turnId, reason: 'interrupted' },
+    ])
   }
 }
 

@@ -9,7 +9,6 @@ interface Block {
   text: string
   /** Another process makes it. */
   elsewhere?: true
-  turnId?: string | undefined
 }
 
 interface Making {
@@ -83,9 +82,12 @@ export class LiveFeed {
     }
   }
 
-  /** What an interrupted or lost agent leaves behind, for the log. */
-  unfinished(sessionId: string): Reported[] {
-    const blocks = this.#blocks(sessionId).filter(({ elsewhere }) => !elsewhere)
+  /** What an interrupted or lost agent leaves behind, for the log, beside what it tells itself. */
+  unfinished(sessionId: string, told: readonly Reported[] = []): Reported[] {
+    const own = new Set(told.flatMap(keysOf))
+    const blocks = this.#blocks(sessionId).filter(
+      ({ delta, elsewhere }) => !elsewhere && !own.has(blockKey(delta)),
+    )
     this.#sessions.get(sessionId)?.blocks.clear()
     return blocks.flatMap(({ delta, text }) => partialOf(delta, text))
   }
@@ -130,7 +132,7 @@ function blockKey(delta: Delta): string {
   return 'blockId' in delta ? `block ${delta.blockId}` : `${delta.type} ${delta.toolCallId}`
 }
 
-function keysOf(event: SessionEvent): string[] {
+function keysOf(event: SessionEvent | Reported): string[] {
   switch (event.type) {
     case 'text':
     case 'thinking':
