@@ -172,7 +172,8 @@ describe('a bare yes to an approval', () => {
 
   it.each(
     `yes|Yes!|YES|y|ok|OK.|okay|Okay...|approve|Approved|allow|sure|yep|yup|go|go ahead|do it|yes please|ok, go ahead|LGTM|looks good
-    |sounds good to me|fine|👍|👍🏽|✔️|✅ yes|Ja|sí|oui|да|はい|好的|네|D’accord|proceed|run it|once|always|always allow|+1|"yes"|yes yes`
+    |sounds good to me|fine|👍|👍🏽|✔️|✅ yes|Ja|sí|oui|да|はい|好的|네|D’accord|proceed|run it|once|always|always allow|+1|"yes"|yes yes
+    |of course|Of course!|alright|yes sir|fine by me|fine with me|sgtm|ship it|indeed|thumbs up|no problem|✓`
       .split('|')
       .map((text) => text.trim()),
   )('%s', (text) => {
@@ -181,7 +182,7 @@ describe('a bare yes to an approval', () => {
 
   it.each(
     `no|No.|deny|nope|stop|not yet|yes but only in /tmp|ok, use npm instead|approve only reads|please|it|?|do not do it|go away|don’t
-    |the tests must pass first|nein|👎|yes and no|never|okra`
+    |the tests must pass first|nein|👎|yes and no|never|okra|problem|of|with me|no problem with the tests but the docs`
       .split('|')
       .map((text) => text.trim()),
   )('is more than that: %s', (text) => {

@@ -87,6 +87,17 @@ describe('an interaction that names no tool call', () => {
     expect(await ask(test)).toMatchObject({ toolCallId: 'one' })
   })
 
+  it('takes a call at once that becomes free while it waits', async () => {
+    const test = await testDesk()
+    await report(test, call('one', 'deploy_ask'))
+    const first = await ask(test)
+    const opening = ask(test)
+    await tick()
+    test.clock.advance(200)
+    await test.desk.respond({ ...ada, interactionId: first.interactionId, answer: sqlite })
+    expect(await opening).toMatchObject({ toolCallId: 'one', anchor: 'matched' })
+  })
+
   it('exact ids need and make no claim', async () => {
     const test = await testDesk()
     await report(test, call('one', 'deploy_ask'))

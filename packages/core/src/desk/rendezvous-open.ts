@@ -1,3 +1,4 @@
+import type { SessionEvent } from '@askback/protocol'
 import type { OpenCommand } from '../decide/command.js'
 import { RENDEZVOUS_WAIT_MS } from '../decide/rendezvous.js'
 import type { Fence } from '../store/store.js'
@@ -15,9 +16,10 @@ export async function openAtRendezvous(
   const { clock } = engine.options
   let waited = false
   let look = () => {}
-  const off = engine.on((appended) => {
-    const told = appended.events.length === 0 || appended.events.some((event) => event.type === 'tool_call')
-    if (appended.sessionId === sessionId && told) look()
+  const off = engine.on(({ sessionId: heard, events }) => {
+    // A call is told of, or free again.
+    const isNews = ({ type }: SessionEvent) => type === 'tool_call' || type === 'interaction_response'
+    if (heard === sessionId && (events.length === 0 || events.some(isNews))) look()
   })
   // Its ringing ends the wait, whatever the clock says then: it may have been set back.
   const disarm = clock.alarm(clock.now() + RENDEZVOUS_WAIT_MS, () => {
