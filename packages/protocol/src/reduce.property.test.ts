@@ -146,7 +146,8 @@ function expectWindow(state: SessionState): void {
   const items = state.turns.flatMap((turn) => turn.items)
   const calls = items.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : []))
   const asked = items.flatMap((item) => (item.type === 'interaction' ? [item.interactionId] : []))
-  expect(new Set(state.toolCalls.keys())).toEqual(new Set(calls))
+  expect(calls.every((id) => state.toolCalls.has(id))).toBe(true)
+  expect(state.toolCalls.size - new Set(calls).size).toBeLessThanOrEqual(50)
   expect(new Set(state.interactions.keys())).toEqual(new Set([...asked, ...state.adrift]))
   expect(asked.some((id) => state.adrift.has(id))).toBe(false)
 }

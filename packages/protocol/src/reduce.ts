@@ -3,12 +3,14 @@ import type { EventOf, SessionEvent } from './events.js'
 import type { Interaction } from './interaction.js'
 import { deliverInteraction, openInteraction, progressInteraction, settleInteraction } from './lifecycle.js'
 import { statusOf } from './session.js'
-import type { Item, SessionState, ToolCall } from './state.js'
+import { CALL_FORGOTTEN_MS, type Item, type SessionState, type ToolCall } from './state.js'
 
 /** The open turn and twenty before it. */
 const TURNS_KEPT = 21
 /** Items without a turn share one of these containers, so that a session that has no turns stays bounded too. */
 const ITEMS_WITHOUT_TURN = 50
+/** Of those whose turn has left: one that is never told to have ended must not stay for ever. */
+const CALLS_ADRIFT = 50
 
 /** Pure and idempotent by `seq`: an event that is not the next one changes nothing. */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
@@ -184,24 +186,45 @@ function turnFor(draft: Draft, event: SessionEvent): number {
     if (last?.turnId === null && last.items.length < ITEMS_WITHOUT_TURN) return turns.length - 1
   }
   draft.begin({ key: turnId ?? event.id, turnId, startedAt: event.at, items: [] })
-  trim(draft)
+  trim(draft, event.at)
   return draft.state.turns.length - 1
 }
 
-function trim(draft: Draft): void {
+function trim(draft: Draft, at: number): void {
   const { state } = draft
+  if (state.turns.length <= draft.turnsKept) return
   while (state.turns.length > draft.turnsKept) {
     const index = state.turns.findIndex((turn) => turn.turnId === null || turn.turnId !== state.activeTurnId)
     const [dropped] = draft.turns().splice(index, 1)
     state.trimmed = true
     for (const item of dropped!.items) {
-      if (item.type === 'tool_call') draft.toolCalls().delete(item.toolCallId)
+      if (item.type === 'tool_call') {
+        const call = state.toolCalls.get(item.toolCallId)
+        const isCut = !call?.result && dropped!.endedAt !== undefined
+        if (isCut || isForgotten(call, at)) draft.toolCalls().delete(item.toolCallId)
+      }
       if (item.type !== 'interaction') continue
       if (state.interactions.get(item.interactionId)?.status === 'pending')
         draft.adrift().add(item.interactionId)
       else draft.interactions().delete(item.interactionId)
     }
   }
+  trimCalls(draft, at)
+}
+
+function isForgotten(call: ToolCall | undefined, at: number): boolean {
+  return call?.result !== undefined && at - call.result.at >= CALL_FORGOTTEN_MS
+}
+
+/** Those whose turn has left, for as long as a request may come that belongs to them. */
+function trimCalls(draft: Draft, at: number): void {
+  const { state } = draft
+  const calls = state.turns.flatMap(({ items }) => items.filter((item) => item.type === 'tool_call'))
+  if (calls.length === state.toolCalls.size) return
+  const inWindow = new Set(calls.map(({ toolCallId }) => toolCallId))
+  const adrift = [...state.toolCalls.values()].filter(({ toolCallId }) => !inWindow.has(toolCallId))
+  const left = adrift.filter((call) => !isForgotten(call, at)).slice(-CALLS_ADRIFT)
+  for (const call of adrift) if (!left.includes(call)) draft.toolCalls().delete(call.toolCallId)
 }
 
 function toolCallOf(from: ToolCall | EventOf<'tool_call'>): ToolCall {

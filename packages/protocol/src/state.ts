@@ -5,7 +5,10 @@ import { NO_TOOL_CALLS, NONE_ADRIFT } from './nothing.js'
 import type { PermissionMode, Session, SessionStatus } from './session.js'
 
 /** Bumped when `reduce` changes what it makes of old events, so that stored snapshots of an older make are not used. */
-export const STATE_VERSION = 1
+export const STATE_VERSION = 2
+
+/** How long a call that has ended can still be matched: its script may have outlived it a little. */
+export const CALL_FORGOTTEN_MS = 30_000
 
 export interface ToolCall {
   toolCallId: string
@@ -67,6 +70,7 @@ export interface SessionState {
   trimmed: boolean
   /** The open turn and the last twenty. */
   turns: Turn[]
+  /** Those of the turns above, and the latest older ones that still run or have ended just now. */
   toolCalls: ReadonlyMap<string, ToolCall>
   /** Those of the turns above, and all that are pending, in the order they were asked. */
   interactions: ReadonlyMap<string, Interaction>

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { NewEvent } from './events.js'
-import { answer, ask, begin, by, finish, start, stateOf, text } from './log.fixture.js'
-import { pendingOf, type SessionState } from './state.js'
+import { answer, ask, begin, by, finish, logOf, start, stateOf, text } from './log.fixture.js'
+import { fold } from './reduce.js'
+import { CALL_FORGOTTEN_MS, emptyState, pendingOf, type SessionState } from './state.js'
 
 describe('status', () => {
   const fatal: NewEvent = { type: 'error', code: 'x', message: 'y', fatal: true }
@@ -81,6 +82,32 @@ describe('the window', () => {
     const state = stateOf(start, ...turns(25, inside))
     expect([...state.toolCalls.keys()]).toEqual(ids(21, 5).map((id) => `t-${id}`))
     expect([...state.interactions.keys()]).toEqual(ids(21, 5))
+  })
+
+  it('keeps a call that runs, however old, and for a while after its end', () => {
+    const call: NewEvent = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: {}, turnId: 'u0' }
+    const result: NewEvent = { type: 'tool_result', toolCallId: 't', output: '', isError: false }
+    const running = stateOf(start, begin('u0'), call, ...turns(25))
+    expect(running.turns.some(({ turnId }) => turnId === 'u0')).toBe(false)
+    expect(running.toolCalls.get('t')).toMatchObject({ turnId: 'u0' })
+    const log = logOf(start, begin('u0'), call, ...turns(25), result, begin('u26'), begin('u27'))
+    const ended = fold(emptyState('s1'), log.slice(0, -1))
+    expect(ended.toolCalls.get('t')).toMatchObject({ result: { output: '' } })
+    const last = log.at(-1)!
+    const later = fold(ended, [{ ...last, at: last.at + CALL_FORGOTTEN_MS }])
+    expect(later.toolCalls.has('t')).toBe(false)
+  })
+
+  it('keeps no more than fifty calls that nobody ends', () => {
+    const calls = Array.from({ length: 80 }, (_, i): NewEvent => ({
+      type: 'tool_call',
+      toolCallId: `t${i}`,
+      toolName: 'Bash',
+      input: {},
+    }))
+    const message: NewEvent = { type: 'user_message', text: 'hi', by }
+    const state = stateOf(start, ...calls, ...Array.from({ length: 25 }, () => message))
+    expect([...state.toolCalls.keys()]).toEqual(calls.slice(30).map((_, i) => `t${i + 30}`))
   })
 
   it('keeps what is pending, however old, and forgets it when it settles', () => {

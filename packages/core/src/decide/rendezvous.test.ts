@@ -1,13 +1,7 @@
+import { CALL_FORGOTTEN_MS } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  FORGET_MS,
-  RENDEZVOUS_WAIT_MS,
-  chooseCall,
-  scoreCall,
-  tokensOf,
-  type RecordedCall,
-} from './rendezvous.js'
+import { RENDEZVOUS_WAIT_MS, chooseCall, scoreCall, tokensOf, type RecordedCall } from './rendezvous.js'
 
 const shell = (command: string) => ({ toolName: 'Bash', input: { command } })
 
@@ -145,9 +139,9 @@ describe('choosing a call', () => {
 
   it('a call is forgotten 30 s after it ended, not before', () => {
     const calls = [call('a', 'notes create', { endedAt: 1000 })]
-    expect(choose(calls, { now: 1000 + FORGET_MS - 1 })).toEqual({ toolCallId: 'a', score: 3 })
-    expect(choose(calls, { now: 1000 + FORGET_MS })).toBe('wait')
-    expect(choose(calls, { now: 1000 + FORGET_MS, final: true })).toBeNull()
+    expect(choose(calls, { now: 1000 + CALL_FORGOTTEN_MS - 1 })).toEqual({ toolCallId: 'a', score: 3 })
+    expect(choose(calls, { now: 1000 + CALL_FORGOTTEN_MS })).toBe('wait')
+    expect(choose(calls, { now: 1000 + CALL_FORGOTTEN_MS, final: true })).toBeNull()
   })
 
   it('only ever chooses a free call, and a final choice never waits', () => {

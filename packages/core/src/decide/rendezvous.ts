@@ -1,10 +1,7 @@
-import type { Json } from '@askback/protocol'
+import { CALL_FORGOTTEN_MS, type Json } from '@askback/protocol'
 
 /** How long an interaction that names no tool call waits for one to be recorded. */
 export const RENDEZVOUS_WAIT_MS = 1000
-/** How long a call that has ended can still be matched: its script may have outlived it a little. */
-export const FORGET_MS = 30_000
-
 /** A score that names tool and operation: sure enough to end the wait. */
 const SURE = 3
 /** More text than this is no command line, and must not cost a scan for every interaction. */
@@ -81,7 +78,7 @@ export function tokensOf(text: string): Set<string> {
 }
 
 function isForgotten(call: RecordedCall, now: number): boolean {
-  return call.endedAt !== undefined && now - call.endedAt >= FORGET_MS
+  return call.endedAt !== undefined && now - call.endedAt >= CALL_FORGOTTEN_MS
 }
 
 /** The name and every string among the arguments, up to a bound. */

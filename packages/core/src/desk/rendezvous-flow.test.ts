@@ -109,6 +109,15 @@ describe('an interaction that names no tool call', () => {
     expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({ toolCallId: 'one' })
   })
 
+  it('finds a call that runs, whatever was said since', async () => {
+    const test = await testDesk()
+    await report(test, call('one', 'deploy_ask'))
+    for (let count = 0; count < 25; count++)
+      await test.desk.message({ ...ada, sessionId: 's', text: 'Well?', route: 'agent' })
+    expect(await ask(test)).toMatchObject({ toolCallId: 'one', anchor: 'matched', turnId: 'turn' })
+    expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({ turnId: 'turn' })
+  })
+
   it('finds a call until 30 s after its end', async () => {
     const test = await testDesk()
     const result = { type: 'tool_result', toolCallId: 'one', output: '', isError: false } as const
