@@ -25,13 +25,13 @@ async function speaking() {
       (event): event is EventOf<Type> => event.type === type,
     )
   /** Lets time pass until it holds. */
-  const until = (check: () => unknown) =>
-    expect
-      .poll(() => {
-        clock.advance(30)
-        return check()
-      })
-      .toBeTruthy()
+  const until = (check: () => unknown) => {
+    const look = () => {
+      clock.advance(30)
+      return check()
+    }
+    return expect.poll(look).toBeTruthy()
+  }
   await say()
   await until(() => host.liveBlocks(sessionId).length > 0)
   return { host, sessionId, say, of, until }

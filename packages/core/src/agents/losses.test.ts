@@ -30,17 +30,17 @@ async function asking(delta: Delta) {
     id: 'scripted',
     name: 'Scripted',
     check: async () => ({ available: true }),
-    async start({ report, live, session, resume }) {
+    async start(context) {
       let end = (_: Ending) => {}
       const ended = new Promise<Ending>((resolve) => (end = resolve))
       ends.push(end)
       return {
         ended,
         async send({ turnId }) {
-          if (resume) return
-          await report({ type: 'tool_call', toolCallId: 'c1', toolName: 'Bash', input: {}, turnId })
-          live(delta)
-          session.ask({ ...question, toolCallId: 'c1' }).catch(() => {})
+          if (context.resume) return
+          await context.report({ type: 'tool_call', toolCallId: 'c1', toolName: 'Bash', input: {}, turnId })
+          context.live(delta)
+          context.session.ask({ ...question, toolCallId: 'c1' }).catch(() => {})
         },
         interrupt: async () => {},
         setPermissionMode: async () => {},

@@ -8,19 +8,17 @@ const SESSION = 's'
 
 /** A store that takes its time, as one on a disk or beyond a network does. */
 function slow(inner: Store, shared: boolean): Store {
-  const later =
-    <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
-    async (...args: Args) => {
-      await new Promise((resolve) => setImmediate(resolve))
-      return call(...args)
-    }
+  const later = async <Result>(call: () => Promise<Result>) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return call()
+  }
   return {
     ...inner,
-    append: later(inner.append),
-    read: later(inner.read),
-    interaction: later(inner.interaction),
-    interactionsOf: later(inner.interactionsOf),
-    toolCall: later(inner.toolCall),
+    append: (append) => later(() => inner.append(append)),
+    read: (query) => later(() => inner.read(query)),
+    interaction: (id) => later(() => inner.interaction(id)),
+    interactionsOf: (...call) => later(() => inner.interactionsOf(...call)),
+    toolCall: (...call) => later(() => inner.toolCall(...call)),
     ...(shared && { shared }),
   }
 }
@@ -48,10 +46,10 @@ async function busy({ turns = 0, shared = false }) {
         { type: 'turn_started', turnId: `t${turn}` },
       ],
     })
-  let isOver = false
+  const over = new AbortController()
   let written = 0
   const writing = (async () => {
-    for (; !isOver; written++) {
+    for (; !over.signal.aborted; written++) {
       const text = { type: 'text', blockId: `b${written}`, text: 'On and on.' } as const
       await desk.report({ sessionId: SESSION, events: [text] })
     }
@@ -62,8 +60,8 @@ async function busy({ turns = 0, shared = false }) {
     attach: () => desk.open({ sessionId: SESSION, ...request }),
     answer: (id = interactionId) =>
       desk.respond({ sessionId: SESSION, interactionId: id, answer: sqlite, ...ada }),
-    async end() {
-      isOver = true
+    end: async () => {
+      over.abort()
       await writing
       desk.close()
       expect(written).toBeGreaterThan(0)
