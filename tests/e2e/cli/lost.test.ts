@@ -1,8 +1,9 @@
 import type { Interaction } from '@askback/protocol'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { afterEach, expect, it } from 'vitest'
-import { portToKeep, run, serve, type RunningGateway } from '../http/gateways.js'
+import { at, portToKeep, run, serve, type RunningGateway } from '../http/gateways.js'
 import {
   answered,
   databases,
@@ -77,6 +78,23 @@ it('asks once, though the answer to its first request was lost', async () => {
   expect(await answered(gateway, command, picks('SQLite'))).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 
+it('[L6] follows a form that was asked again while the answer to its first request was lost', async () => {
+  const gateway = shared()
+  const sessionId = await gateway.session()
+  const fields = [{ name: 'port', type: 'number', required: true, min: 1 }]
+  let refused: { status: number } | undefined
+  const url = await losesFirstAnswer(gateway, async (lost) => {
+    const body = { answer: { values: { port: 0 } } }
+    refused = await gateway.call('POST', `${at(lost)}/response`, { body })
+  })
+  const command = run(['form', '-'], inShell(gateway, sessionId, { ASKBACK_URL: url }), {
+    stdin: JSON.stringify({ fields }),
+  })
+  const right = { values: { port: 80 } }
+  expect(await answered(gateway, command, right)).toMatchObject({ code: 0, stdout: '{"port":80}\n' })
+  expect(refused).toMatchObject({ status: 400 })
+})
+
 it('says what still waits when a gateway that is away could not be told to cancel', async () => {
   const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', '--data', gateway.data])
@@ -105,8 +123,14 @@ it('somebody who only looks on cancels nothing when they stop', async () => {
   expect(await end(looking)).toMatchObject({ code: 130 })
 })
 
-/** Passes everything on, but cuts the connection instead of giving back the first answer to a request to ask. */
-async function losesFirstAnswer({ ready }: RunningGateway): Promise<string> {
+/**
+ * Passes everything on, but cuts the connection instead of giving back the first answer to a request to ask, once what
+ * happens `meanwhile` is done.
+ */
+async function losesFirstAnswer(
+  { ready }: RunningGateway,
+  meanwhile: (lost: Interaction) => Promise<void> = () => Promise.resolve(),
+): Promise<string> {
   let lost = false
   const server = createServer((incoming, outgoing) => {
     const target = new URL(incoming.url ?? '/', ready.url)
@@ -115,7 +139,10 @@ async function losesFirstAnswer({ ready }: RunningGateway): Promise<string> {
       const loses = !lost && incoming.method === 'POST' && target.pathname.endsWith('/interactions')
       if (loses) {
         lost = true
-        answer.resume().on('end', () => outgoing.destroy())
+        const cut = () => void outgoing.destroy()
+        json(answer)
+          .then((body) => meanwhile((body as { interaction: Interaction }).interaction))
+          .then(cut, cut)
       } else {
         outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
         answer.pipe(outgoing)

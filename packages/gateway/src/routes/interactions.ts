@@ -72,7 +72,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       query: waiting,
       answers: { 200: interactionAnswer },
       errors: [404],
-      async handle({ params: { id, interactionId }, query: { wait = 0 }, credential, reply }) {
+      async handle({ params: { id, interactionId }, query: { wait }, credential, reply }) {
         const item = await desk.interaction(id, interactionId)
         const to = opened(item, credential) ? credential.id : null
         const read = { item, to, wait, reply, fence: fenceOf(context, credential) }
@@ -183,11 +183,18 @@ async function settlementOf(
     wait,
     reply,
     fence,
-  }: { item: Interaction; to: string | null; wait: number; reply: FastifyReply; fence: Fence | undefined },
+  }: {
+    item: Interaction
+    to: string | null
+    /** Without it this very one is read. */
+    wait: number | undefined
+    reply: FastifyReply
+    fence: Fence | undefined
+  },
 ): Promise<Interaction> {
   // One that was superseded may go on as another (L6).
-  const waits = wait > 0 && (item.status === 'pending' || item.settlement === 'superseded')
-  if (!waits) return to === null ? item : desk.claim(item, to, fence)
+  const mayChange = item.settlement === 'superseded' || (item.status === 'pending' && wait !== 0)
+  if (wait === undefined || !mayChange) return to === null ? item : desk.claim(item, to, fence)
   const signal = new LongPoll(reply, drain, wait)
   try {
     return await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })

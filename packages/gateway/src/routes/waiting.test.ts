@@ -62,30 +62,67 @@ describe('waiting', () => {
     })
   })
 
-  it('[L6] goes on with the interaction that asks again', async () => {
-    const id = await agent.session()
+  describe('[L6] where it is asked again', () => {
     const form = {
       kind: 'form',
       request: { message: 'Where?', schema: { fields: [{ name: 'port', type: 'number', max: 65_535 }] } },
     }
-    const item = await agent.open(id, form)
-    const waiting = agent.get<One>(`${at(item)}?wait=20`)
-    const refused = await person.post<{ error: { details: { interaction: Interaction } } }>(
-      `${at(item)}/response`,
-      {
+
+    it('goes on with the interaction that asks again', async () => {
+      const item = await agent.open(await agent.session(), form)
+      const waiting = agent.get<One>(`${at(item)}?wait=20`)
+      const again = await answeredWrong(item)
+      for (const wait of ['0', '0.01'])
+        expect(await agent.get<One>(`${at(item)}?wait=${wait}`)).toMatchObject({
+          body: { interaction: { interactionId: again.interactionId, status: 'pending' } },
+        })
+      expect(await agent.get<One>(at(item))).toMatchObject({
+        body: { interaction: { interactionId: item.interactionId, settlement: 'superseded' } },
+      })
+      await person.post(`${at(again)}/response`, { answer: { values: { port: 80 } } })
+      expect(await waiting).toMatchObject({
+        body: { interaction: { interactionId: again.interactionId, settlement: 'answered' } },
+      })
+    })
+
+    it('gives the one that asks again to who asks once more with the same key, and claims no other', async () => {
+      const id = await agent.session()
+      const key = { 'idempotency-key': 'k' }
+      const again = await answeredWrong(await agent.open(id, form, key))
+      const asked = () =>
+        agent.post<One>(`/api/sessions/${id}/interactions`, { toolCallId: 'call', ...form }, key)
+      expect(await asked()).toMatchObject({
+        status: 200,
+        body: { interaction: { interactionId: again.interactionId, status: 'pending' } },
+      })
+      expect(await claims(id)).toEqual([])
+      await person.post(`${at(again)}/response`, { answer: { values: { port: 80 } } })
+      const { body } = await asked()
+      expect(body.interaction).toMatchObject({
+        interactionId: again.interactionId,
+        settlement: 'answered',
+      })
+      expect(body.interaction.delivered).toBeUndefined()
+      expect(await claims(id)).toEqual(['agents'])
+    })
+
+    async function answeredWrong(item: Interaction): Promise<Interaction> {
+      const { body } = await person.post<{ error: { details: One } }>(`${at(item)}/response`, {
         answer: { values: { port: 99_999 } },
-      },
-    )
-    const again = refused.body.error.details.interaction
-    expect(await agent.get<One>(`${at(item)}?wait=0.01`)).toMatchObject({
-      body: { interaction: { interactionId: again.interactionId, status: 'pending' } },
-    })
-    expect(await agent.get<One>(at(item))).toMatchObject({
+      })
+      return body.error.details.interaction
+    }
+  })
+
+  it('[L11] tells that another request took its place to who asks once more with the same key', async () => {
+    const id = await agent.session()
+    const key = { 'idempotency-key': 'k' }
+    const item = await agent.open(id, { ...approval, attach: true }, key)
+    await agent.open(id, { ...approval, attach: true, request: { input: { command: 'rm' } } })
+    const body = { toolCallId: 'call', ...approval, attach: true }
+    expect(await agent.post<One>(`/api/sessions/${id}/interactions`, body, key)).toMatchObject({
+      status: 200,
       body: { interaction: { interactionId: item.interactionId, settlement: 'superseded' } },
-    })
-    await person.post(`${at(again)}/response`, { answer: { values: { port: 80 } } })
-    expect(await waiting).toMatchObject({
-      body: { interaction: { interactionId: again.interactionId, settlement: 'answered' } },
     })
   })
 })
