@@ -75,6 +75,15 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('[L10] cancels on %s', async (
   expect(await interactionOf(gateway, id)).toMatchObject({ status: 'settled', settlement: 'cancelled' })
 })
 
+it('[L10] cancels though two signals come at once', async () => {
+  const gateway = shared()
+  const command = run(['ask', 'Which?', '--data', gateway.data])
+  const id = await waitsFor(command)
+  const [ended] = await Promise.all([command.kill('SIGINT'), command.kill('SIGTERM')])
+  expect(ended).toEqual({ code: 4, signal: null })
+  expect(await interactionOf(gateway, id)).toMatchObject({ status: 'settled', settlement: 'cancelled' })
+})
+
 it('asks for an approval: 0 when it is given, 3 with the reason when not', async () => {
   const gateway = shared()
   const file = join(newFolder(), 'input.json')

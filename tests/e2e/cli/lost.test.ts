@@ -95,6 +95,20 @@ it('[L6] follows a form that was asked again while the answer to its first reque
   expect(refused).toMatchObject({ status: 400 })
 })
 
+it('[L10] cancels what it does not know yet to be open when two signals come', async () => {
+  const gateway = shared()
+  const sessionId = await gateway.session()
+  let opened = ''
+  const url = await losesFirstAnswer(gateway, async ({ interactionId }) => {
+    opened = interactionId
+    void command.kill('SIGINT')
+    void command.kill('SIGTERM')
+  })
+  const command = run(['ask', 'Which?'], inShell(gateway, sessionId, { ASKBACK_URL: url }))
+  expect(await end(command)).toMatchObject({ code: 4, stdout: '' })
+  expect(await interactionOf(gateway, opened)).toMatchObject({ settlement: 'cancelled' })
+})
+
 it('says what still waits when a gateway that is away could not be told to cancel', async () => {
   const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', '--data', gateway.data])

@@ -5,10 +5,9 @@ import type {
   PlanReviewAnswer,
   QuestionAnswer,
 } from '@askback/protocol'
+import { STOPPED } from './signals.js'
 
 const EXIT = { answered: 0, approved: 0, denied: 3, cancelled: 4, superseded: 4, timed_out: 5 } as const
-/** As of a command that Ctrl-C ends. */
-const STOPPED = 130
 
 /** Answers go to stdout, all else to stderr. Resolves to the exit code, which says how it ended. */
 export function printOutcome(item: Interaction, json: boolean): number {
