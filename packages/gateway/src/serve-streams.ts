@@ -8,12 +8,12 @@ import { registerStreams, type Streams } from './streams/register.js'
 /** Puts the streams behind the same checks as everything else. */
 export function serveStreams(app: FastifyInstance, context: GatewayContext): Streams {
   const { host, store, config, clock, metrics, credentials } = context
-  const { sockets, streams: most, bodyBytes } = config.limits
+  const { sockets, streams: most, bodyBytes, jsonDepth } = config.limits
   const streams = registerStreams(app, {
     host,
     store,
     clock,
-    config: { sockets, streams: most, frameBytes: bodyBytes },
+    config: { sockets, streams: most, frameBytes: bodyBytes, jsonDepth },
     authorize: (request) => authorize(request, context),
     onError: (error) => app.log.error({ err: error }, 'A stream failed'),
   })

@@ -1,5 +1,5 @@
 import type { Clock, Host, Store } from '@askback/core'
-import type { Actor, Via } from '@askback/protocol'
+import { MAX_JSON_DEPTH, type Actor, type Via } from '@askback/protocol'
 import type { IncomingMessage } from 'node:http'
 
 /** Whoever opens a stream, as the gateway's own checks see them. */
@@ -19,6 +19,8 @@ export interface StreamConfig {
   streams: number
   /** The largest frame that a WebSocket takes. */
   frameBytes: number
+  /** The deepest JSON in a frame. */
+  jsonDepth: number
   /** What may wait for a slow reader before it is cut. */
   bufferBytes: number
   /** What all sessions together keep of older frames, for those that reconnect. */
@@ -30,6 +32,7 @@ export const STREAM_DEFAULTS: StreamConfig = {
   sockets: 1000,
   streams: 10_000,
   frameBytes: 4 * 1024 * 1024,
+  jsonDepth: MAX_JSON_DEPTH,
   bufferBytes: 1024 * 1024,
   cacheBytes: 32 * 1024 * 1024,
 }

@@ -19,6 +19,7 @@ export interface WsConnectionOptions {
   all: AllEvents
   streams: OpenStreams
   bufferBytes: number
+  jsonDepth: number
   onError: (error: unknown) => void
 }
 
@@ -78,7 +79,7 @@ export class WsConnection implements OpenStream {
   #receive(data: RawData, isBinary: boolean): void {
     const op = isBinary
       ? { ref: null, error: new AskbackError('invalid_request', 'A frame must be text.') }
-      : parseOp((data as Buffer).toString())
+      : parseOp((data as Buffer).toString(), this.#options.jsonDepth)
     if ('error' in op) return this.#refuse(op.ref, op.error)
     if (this.#draining)
       return this.#refuse(op.ref, new AskbackError('unavailable', 'The gateway is going away.'))

@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import { z } from 'zod'
 
 const id = z.string().min(1).max(500)
@@ -25,17 +25,36 @@ export type Ref = z.infer<typeof ref> | null
 export type WsOp = z.infer<typeof op>
 export type WsOpOf<Op extends WsOp['op']> = Extract<WsOp, { op: Op }>
 
-/** What a client sent. Where it is malformed, `ref` is told if it can be made out, so that its sender knows which it was. */
-export function parseOp(text: string): WsOp | { ref: Ref; error: AskbackError } {
+/**
+ * What a client sent, held to the same rules as a body. Where it is malformed, `ref` is told if it can be made out, so
+ * that its sender knows which it was.
+ */
+export function parseOp(text: string, maxDepth: number): WsOp | { ref: Ref; error: AskbackError } {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return { ref: null, error: new AskbackError('invalid_request', 'A frame must be JSON.') }
   }
-  const parsed = op.safeParse(value)
+  const copied = copyOf(value, maxDepth)
+  if (copied instanceof AskbackError) return { ref: refIn(value), error: copied }
+  const parsed = op.safeParse(copied)
   if (parsed.success) return parsed.data
-  const said = z.object({ ref }).safeParse(value)
   const message = `This is no frame that the gateway knows: ${z.prettifyError(parsed.error)}`
-  return { ref: said.success ? said.data.ref : null, error: new AskbackError('invalid_request', message) }
+  return { ref: refIn(value), error: new AskbackError('invalid_request', message) }
+}
+
+/** One that would come back as another is not told. */
+function refIn(frame: unknown): Ref {
+  const said = z.object({ ref }).safeParse(frame)
+  return said.success && !(copyOf(said.data.ref) instanceof AskbackError) ? said.data.ref : null
+}
+
+function copyOf(value: unknown, maxDepth?: number): Json | AskbackError {
+  try {
+    return copyJson(value, 'frame', maxDepth)
+  } catch (error) {
+    if (error instanceof AskbackError) return error
+    throw error
+  }
 }

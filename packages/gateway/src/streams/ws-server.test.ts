@@ -4,6 +4,8 @@ import { getJson } from './sse-client.test.helper.js'
 import { sessionWith, streamServer } from './stream-server.test.helper.js'
 import { wsClient } from './ws-client.test.helper.js'
 
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
 describe('frames that are malformed', () => {
   it.each([
     ['no JSON', '{', null],
@@ -14,6 +16,12 @@ describe('frames that are malformed', () => {
     ['a cursor below zero', '{"op":"subscribe","ref":"a","sessionId":"s","after":-1}', 'a'],
     ['a ref that is neither text nor number', '{"op":"unsubscribe","ref":{},"sessionId":"s"}', null],
     ['no ref', '{"op":"unsubscribe","sessionId":"s"}', null],
+    ['a ref that JSON would change', '{"op":"ping","ref":9007199254740993}', null],
+    ['a ref with a surrogate alone', String.raw`{"op":"ping","ref":"\ud800"}`, null],
+    ['an integer that JSON would change', '{"op":"ping","ref":1,"more":9007199254740993}', 1],
+    ['a surrogate alone', String.raw`{"op":"ping","ref":1,"more":"\ud800"}`, 1],
+    ['__proto__', '{"op":"ping","ref":1,"__proto__":{"admin":true}}', 1],
+    ['too many levels', `{"op":"ping","ref":1,"more":${nested(100)}}`, 1],
   ])('are refused with their ref: %s', async (_name, text, ref) => {
     const server = await streamServer()
     const client = await wsClient(server.port)
@@ -30,14 +38,28 @@ describe('frames that are malformed', () => {
     expect(await client.answer(null)).toMatchObject({ ok: false, error: { code: 'invalid_request' } })
   })
 
-  it('reach the desk only as JSON that it takes', async () => {
-    const server = await streamServer()
+  it('settle nothing that a body of as many levels would not', async () => {
+    const server = await streamServer({ config: { jsonDepth: 10 } })
     const id = await sessionWith(server, 0)
+    const { interaction } = await server.host.desk.open({
+      sessionId: id,
+      kind: 'approval',
+      toolName: 'Bash',
+      request: { input: {} },
+    })
+    const { interactionId } = interaction
     const client = await wsClient(server.port)
-    const deep = '['.repeat(5000) + ']'.repeat(5000)
-    const frame = `{"op":"respond","ref":1,"sessionId":"${id}","interactionId":"i","answer":${deep}}`
-    client.ws.send(frame)
-    expect(await client.answer(1)).toMatchObject({ ok: false, error: { code: 'invalid_request' } })
+    const respond = (ref: number, levels: number) => {
+      const answer = `{"decision":"approve","updatedInput":${nested(levels)}}`
+      client.ws.send(
+        `{"op":"respond","ref":${ref},"sessionId":"${id}","interactionId":"${interactionId}","answer":${answer}}`,
+      )
+      return client.answer(ref)
+    }
+    const refused = { ok: false, error: { code: 'invalid_request' } }
+    expect(await respond(1, 5000)).toMatchObject(refused)
+    expect(await respond(2, 9)).toMatchObject(refused)
+    expect(await respond(3, 8)).toMatchObject({ ok: true })
   })
 
   it('end the connection where they are too large', async () => {
