@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { Api, startTestGateway, type TestGateway } from './testing/index.js'
@@ -16,11 +17,15 @@ const stream = (path: string, token: string, headers: Record<string, string> = {
 
 /** What the server answers an upgrade with: 101, or an error. */
 async function upgrade(headers: Record<string, string>): Promise<number> {
+  return (await upgradeAnswer(headers)).statusCode ?? 0
+}
+
+async function upgradeAnswer(headers: Record<string, string>): Promise<IncomingMessage> {
   const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers })
   try {
-    return await new Promise<number>((resolve, reject) => {
-      socket.on('open', () => resolve(101))
-      socket.on('unexpected-response', (_, response) => resolve(response.statusCode ?? 0))
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      socket.on('upgrade', resolve)
+      socket.on('unexpected-response', (_, response) => resolve(response))
       socket.on('error', reject)
     })
   } finally {
@@ -100,6 +105,30 @@ describe('a WebSocket', () => {
     expect(await upgrade({ ...bearer(), origin: 'http://evil.example' })).toBe(403)
     expect(await upgrade({ ...bearer(), host: 'evil.example' })).toBe(403)
     expect(await upgrade({ ...bearer(), 'sec-fetch-site': 'cross-site' })).toBe(403)
+  })
+
+  it('takes frames of as many levels as a body may have', async () => {
+    await gateway.close()
+    gateway = await startTestGateway({ config: { limits: { jsonDepth: 3 } } })
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers: bearer() })
+    await once(socket, 'open')
+    const sent = async (more: unknown) => {
+      socket.send(JSON.stringify({ op: 'ping', ref: 1, more }))
+      const [data] = (await once(socket, 'message')) as [Buffer]
+      return JSON.parse(data.toString()) as unknown
+    }
+    expect(await sent([[]])).toEqual({ ref: 1, ok: true })
+    expect(await sent([[[]]])).toMatchObject({ ref: 1, ok: false, error: { code: 'invalid_request' } })
+    socket.terminate()
+  })
+
+  it('is refused for as long as any other request would be', async () => {
+    const wrong = { authorization: 'Bearer wrong' }
+    for (let failed = 0; failed < 20; failed++) await upgrade(wrong)
+    const { statusCode, headers } = await upgradeAnswer(wrong)
+    expect(statusCode).toBe(429)
+    // The rest of the minute, not what is said where nobody knows better.
+    expect(Number(headers['retry-after'])).toBeGreaterThan(10)
   })
 
   it('ends when its credential is revoked', async () => {

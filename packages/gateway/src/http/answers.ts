@@ -71,7 +71,8 @@ export function toAskbackError(error: unknown): AskbackError {
   return new AskbackError('internal', 'An unexpected error.', { cause: error })
 }
 
-function retryAfterOf({ code, details }: AskbackError): number | null {
+/** Seconds, for whoever may try again. */
+export function retryAfterOf({ code, details }: AskbackError): number | null {
   if (code !== 'unavailable' && code !== 'rate_limited') return null
   const known =
     typeof details === 'object' && details !== null && 'retryAfter' in details && details.retryAfter

@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { bodyOf, SECURITY_HEADERS, toAskbackError } from '../http/answers.js'
+import { bodyOf, retryAfterOf, SECURITY_HEADERS, toAskbackError } from '../http/answers.js'
 import type { Caller } from './options.js'
 import { answerAsPlain } from './plain-request.js'
 import { WsConnection, type WsConnectionOptions } from './ws-connection.js'
@@ -66,7 +66,8 @@ function pathOf(request: IncomingMessage): string {
 }
 
 function refuse(socket: Socket, error: AskbackError): void {
-  const { status, retry } = errorCodes[error.code]
+  const { status } = errorCodes[error.code]
+  const retryAfter = retryAfterOf(error)
   const body = JSON.stringify(bodyOf(error))
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -74,7 +75,7 @@ function refuse(socket: Socket, error: AskbackError): void {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
-    ...(retry === 'never' ? [] : ['Retry-After: 1']),
+    ...(retryAfter === null ? [] : [`Retry-After: ${retryAfter}`]),
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   socket.destroySoon()
