@@ -111,5 +111,6 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
 
 /** A client that takes both gets the stream. */
 function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return accept.includes('application/json') && !accept.includes('text/event-stream')
+  const types = accept.toLowerCase()
+  return types.includes('application/json') && !types.includes('text/event-stream')
 }
