@@ -118,6 +118,32 @@ describe('a key', () => {
     expect((await person.delete(path)).status).toBe(409)
   })
 
+  it('keeps progress once', async () => {
+    const [asked] = question.request.questions
+    const item = await person.open(id, { ...question, request: { questions: [asked, asked] } })
+    const path = `/api/sessions/${id}/interactions/${item.interactionId}/progress`
+    const first = await person.post(path, { answers: [{ selected: ['SQLite'] }] }, key)
+    const after = await seq()
+    expect(first.status).toBe(200)
+    expect(await person.post(path, { answers: [{ selected: ['SQLite'] }] }, key)).toMatchObject({
+      status: 200,
+      body: first.body,
+    })
+    expect(await person.post(path, { answers: [{ selected: ['Postgres'] }] }, key)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'idempotency_mismatch' } },
+    })
+    expect(await seq()).toBe(after)
+  })
+
+  it('that was refused and wrote nothing is free for another request', async () => {
+    await person.open(id, question)
+    const path = `/api/sessions/${id}/submit-answers`
+    const answer = (text: string) => person.post(path, { toolCallId: 'call', answers: { '0': text } }, key)
+    expect((await answer('')).status).toBe(400)
+    expect((await answer('SQLite')).status).toBe(200)
+  })
+
   it('reports a result once', async () => {
     await person.post(`/api/sessions/${id}/tool-calls`, { toolCallId: 'c', toolName: 'Bash', input: {} })
     const path = `/api/sessions/${id}/tool-calls/c/result`

@@ -54,7 +54,12 @@ export const cancelInput = z.object({ ...target, message: wellFormed.optional() 
 
 export const claimInput = interaction.pick({ sessionId: true, interactionId: true, status: true })
 
-export const progressInput = z.object({ sessionId: known, interactionId: known, answers: json })
+export const progressInput = z.object({
+  sessionId: known,
+  interactionId: known,
+  answers: json,
+  idempotencyKey: origin.shape.idempotencyKey,
+})
 
 export const reportInput = z.object({
   sessionId: known,

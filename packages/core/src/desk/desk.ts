@@ -214,10 +214,12 @@ export class Desk {
     sessionId: string
     interactionId: string
     answers: unknown
+    idempotencyKey?: string | undefined
   }): Promise<Interaction> {
-    const { sessionId, interactionId, ...given } = parse(progressInput, input, 'the progress')
+    const { sessionId, interactionId, idempotencyKey, ...given } = parse(progressInput, input, 'the progress')
     const answers = copyJson(given.answers, 'answers')
-    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers })
+    const key = sessionKey(sessionId, 'progress', idempotencyKey, { interactionId, answers })
+    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers }, key)
     return this.#view(ran.interaction!)
   }
 

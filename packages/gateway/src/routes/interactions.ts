@@ -134,8 +134,8 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       body: z.object({ answers: z.array(z.unknown()) }),
       answers: { 200: interactionAnswer },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, body: { answers } }) {
-        const item = await desk.progress({ sessionId: id, interactionId, answers })
+      async handle({ params: { id, interactionId }, body: { answers }, origin: { idempotencyKey } }) {
+        const item = await desk.progress({ sessionId: id, interactionId, answers, idempotencyKey })
         return { status: 200, body: { interaction: item } }
       },
     }),
