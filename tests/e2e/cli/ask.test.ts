@@ -138,6 +138,23 @@ it('asks for a form from a file or from stdin, and follows it when it is asked a
   expect(await end(command)).toMatchObject({ code: 0, stdout: '{"port":80}\n' })
 })
 
+it('names the call that the environment names, in any script', async () => {
+  const gateway = shared()
+  const env = inShell(gateway, await gateway.session(), { CODEX_TOOL_CALL_ID: 'call_呼é' })
+  const item = await interactionOf(gateway, await waitsFor(run(['ask', 'Which?'], env)))
+  expect(item).toMatchObject({ toolCallId: 'call_呼é', anchor: 'exact' })
+})
+
+it('says at once which id in the environment can be none', async () => {
+  const gateway = shared()
+  const env = inShell(gateway, await gateway.session(), { CODEX_TOOL_CALL_ID: 'call\n7' })
+  expect(await outcome(['ask', 'Which?'], env)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'CODEX_TOOL_CALL_ID holds a control character, so it is no id.\n',
+  })
+})
+
 it('without a session makes one for the folder, and finds it again', async () => {
   const gateway = await serve()
   const cwd = join(newFolder(), 'shop')

@@ -107,10 +107,18 @@ function pathOf({ sessionId, interactionId }: Interaction): string {
 
 /** What the shell of an agent says of the tool call that runs in it. */
 function whereFrom(env: NodeJS.ProcessEnv): Record<string, string> {
-  const toolCall = env['CODEX_TOOL_CALL_ID']
-  const thread = env['CODEX_THREAD_ID']
+  const toolCall = idIn(env, 'CODEX_TOOL_CALL_ID')
+  const thread = idIn(env, 'CODEX_THREAD_ID')
   return {
     ...(toolCall && { 'askback-tool-call': toolCall }),
     ...(thread && { 'askback-agent-thread': thread }),
   }
+}
+
+/** As a header carries it: its bytes, of which the gateway makes a text again. */
+function idIn(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const id = env[name]
+  if (id && /\p{Cc}/u.test(id))
+    throw new AskbackError('invalid_request', `${name} holds a control character, so it is no id.`)
+  return id && Buffer.from(id).toString('latin1')
 }

@@ -1,6 +1,7 @@
 import { eventTexts, type Fence } from '@askback/core'
 import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
@@ -210,7 +211,14 @@ function opened(item: Interaction, credential: Credential): boolean {
 /** What the environment of a script inside an agent's shell says of where it runs. */
 function idIn({ headers }: FastifyRequest, name: string): string | undefined {
   const header = headers[name]
-  if (header === undefined || (typeof header === 'string' && header.length <= LONGEST_ID))
-    return header || undefined
-  throw new AskbackError('invalid_request', `An id in a header has at most ${LONGEST_ID} characters.`)
+  if (header === undefined || header === '') return undefined
+  const id = typeof header === 'string' ? utf8In(header) : null
+  if (id !== null && id.length <= LONGEST_ID) return id
+  throw new AskbackError('invalid_request', `An id in a header is at most ${LONGEST_ID} characters of UTF-8.`)
+}
+
+/** Node.js makes one character of each byte of a header. */
+function utf8In(header: string): string | null {
+  const bytes = Buffer.from(header, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : null
 }

@@ -53,6 +53,17 @@ describe('opening', () => {
     expect(fromBody.body.interaction).toMatchObject({ toolCallId: 'named', anchor: 'exact' })
   })
 
+  it('reads the tool call of the environment as UTF-8, and refuses what is none', async () => {
+    const path = `/api/sessions/${await agent.session()}/interactions`
+    const named = (bytes: Buffer) =>
+      agent.post<One>(path, question, { 'askback-tool-call': bytes.toString('latin1') })
+    expect((await named(Buffer.from('appel-é-呼'))).body.interaction.toolCallId).toBe('appel-é-呼')
+    expect(await named(Buffer.from('appel-é', 'latin1'))).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request' } },
+    })
+  })
+
   it('refuses the thread of another agent, once its own is known', async () => {
     const id = await agent.session()
     const ask = (thread: string) =>
