@@ -1,4 +1,10 @@
-import { createClient, type Client, type ClientOptions, type Transport } from '@askback/client'
+import {
+  createClient,
+  type Client,
+  type ClientOptions,
+  type OutboxStorage,
+  type Transport,
+} from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
 import { kept } from './kept.js'
 import { onNextFrame } from './next-frame.js'
@@ -47,7 +53,7 @@ export function useTransport(): Transport {
   return useClient().transport
 }
 
-const outboxStorage = {
-  read: () => kept.read('outbox'),
-  write: (value: string) => kept.write('outbox', value === '[]' ? null : value),
+const outboxStorage: OutboxStorage = {
+  read: () => kept.keys().flatMap((key) => (key.startsWith('outbox.') ? (kept.read(key) ?? []) : [])),
+  write: (interactionId, value) => kept.write(`outbox.${interactionId}`, value),
 }

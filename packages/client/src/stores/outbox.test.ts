@@ -2,6 +2,7 @@ import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { asked, settled } from '../testing/session-events.js'
+import type { ScriptedTransport } from '../testing/scripted-transport.js'
 import { createClient } from './client.js'
 import { openSession, type OpenSessionOptions } from './open-session.test.helper.js'
 import type { OutboxStorage } from './outbox.js'
@@ -17,14 +18,14 @@ async function pendingSession(options: OpenSessionOptions = {}) {
   return { ...session, responds, status }
 }
 
-function memoryStorage(): OutboxStorage & { value: string | null } {
+function memoryStorage(...entries: [string, string][]): OutboxStorage & { kept: Map<string, string> } {
+  const kept = new Map(entries)
   return {
-    value: null,
-    read() {
-      return this.value
-    },
-    write(value) {
-      this.value = value
+    kept,
+    read: () => [...kept.values()],
+    write(interactionId, value) {
+      if (value === null) kept.delete(interactionId)
+      else kept.set(interactionId, value)
     },
   }
 }
@@ -103,13 +104,59 @@ describe('an answer', () => {
     await eventually(() =>
       expect(transport.calls.slice(before).map(({ method }) => method)).toEqual(['respond']),
     )
-    await eventually(() => expect(storage.value).toBe('[]'))
+    await eventually(() => expect(storage.kept.size).toBe(0))
   })
 
-  it.each(['', 'no json', '{"a":1}', '[1]', '[{"sessionId":1}]'])('finds nothing in %j', (value) => {
-    const storage = { ...memoryStorage(), value }
-    expect(openSession({ storage }).client.outbox.of('s1').size).toBe(0)
+  it('is not kept any more once it was refused', async () => {
+    const storage = memoryStorage()
+    const { store, transport } = await pendingSession({ storage })
+    transport.failNext('respond', new AskbackError('invalid_answer', 'That is no option.'))
+    const answering = store.respond('i1', approve)
+    expect([...storage.kept.keys()]).toEqual(['i1'])
+    await answering
+    expect(storage.kept.size).toBe(0)
   })
+
+  it('is kept beside those of other windows, whichever of them is closed first', async () => {
+    const storage = memoryStorage()
+    const prepare = ({ play }: ScriptedTransport) => void play('s1', ...asked('i1'), ...asked('i2'))
+    const { store, transport, client } = await pendingSession({ storage, prepare })
+    transport.online(false)
+    const other = createClient(transport, { storage })
+    void store.respond('i1', approve)
+    void other.outbox.submit({ sessionId: 's1', interactionId: 'i2', answer: { decision: 'deny' } })
+    await eventually(() => expect(client.outbox.of('s1').get('i1')?.status).toBe('queued'))
+    await eventually(() => expect(other.outbox.of('s1').get('i2')?.status).toBe('queued'))
+    other.close()
+    client.close()
+    transport.online(true)
+    const next = createClient(transport, { storage })
+    expect([...next.outbox.of('s1').keys()]).toEqual(['i1', 'i2'])
+    await eventually(() => expect(storage.kept.size).toBe(0))
+  })
+
+  it('goes on being queued, and says so, while it is tried again and again', async () => {
+    const { store, transport, clock, client, responds, status } = await pendingSession()
+    transport.online(false)
+    const seen = new Set<string | undefined>()
+    void store.respond('i1', approve)
+    await eventually(() => expect(status()).toBe('queued'))
+    client.outbox.on(() => seen.add(status()))
+    await eventually(() => {
+      clock.advance(30_000)
+      expect(responds().length).toBeGreaterThan(3)
+    })
+    expect([...seen]).toEqual(['queued'])
+  })
+
+  it.each(['', 'no json', 'null', '{"a":1}', '[1]', '{"sessionId":1}'])(
+    'is found though %j is kept beside it',
+    (value) => {
+      const ours = JSON.stringify({ sessionId: 's1', interactionId: 'i1', answer: approve, key: 'k' })
+      const storage = memoryStorage(['other', value], ['i1', ours])
+      expect([...openSession({ storage }).client.outbox.all.keys()]).toEqual(['i1'])
+    },
+  )
 })
 
 describe('an answer that is refused', () => {

@@ -20,10 +20,15 @@ export interface Submission extends Readonly<RespondInput> {
 
 export type Outcome = { ok: true; interaction: Interaction } | { ok: false; error: AskbackError }
 
-/** Keeps what is on its way over a reload; `localStorage` under a key of one's own will do. */
+/**
+ * Keeps what is on its way over a reload; `localStorage` will do. Each answer is kept on its own, as several windows may
+ * share it.
+ */
 export interface OutboxStorage {
-  read(): string | null
-  write(value: string): void
+  /** All that is kept. */
+  read(): string[]
+  /** `null` forgets it. */
+  write(interactionId: string, value: string | null): void
 }
 
 export interface OutboxOptions {
@@ -54,7 +59,10 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options
-    for (const { key, ...input } of kept(options.storage)) this.#add(input, key)
+    for (const value of options.storage?.read() ?? []) {
+      const kept = parseKept(value)
+      if (kept) this.#add(kept.input, kept.key)
+    }
   }
 
   /** Resolves when it is settled, or when it never will be. A second one while the first is under way is the same. */
@@ -105,6 +113,7 @@ export class Outbox {
     const outcome = Promise.resolve().then(() => this.#send(entry))
     const entry: Entry = { submission, key, outcome }
     this.#entries.set(input.interactionId, entry)
+    this.#keep(input, JSON.stringify({ ...inputOf(input), key }))
     this.#changed(input.sessionId)
     return entry
   }
@@ -124,7 +133,6 @@ export class Outbox {
         await pauses.before(failures, this.#closing.signal)
         // It is sent by whoever finds it in the storage.
         if (this.#closing.signal.aborted) return { ok: false, error }
-        this.#set(entry, { ...input, status: 'sending' })
       }
     }
   }
@@ -133,7 +141,10 @@ export class Outbox {
     const input = inputOf(entry.submission)
     // The log shows what became of it: somebody else's answer, or the same question once more.
     if (interactionIn(error)) this.#remove(input, [])
-    else this.#set(entry, { ...input, status: 'failed', error })
+    else {
+      this.#keep(input, null)
+      this.#set(entry, { ...input, status: 'failed', error })
+    }
     return { ok: false, error }
   }
 
@@ -142,9 +153,14 @@ export class Outbox {
     this.#changed(submission.sessionId)
   }
 
-  #remove({ sessionId, interactionId }: RespondInput, events: SessionEvent[]): void {
-    this.#entries.delete(interactionId)
-    this.#changed(sessionId, events)
+  #remove(input: RespondInput, events: SessionEvent[]): void {
+    this.#entries.delete(input.interactionId)
+    this.#keep(input, null)
+    this.#changed(input.sessionId, events)
+  }
+
+  #keep({ interactionId }: RespondInput, value: string | null): void {
+    this.#options.storage?.write(interactionId, value)
   }
 
   #changed(sessionId: string, events: SessionEvent[] = []): void {
@@ -153,10 +169,6 @@ export class Outbox {
     const ours = [...this.#all].filter(([, submission]) => submission.sessionId === sessionId)
     if (ours.length === 0) this.#bySession.delete(sessionId)
     else this.#bySession.set(sessionId, new Map(ours))
-    const unsent = all.filter(({ submission }) => submission.status !== 'failed')
-    this.#options.storage?.write(
-      JSON.stringify(unsent.map(({ submission, key }) => ({ ...inputOf(submission), key }))),
-    )
     for (const listener of this.#listeners) listener({ sessionId, events })
   }
 }
@@ -170,24 +182,17 @@ function inputOf({ sessionId, interactionId, answer, digest }: RespondInput): Re
   return { sessionId, interactionId, answer, ...(digest !== undefined && { digest }) }
 }
 
-function kept(storage: OutboxStorage | undefined): (RespondInput & { key: string })[] {
+/** `null` for what was not written by us. */
+function parseKept(value: string): { input: RespondInput; key: string } | null {
   try {
-    const list = JSON.parse(storage?.read() ?? '[]') as Partial<Record<string, Json>>[]
-    return list.flatMap(({ sessionId, interactionId, answer, digest, key }) =>
-      typeof sessionId === 'string' && typeof interactionId === 'string' && typeof key === 'string'
-        ? [
-            {
-              sessionId,
-              interactionId,
-              answer: answer ?? null,
-              key,
-              ...(typeof digest === 'string' && { digest }),
-            },
-          ]
-        : [],
-    )
+    const { sessionId, interactionId, answer, digest, key } = JSON.parse(value) as Partial<
+      Record<string, Json>
+    >
+    if (typeof sessionId !== 'string' || typeof interactionId !== 'string' || typeof key !== 'string')
+      return null
+    const input = { sessionId, interactionId, answer: answer ?? null }
+    return { input: { ...input, ...(typeof digest === 'string' && { digest }) }, key }
   } catch {
-    // Whatever stands there was not written by us.
-    return []
+    return null
   }
 }
