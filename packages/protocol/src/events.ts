@@ -85,6 +85,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     onTimeout,
     errors: z.record(z.string(), z.string()).optional(),
     progress: json.optional(),
+    repromptOf: id.optional(),
     agentId: z.string().optional(),
     openedBy: z.string().optional(),
     anchor: anchor.optional(),

@@ -45,6 +45,8 @@ export const interaction = z.object({
   overdue: z.boolean().optional(),
   errors: z.record(z.string(), z.string()).optional(),
   progress: json.optional(),
+  /** What was asked first, before any answer that did not pass (L6): the same request, to whoever is asked. */
+  repromptOf: z.string().optional(),
   anchor: anchor.optional(),
   agentId: z.string().optional(),
   /** The credential that asked: what it reads of the settlement counts as handed over (L10). */

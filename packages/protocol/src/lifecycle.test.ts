@@ -16,6 +16,7 @@ const full: Interaction = {
   expiresAt: 1,
   errors: { a: 'Required.' },
   progress: [],
+  repromptOf: 'i0',
   anchor: 'exact',
   agentId: 'a',
   openedBy: 'o',

@@ -49,6 +49,7 @@ function copyOf(from: Omit<Interaction, 'status'>, status: Interaction['status']
   if (from.expiresAt !== undefined) item.expiresAt = from.expiresAt
   if (from.errors !== undefined) item.errors = from.errors
   if (from.progress !== undefined) item.progress = from.progress
+  if (from.repromptOf !== undefined) item.repromptOf = from.repromptOf
   if (from.anchor !== undefined) item.anchor = from.anchor
   if (from.agentId !== undefined) item.agentId = from.agentId
   if (from.openedBy !== undefined) item.openedBy = from.openedBy

@@ -1,62 +1,58 @@
 import type { Interaction } from '@askback/protocol'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { kept } from './kept.js'
 
-interface KeptDraft<T> {
+interface KeptDraft {
   at: number
-  draft: T
+  draft: unknown
 }
 
 const WRITE_MS = 200
 const FORGET_MS = 14 * 24 * 60 * 60_000
 
+/** What was typed last and is not stored yet: a card that asks again comes before the one that was there has gone. */
+const unsaved = new Map<string, unknown>()
+
 /**
- * What somebody typed and did not send. It belongs to the interaction alone, survives a reload, and is gone when that is
- * settled. `isDraft` checks what a former version or somebody else may have left there.
+ * What somebody typed and did not send. It belongs to one request alone, also when that is asked again, survives a reload,
+ * and is gone when that is settled. `isDraft` checks what a former version or somebody else may have left there.
  */
 export function useDraft<T>(
-  { interactionId, status }: Interaction,
+  { interactionId, repromptOf = interactionId, status, settlement }: Interaction,
   isDraft: (value: unknown) => value is T,
 ): [T | null, (draft: T) => void] {
-  const key = `draft.${interactionId}`
+  const key = `draft.${repromptOf}`
+  const isOver = status === 'settled' && settlement !== 'superseded'
   const [draft, setDraft] = useState<T | null>(() => (status === 'pending' ? readDraft(key, isDraft) : null))
-  const unsaved = useRef<T | null>(null)
 
   useEffect(() => {
-    if (status !== 'pending') {
-      unsaved.current = null
-      kept.write(key, null)
-    }
-  }, [key, status])
+    if (!isOver) return
+    unsaved.delete(key)
+    kept.write(key, null)
+  }, [key, isOver])
 
   useEffect(() => {
-    if (unsaved.current === null) return
-    const timer = setTimeout(save, WRITE_MS)
+    if (!unsaved.has(key)) return
+    const timer = setTimeout(() => save(key), WRITE_MS)
     return () => clearTimeout(timer)
-  }, [draft])
+  }, [key, draft])
 
   useEffect(() => {
-    window.addEventListener('pagehide', save)
+    const saveNow = () => save(key)
+    window.addEventListener('pagehide', saveNow)
     return () => {
-      window.removeEventListener('pagehide', save)
-      save()
+      window.removeEventListener('pagehide', saveNow)
+      saveNow()
     }
   }, [key])
 
   return [
     draft,
     (next) => {
-      unsaved.current = next
+      unsaved.set(key, next)
       setDraft(next)
     },
   ]
-
-  function save() {
-    if (unsaved.current === null) return
-    const entry: KeptDraft<T> = { at: Date.now(), draft: unsaved.current }
-    unsaved.current = null
-    kept.write(key, JSON.stringify(entry))
-  }
 }
 
 /** Drafts of what was settled while nobody looked would stay for ever. */
@@ -68,12 +64,19 @@ export function forgetOldDrafts(now: number): void {
   }
 }
 
-function readDraft<T>(key: string, isDraft: (value: unknown) => value is T): T | null {
-  const entry = parse(kept.read(key))
-  return entry && isDraft(entry.draft) ? entry.draft : null
+function save(key: string): void {
+  if (!unsaved.has(key)) return
+  const entry: KeptDraft = { at: Date.now(), draft: unsaved.get(key) }
+  unsaved.delete(key)
+  kept.write(key, JSON.stringify(entry))
 }
 
-function parse(text: string | null): KeptDraft<unknown> | null {
+function readDraft<T>(key: string, isDraft: (value: unknown) => value is T): T | null {
+  const draft = unsaved.get(key) ?? parse(kept.read(key))?.draft
+  return isDraft(draft) ? draft : null
+}
+
+function parse(text: string | null): KeptDraft | null {
   try {
     const value: unknown = JSON.parse(text ?? 'null')
     const isEntry = typeof value === 'object' && value !== null && 'at' in value && 'draft' in value

@@ -93,6 +93,7 @@ export function requestEvent(item: Interaction): EventOf<'interaction_request'> 
   if (item.anchor !== undefined) event.anchor = item.anchor
   if (item.errors !== undefined) event.errors = item.errors
   if (item.progress !== undefined) event.progress = item.progress
+  if (item.repromptOf !== undefined) event.repromptOf = item.repromptOf
   if (item.agentId !== undefined) event.agentId = item.agentId
   if (item.openedBy !== undefined) event.openedBy = item.openedBy
   return placed(event, item)

@@ -6,7 +6,8 @@ import { pendingEvent, requestEvent, responseEvent } from './interaction-events.
 /** L6: in one append the old one gives way to a new one that carries the errors and what was typed. */
 export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {
   const interactionId = context.newId()
-  const again = { ...item, interactionId, requestedAt: context.now, errors, progress: answer }
+  const repromptOf = item.repromptOf ?? item.interactionId
+  const again = { ...item, interactionId, requestedAt: context.now, errors, progress: answer, repromptOf }
   return {
     interactionId,
     refusal: { code: 'invalid_answer', errors },

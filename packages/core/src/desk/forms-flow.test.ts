@@ -75,7 +75,7 @@ describe('[L6] a form whose values do not pass', () => {
     })
   })
 
-  it('keeps its waiter and its first deadline, however often it is asked again', async () => {
+  it('keeps its waiter, its first deadline and the name of the first, however often it is asked again', async () => {
     const test = await testDesk()
     const first = await test.open('form', port, { timeoutMs: 1000 })
     const { settlement } = await waiting(test.desk, first.interactionId)
@@ -84,6 +84,7 @@ describe('[L6] a form whose values do not pass', () => {
       test.clock.advance(100)
       const again = await askedAgain(test, interactionId)
       expect(again).toMatchObject({ expiresAt: first.expiresAt, requestedAt: test.clock.now() })
+      expect(again.repromptOf).toBe(first.interactionId)
       interactionId = again.interactionId
       expect(await isOver(settlement)).toBe(false)
     }

@@ -9,10 +9,16 @@ stillTime()
 
 function form(
   fields: Json,
-  more: { initialValues?: Json; errors?: Record<string, string>; progress?: Json } = {},
+  more: {
+    id?: string
+    initialValues?: Json
+    errors?: Record<string, string>
+    progress?: Json
+    repromptOf?: string
+  } = {},
 ) {
-  const { initialValues, ...rest } = more
-  return asked('i1', {
+  const { id = 'i1', initialValues, ...rest } = more
+  return asked(id, {
     kind: 'form',
     presentation: 'questionnaire',
     request: {
@@ -178,6 +184,80 @@ describe('what does not fit', () => {
     screen.getByText('Does not match.')
     fill('Version', '1.5.0')
     expect(screen.queryByText('Does not match.')).toBeNull()
+  })
+})
+
+describe('a form that is asked again', () => {
+  const fields = [
+    { name: 'a', type: 'text', label: 'First' },
+    { name: 'b', type: 'text', label: 'Second', pattern: 'x+' },
+    { name: 'more', type: 'checkbox', label: 'More' },
+    { name: 'c', type: 'text', label: 'Third', visibleWhen: { field: 'more', equals: true } },
+  ]
+  const initialValues = { a: 'preset', b: 'y', c: 'hidden' }
+  const [superseded] = settled('i1', { kind: 'form', settlement: 'superseded', supersededBy: 'i2' }) as [
+    NewEvent,
+  ]
+  const text = (name: string) => screen.getByLabelText<HTMLInputElement>(name).value
+
+  /** What the log tells when values do not pass. */
+  function again(values: Json): NewEvent[] {
+    const what = { errors: { b: 'Does not match.' }, progress: { values }, repromptOf: 'i1' }
+    return [superseded, ...form(fields, { id: 'i2', initialValues, ...what })]
+  }
+
+  it('leaves empty what was emptied, and what was never on screen as it came', async () => {
+    const answer = await answerTo([...form(fields, { initialValues }), ...again({ b: 'y' })], () => {
+      expect(text('First')).toBe('')
+      fill('Second', 'xx')
+      fireEvent.click(screen.getByLabelText('More'))
+      expect(text('Third')).toBe('hidden')
+    })
+    expect(answer).toEqual({ values: { b: 'xx', more: true, c: 'hidden' } })
+  })
+
+  it('[lesson 7] keeps what was typed here, also when it was somebody else whose values did not pass', async () => {
+    const { play, reload } = await show({ events: form(fields, { initialValues }) })
+    fireEvent.click(screen.getByLabelText('More'))
+    fill('Third', 'a long story')
+    fireEvent.click(screen.getByLabelText('More'))
+    fill('First', 'mine')
+    await play(...again({ a: 'theirs', b: 'z' }))
+    const check = () => {
+      expect(text('First')).toBe('mine')
+      expect(text('Second')).toBe('z')
+      expect(screen.queryByLabelText('Third')).toBeNull()
+      screen.getByText('Does not match.')
+    }
+    check()
+    await reload()
+    check()
+    fireEvent.click(screen.getByLabelText('More'))
+    expect(text('Third')).toBe('a long story')
+  })
+
+  it('does not hold against what is typed here what was wrong with what was sent elsewhere', async () => {
+    const { play } = await show({ events: form(fields, { initialValues }) })
+    fill('Second', 'xx')
+    await play(...again({ b: 'z' }))
+    expect(screen.queryByText('Does not match.')).toBeNull()
+  })
+
+  it('[lesson 7] is empty if another request took its place', async () => {
+    const { play } = await show({ events: form(fields) })
+    fill('First', 'mine')
+    await play(superseded, ...form(fields, { id: 'i2' }))
+    expect(text('First')).toBe('')
+  })
+
+  it('forgets what was typed once it is settled', async () => {
+    const { play } = await show({ events: form(fields) })
+    fill('First', 'mine')
+    await play(...again({ b: 'z' }))
+    await pass(1000)
+    expect(Object.keys(localStorage)).toEqual(['askback.draft.i1'])
+    await play(...settled('i2', { kind: 'form', settlement: 'cancelled' }))
+    expect(Object.keys(localStorage)).toEqual([])
   })
 })
 

@@ -1,11 +1,27 @@
 import {
+  canonicalJson,
   fieldsOf,
+  formAnswer,
   visibleFields,
   type FormField,
   type FormRequest,
   type FormValues,
   type Json,
 } from '@askback/protocol'
+
+/**
+ * What a form begins with. One that is asked again carries the answer that did not pass: what that leaves out though it was
+ * on screen has been emptied.
+ */
+export function startingValues(request: FormRequest, progress: Json | undefined): FormValues {
+  const { initialValues = {} } = request
+  const told = formAnswer.safeParse(progress)
+  if (!told.success) return initialValues
+  const { values } = told.data
+  const shown = new Set([...shownFields(request, values)].map(({ name }) => name))
+  const unseen = Object.entries(initialValues).filter(([name]) => !shown.has(name))
+  return { ...Object.fromEntries(unseen), ...values }
+}
 
 /** Those that are on screen. What a field that is hidden holds is not sent, and shows no other. */
 export function shownFields({ schema }: FormRequest, values: FormValues): ReadonlySet<FormField> {
@@ -48,6 +64,11 @@ export function valuesToSend(fields: Iterable<FormField>, values: FormValues): F
     sent[field.name] = field.type === 'number' ? Number(value) : value!
   }
   return sent
+}
+
+export function isSameToSend(field: FormField, some: FormValues, others: FormValues): boolean {
+  const [one, other] = [some, others].map((values) => canonicalJson(valuesToSend([field], values)))
+  return one === other
 }
 
 /** A name may be that of something every object has. */

@@ -1,5 +1,4 @@
 import {
-  formAnswer,
   formRequest,
   type FormErrors,
   type FormField,
@@ -11,7 +10,14 @@ import {
 import { useMemo, useState } from 'react'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useDraft } from '../use-draft.js'
-import { fieldError, shownFields, valueOf, valuesToSend } from './form-values.js'
+import {
+  fieldError,
+  isSameToSend,
+  shownFields,
+  startingValues,
+  valueOf,
+  valuesToSend,
+} from './form-values.js'
 
 export interface FormControl extends InteractionControl {
   request: FormRequest
@@ -33,18 +39,18 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     return parsed.success ? parsed.data : null
   }, [interaction.request])
   const [draft, setDraft] = useDraft(control.interaction, isDraft)
-  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
   const [hasTried, setTried] = useState(false)
-  const values = useMemo(
-    () => ({ ...request?.initialValues, ...typedBefore(interaction.progress), ...draft }),
-    [request, interaction.progress, draft],
+  const start = useMemo(
+    () => (request ? startingValues(request, interaction.progress) : {}),
+    [request, interaction.progress],
   )
+  const values = useMemo(() => ({ ...start, ...draft }), [start, draft])
   const visible = useMemo(() => (request ? shownFields(request, values) : null), [request, values])
   if (!request || !visible) return null
 
   const errors: FormErrors = {}
   for (const field of visible) {
-    const refused = touched.has(field.name) ? undefined : interaction.errors?.[field.name]
+    const refused = isSameToSend(field, values, start) ? interaction.errors?.[field.name] : undefined
     const error = (hasTried ? fieldError(field, valueOf(values, field.name)) : null) ?? refused
     if (error !== undefined) errors[field.name] = error
   }
@@ -56,7 +62,6 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     visible,
     errors,
     setValue(name, value) {
-      setTouched(new Set([...touched, name]))
       setDraft({ ...draft, [name]: value })
     },
     submit() {
@@ -67,12 +72,6 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
       return null
     },
   }
-}
-
-/** A reprompt carries the answer that did not pass. */
-function typedBefore(progress: Json | undefined): FormValues {
-  const parsed = formAnswer.safeParse(progress)
-  return parsed.success ? parsed.data.values : {}
 }
 
 function isDraft(value: unknown): value is FormValues {
