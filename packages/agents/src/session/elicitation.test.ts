@@ -48,3 +48,18 @@ it('a schema of the Model Context Protocol becomes a form', () => {
     },
   })
 })
+
+it('a default that is none of the options is left out: no form begins with what nobody could choose', () => {
+  const room = { type: 'string', enum: ['s', 'd'] }
+  const extras = { type: 'array', items: { enum: ['v', 'w'] } }
+  const withDefaults = (...defaults: unknown[]) => {
+    const properties = {
+      room: { ...room, default: defaults[0] },
+      extras: { ...extras, default: defaults[1] },
+    }
+    return formRequest('Please', { type: 'object', properties }).initialValues
+  }
+  expect(withDefaults('d', ['v', 'w'])).toEqual({ room: 'd', extras: ['v', 'w'] })
+  expect(withDefaults('x', ['v'])).toEqual({ extras: ['v'] })
+  expect(withDefaults('x', ['v', 'x'])).toBeUndefined()
+})

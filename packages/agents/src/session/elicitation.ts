@@ -55,11 +55,12 @@ export function formRequest(message: string, schema: Schema): FormRequest {
   const initialValues: FormValues = {}
   const fields = Object.entries(properties).map(([name, value]): FormField => {
     const property = objectOf(value)
-    if (property['default'] !== undefined) initialValues[name] = property['default'] as Json
+    const type = fieldType(property)
+    if (isDefault(property['default'], type)) initialValues[name] = property['default'] as Json
     return {
       name,
       ...pick(property, { title: 'label', description: 'description' }),
-      ...fieldType(property),
+      ...type,
       required: required.includes(name),
     }
   })
@@ -95,6 +96,13 @@ function textType(property: Schema): FieldType {
     default:
       return { type: 'text', ...limits }
   }
+}
+
+/** A server's mistake must not keep its form from being asked. */
+function isDefault(value: unknown, { options }: FieldType): boolean {
+  if (value === undefined) return false
+  const values: unknown[] = Array.isArray(value) ? value : [value]
+  return !options || values.every((each) => options.some((option) => option.value === each))
 }
 
 function choicesOf(property: Schema): { value: string; label?: string }[] | null {

@@ -151,11 +151,26 @@ describe('a form that cannot be asked', () => {
   })
 
   it('[lesson 4] fills in what it does not have, or with another type', () => {
-    expect(() => open({ fields: [text, choice] }, { a: 'hello', c: 'not an option yet', b: 1 })).toThrow(
+    expect(() => open({ fields: [text, choice] }, { a: 'hello', c: 'x', b: 1 })).toThrow(
       refusal('"b" has an initial value'),
     )
     expect(() => open({ fields: [text] }, { a: 1 })).toThrow(refusal('not a string'))
-    expect(() => open({ fields: [text, choice] }, { a: null, c: 'not an option yet' })).not.toThrow()
+  })
+
+  it.each([
+    ['select', 'z'],
+    ['radio', 'z'],
+    ['multiselect', ['x', 'z']],
+  ])('fills in a %s with what is no option, which nobody could see or take back', (type, value) => {
+    expect(() => open({ fields: [{ ...choice, type }] }, { c: value })).toThrow(
+      refusal('"c" has an initial value that is not one of its options'),
+    )
+  })
+
+  it('may fill in what a person can still correct', () => {
+    const fields = [{ ...text, minLength: 9 }, choice, { ...choice, name: 'm', type: 'multiselect', max: 1 }]
+    expect(() => open({ fields }, { a: 'short', c: null, m: ['x', 'y'] })).not.toThrow()
+    expect(() => open({ fields }, { a: null, c: 'y', m: [] })).not.toThrow()
   })
 })
 

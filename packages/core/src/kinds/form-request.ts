@@ -8,7 +8,7 @@ import {
 } from '@askback/protocol'
 import { isMoment, readMoment } from './form-moments.js'
 import { measurePattern } from './form-patterns.js'
-import { hasJsonType, jsonTypeOf } from './form-values.js'
+import { hasJsonType, isOption, jsonTypeOf } from './form-values.js'
 
 /** All patterns of a form together, so that many small ones do not add up to what one big one may not cost. */
 const MAX_PROGRAMS = 4_000
@@ -133,8 +133,11 @@ function patternSize({ name, pattern }: FormField): number {
 function checkInitial(name: string, value: Json, byName: ReadonlyMap<string, FormField>): void {
   const field = byName.get(name)
   if (!field) return refuse(name, 'has an initial value and is no field of this form')
-  if (value !== null && !hasJsonType(field, value))
-    refuse(name, `has an initial value that is not ${jsonTypeOf(field)}`)
+  if (value === null) return
+  if (!hasJsonType(field, value)) refuse(name, `has an initial value that is not ${jsonTypeOf(field)}`)
+  // Anything else that does not pass can be seen, and corrected by who fills in the form.
+  const isKnown = (Array.isArray(value) ? value : [value]).every((each) => isOption(field, each))
+  if (field.options && !isKnown) refuse(name, 'has an initial value that is not one of its options')
 }
 
 function isPrototypeName(name: string): boolean {

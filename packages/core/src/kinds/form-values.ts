@@ -117,7 +117,7 @@ const momentHints = {
   datetime: 'Must be a real date and time, as in 2026-02-28T09:30.',
 }
 
-function isOption(field: FormField, value: Json): boolean {
+export function isOption(field: FormField, value: Json): boolean {
   return field.options?.some((option) => option.value === value) ?? false
 }
 
