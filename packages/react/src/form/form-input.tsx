@@ -1,5 +1,6 @@
 import type { FormField, Json } from '@askback/protocol'
 import type { ReactNode } from 'react'
+import { LineInput } from './line-input.js'
 import { optionLabel } from './option-label.js'
 import { OptionSearch } from './option-search.js'
 
@@ -18,8 +19,6 @@ export interface FormInputProps {
 const MANY = 50
 const SHORT_LIST = 8
 
-const nativeTypes = { text: 'text', date: 'date', time: 'time', datetime: 'datetime-local' } as const
-
 /** The control of one field. It keeps what was typed as it was typed; numbers become numbers when they are sent. */
 export function FormInput(props: FormInputProps) {
   const { id, field, title, value, isDisabled, isWrong, describedBy, onChange } = props
@@ -36,16 +35,7 @@ export function FormInput(props: FormInputProps) {
     case 'date':
     case 'time':
     case 'datetime':
-      return (
-        <input
-          {...shared}
-          className="ab-input"
-          type={nativeTypes[field.type]}
-          value={textOf(value)}
-          autoComplete="off"
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )
+      return <LineInput {...shared} type={field.type} text={textOf(value)} onChange={onChange} />
     case 'number':
       return (
         <input

@@ -110,6 +110,71 @@ describe('every type of field', () => {
   })
 })
 
+describe('what a control cannot hold', () => {
+  const field = (type: string) => [{ name: 'a', type, label: 'A' }]
+  const begun = (type: string, a: Json) => form(field(type), { initialValues: { a } })
+  const control = () => screen.getByLabelText<HTMLInputElement>('A')
+
+  it.each([
+    ['text', 'one\ntwo', 'textarea'],
+    ['datetime', '2026-02-28T09:30:00Z', 'text'],
+    ['datetime', '2026-02-28T09:30:00+05:30', 'text'],
+    ['date', 'tomorrow', 'text'],
+    ['time', '9:30', 'text'],
+  ])('as a %s, %j, is shown as a text to be changed', async (type, value, shownAs) => {
+    const answer = await answerTo(begun(type, value), () => {
+      expect([control().type, control().value]).toEqual([shownAs, value])
+      fill('A', '')
+      fill('A', `${value}!`)
+      expect([control().type, control().value]).toEqual([shownAs, `${value}!`])
+    })
+    expect(answer).toEqual({ values: { a: `${value}!` } })
+  })
+
+  it.each([
+    ['text', 'one', 'text'],
+    ['datetime', '2026-02-28T09:30', 'datetime-local'],
+    ['date', '2026-02-28', 'date'],
+    ['time', '09:30', 'time'],
+  ])('is not %s %j', async (type, value, shownAs) => {
+    await show({ events: begun(type, value) })
+    expect([control().type, control().value]).toEqual([shownAs, value])
+  })
+
+  it.each([
+    ['select', 'z', undefined],
+    ['radio', 3, undefined],
+    ['multiselect', [1, 'z', 1], [1]],
+  ])('as a %s, %j, is not sent if it is no option', async (type, a, sent) => {
+    const answer = await answerTo(
+      form([{ name: 'a', type, label: 'A', options }], { errors: { a: 'No.' }, progress: { values: { a } } }),
+      () => expect(screen.queryByText('No.')).toBeNull(),
+    )
+    expect(answer).toEqual({ values: sent ? { a: sent } : {} })
+  })
+})
+
+describe('a number', () => {
+  const fields = [
+    { name: 'n', type: 'number', label: 'Number' },
+    { name: 'why', type: 'text', label: 'Why none', visibleWhen: { field: 'n', equals: null } },
+  ]
+
+  it.each([
+    ['-', 'Must be a number.'],
+    ['99999999999999999999', 'Too large to be kept exactly.'],
+    ['-9007199254740993', 'Too large to be kept exactly.'],
+  ])('of which %j is typed is neither left out nor sent', async (typed, error) => {
+    const { answers } = await show({ events: form(fields) })
+    fill('Number', typed)
+    expect(screen.queryByLabelText('Why none')).toBeNull()
+    submit()
+    screen.getByText(error)
+    await pass(0)
+    expect(answers()).toEqual([])
+  })
+})
+
 describe('fields that depend on others', () => {
   const fields = [
     { name: 'channel', type: 'select', label: 'Channel', options: [{ value: 'beta' }, { value: 'stable' }] },

@@ -23,6 +23,19 @@ export function startingValues(request: FormRequest, progress: Json | undefined)
   return { ...Object.fromEntries(unseen), ...values }
 }
 
+/** Without choices that are no options: no control shows them, so nobody could take them back. */
+export function shownValues({ schema }: FormRequest, values: FormValues): FormValues {
+  const shown = { ...values }
+  for (const { name, options } of fieldsOf(schema)) {
+    const value = valueOf(values, name)
+    if (!options || isEmpty(value)) continue
+    const isOption = (each: Json) => options.some((option) => option.value === each)
+    if (Array.isArray(value)) shown[name] = [...new Set(value.filter(isOption))]
+    else if (!isOption(value!)) delete shown[name]
+  }
+  return shown
+}
+
 /** Those that are on screen. What a field that is hidden holds is not sent, and shows no other. */
 export function shownFields({ schema }: FormRequest, values: FormValues): ReadonlySet<FormField> {
   const fields = fieldsOf(schema)
@@ -40,6 +53,7 @@ export function fieldError(field: FormField, value: Json | undefined): string | 
   if (type === 'number') {
     const number = Number(value)
     if (!Number.isFinite(number)) return 'Must be a number.'
+    if (Number.isInteger(number) && !Number.isSafeInteger(number)) return 'Too large to be kept exactly.'
     if (typeof min === 'number' && number < min) return `Must be at least ${min}.`
     if (typeof max === 'number' && number > max) return `Must be at most ${max}.`
   }
@@ -55,13 +69,14 @@ export function fieldError(field: FormField, value: Json | undefined): string | 
   return null
 }
 
-/** What is sent of these fields: what is filled in, with numbers as numbers. */
+/** What is sent of these fields: what is filled in, with numbers as numbers. What is none yet is not left out either. */
 export function valuesToSend(fields: Iterable<FormField>, values: FormValues): FormValues {
   const sent: FormValues = {}
   for (const field of fields) {
     const value = valueOf(values, field.name)
     if (isEmpty(value)) continue
-    sent[field.name] = field.type === 'number' ? Number(value) : value!
+    const number = field.type === 'number' ? Number(value) : Number.NaN
+    sent[field.name] = Number.isFinite(number) ? number : value!
   }
   return sent
 }

@@ -14,6 +14,7 @@ import {
   fieldError,
   isSameToSend,
   shownFields,
+  shownValues,
   startingValues,
   valueOf,
   valuesToSend,
@@ -44,7 +45,10 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     () => (request ? startingValues(request, interaction.progress) : {}),
     [request, interaction.progress],
   )
-  const values = useMemo(() => ({ ...start, ...draft }), [start, draft])
+  const values = useMemo(
+    () => (request ? shownValues(request, { ...start, ...draft }) : {}),
+    [request, start, draft],
+  )
   const visible = useMemo(() => (request ? shownFields(request, values) : null), [request, values])
   if (!request || !visible) return null
 
