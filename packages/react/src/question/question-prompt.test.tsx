@@ -151,6 +151,23 @@ describe('several questions', () => {
     screen.getByText('Which layout?')
   })
 
+  it('take over what is answered elsewhere while another step is being answered here', async () => {
+    const { user, play, reload } = await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+    await user.click(screen.getByRole('button', { name: /Layout/ }))
+    await user.click(screen.getByRole('radio', { name: /Narrow/ }))
+    const answers = [{ selected: ['Cart'] }]
+    await play({ type: 'interaction_progress', interactionId: 'i1', answers })
+    const check = async () => {
+      await user.click(screen.getByRole('button', { name: /Features/ }))
+      expect(screen.getByRole<HTMLInputElement>('checkbox', { name: /Cart/ }).checked).toBe(true)
+      await user.click(screen.getByRole('button', { name: /Layout/ }))
+      expect(screen.getByRole<HTMLInputElement>('radio', { name: /Narrow/ }).checked).toBe(true)
+    }
+    await check()
+    await reload()
+    await check()
+  })
+
   it('keep two labels with commas apart in the summary', async () => {
     const answer = {
       answers: [

@@ -59,7 +59,7 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
 
   const change = (at: number, reply: Partial<ReplyDraft>) => {
     goTo(step)
-    setDraft(replies.map((each, index) => (index === at ? { ...each, ...reply } : each)))
+    setDraft(replies.map((each, index) => (index === at ? { ...each, ...reply } : (draft?.[index] ?? null))))
   }
 
   return {
@@ -117,8 +117,9 @@ function firstOpen(questions: readonly Question[], isAnswered: (step: number) =>
   return open < 0 ? questions.length - 1 : open
 }
 
-function isDraft(value: unknown): value is ReplyDraft[] {
-  return Array.isArray(value) && value.every(isReplyDraft)
+/** Nothing for what nobody has touched here. */
+function isDraft(value: unknown): value is (ReplyDraft | null)[] {
+  return Array.isArray(value) && value.every((each) => each === null || isReplyDraft(each))
 }
 
 function isReplyDraft(value: unknown): value is ReplyDraft {
