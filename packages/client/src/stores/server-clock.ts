@@ -4,13 +4,15 @@ import type { Clock } from '../clock.js'
 export class ServerClock {
   readonly #clock: Clock
   #offset: number | null = null
+  #isKnown = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
+  /** Whether it was asked. What has happened tells it, too, but not how long ago that was. */
   get isKnown(): boolean {
-    return this.#offset !== null
+    return this.#isKnown
   }
 
   now(): number {
@@ -22,11 +24,13 @@ export class ServerClock {
     const asked = this.#clock.now()
     const answer = await answering()
     this.#offset = answer.now - (asked + this.#clock.now()) / 2
+    this.#isKnown = true
     return answer
   }
 
   /** What has happened is not in the future, whatever our clock was set to since. */
   heard(at: number): void {
-    if (this.#offset !== null) this.#offset = Math.max(this.#offset, at - this.#clock.now())
+    const offset = at - this.#clock.now()
+    this.#offset = Math.max(this.#offset ?? offset, offset)
   }
 }

@@ -107,3 +107,16 @@ it('[lesson 22] counts down by the clock of the gateway', async () => {
   })
   expect(screen.getByRole('timer').textContent).toBe('5 min left')
 })
+
+it.each([
+  ['ahead', 15],
+  ['behind', -60],
+])(
+  '[lesson 22] counts by it also where our clock is %s and the first request comes later',
+  async (_, minutes) => {
+    vi.setSystemTime(NOW + minutes * 60_000)
+    const { play } = await show({ ui: <Inbox /> })
+    await play(...asked('i1', { requestedAt: NOW + 1000, expiresAt: NOW + 1000 + 10 * 60_000 }))
+    expect(screen.getByRole('timer').textContent).toBe('10 min left')
+  },
+)

@@ -1,3 +1,4 @@
+import { timeLeft } from '@askback/client'
 import type { Interaction } from '@askback/protocol'
 import { useEffect, useReducer } from 'react'
 import { useSessionFacts } from './session-facts.js'
@@ -16,11 +17,10 @@ const URGENT_MS = 2 * 60_000
 const NONE: Deadline = { remaining: null, isOver: false, isOverdue: false, isUrgent: false }
 
 /** Looks at the clock once a minute, and every second only when it matters. */
-export function useDeadline({ status, expiresAt, onTimeout }: Interaction): Deadline {
+export function useDeadline(interaction: Interaction): Deadline {
   const { serverNow } = useSessionFacts()
   const [, tick] = useReducer((count: number) => count + 1, 0)
-  const isRunning = status === 'pending' && expiresAt !== undefined
-  const remaining = isRunning ? Math.max(0, expiresAt - serverNow()) : null
+  const remaining = timeLeft(interaction, serverNow())
 
   useEffect(() => {
     if (remaining === null || remaining === 0) return
@@ -31,6 +31,7 @@ export function useDeadline({ status, expiresAt, onTimeout }: Interaction): Dead
   })
 
   if (remaining === null) return NONE
+  const { onTimeout } = interaction
   const isPast = remaining === 0
   return {
     remaining,
