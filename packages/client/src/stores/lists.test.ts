@@ -141,6 +141,45 @@ describe('the session list', () => {
   })
 })
 
+describe('a session beyond the list', () => {
+  function longList() {
+    const parts = setup()
+    for (const id of ['old', 'older', 'new']) parts.transport.play(id)
+    const all = parts.transport.sessions.bind(parts.transport)
+    parts.transport.sessions = async (query) => ({
+      sessions: (await all(query)).sessions.slice(0, 1),
+      next: 'more',
+    })
+    const snapshots = () =>
+      parts.transport.calls.flatMap((call) => (call.method === 'snapshot' ? call.args : []))
+    const others = () => [...parts.sessions.getSnapshot().others.keys()]
+    return { ...parts, snapshots, others }
+  }
+
+  it('is looked up once, for who needs it', async () => {
+    const { sessions, snapshots, others } = longList()
+    await sessions.lookUp(['old'])
+    expect(snapshots()).toEqual([])
+    sessions.subscribe(() => undefined)
+    await eventually(() => expect(sessions.getSnapshot().items).toHaveLength(1))
+    await Promise.all([sessions.lookUp(['new', 'old']), sessions.lookUp(['old', 'older'])])
+    expect(snapshots()).toEqual(['old', 'older'])
+    expect(others()).toEqual(['old', 'older'])
+    expect(sessions.getSnapshot().items).toHaveLength(1)
+  })
+
+  it('is looked up again if it did not come', async () => {
+    const { sessions, transport, others } = longList()
+    sessions.subscribe(() => undefined)
+    await eventually(() => expect(sessions.getSnapshot().items).toHaveLength(1))
+    transport.failNext('snapshot', new AskbackError('unavailable', 'not now'))
+    await sessions.lookUp(['old', 'older'])
+    expect(others()).toEqual(['older'])
+    await sessions.lookUp(['old', 'older'])
+    expect(others()).toEqual(['older', 'old'])
+  })
+})
+
 describe('the one stream over all sessions', () => {
   it('is shared, opened for the first who needs it and closed after the last', async () => {
     const { inbox, sessions, transport, clock } = setup()

@@ -2,19 +2,42 @@ import type { Session, SessionEvent } from '@askback/protocol'
 import type { Transport } from '../transport/transport.js'
 import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
 
-export type SessionListView = ListView<Session>
+export interface SessionListView extends ListView<Session> {
+  /** Older ones that were looked up, as they were then. */
+  readonly others: ReadonlyMap<string, Session>
+}
 
 /** All sessions, newest first. */
-export class SessionListStore extends ListStore<Session> {
+export class SessionListStore extends ListStore<Session, SessionListView> {
   readonly #transport: Transport
+  readonly #lookedUp = new Set<string>()
+  #others: ReadonlyMap<string, Session> = new Map()
 
   constructor(options: ListStoreOptions & { transport: Transport }) {
     super(options)
     this.#transport = options.transport
   }
 
+  /** Fetches those that are not in the list: something may still wait in an old one. */
+  async lookUp(sessionIds: Iterable<string>): Promise<void> {
+    const { items } = this.list()
+    if (!items) return
+    const listed = new Set(items.map(({ id }) => id))
+    for (const id of sessionIds) {
+      if (listed.has(id) || this.#lookedUp.has(id)) continue
+      this.#lookedUp.add(id)
+      try {
+        const { session } = await this.#transport.snapshot(id)
+        this.#others = new Map([...this.#others, [id, session]])
+        this.changed()
+      } catch {
+        this.#lookedUp.delete(id)
+      }
+    }
+  }
+
   protected override view(): SessionListView {
-    return this.list()
+    return { ...this.list(), others: this.#others }
   }
 
   protected override async fetch(query: { after?: string; limit: number }): Promise<Page<Session>> {

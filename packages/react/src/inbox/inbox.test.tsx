@@ -68,6 +68,19 @@ it('leads to the session', async () => {
   expect(onOpenSession).toHaveBeenCalledWith('s1', 'i1')
 })
 
+it('says where it was asked also if that session is not in the list of the newest', async () => {
+  await show({
+    ui: <Inbox onOpenSession={onOpenSession} />,
+    change: (transport) => {
+      void transport.create({ title: 'The old shop', cwd: '/home/ada/shop' })
+      transport.play('s2', ...asked('i1'))
+      transport.sessions = () => Promise.resolve({ sessions: [], next: 'more' })
+    },
+  })
+  screen.getByRole('button', { name: /The old shop/ })
+  screen.getByRole('radio', { name: /Always/ })
+})
+
 it('says so when nothing waits', async () => {
   await show({ ui: <Inbox /> })
   screen.getByText('Nothing waits for you.')

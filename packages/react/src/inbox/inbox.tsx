@@ -1,6 +1,6 @@
 import type { Interaction, Session } from '@askback/protocol'
 import { ArrowUpRight } from 'lucide-react'
-import { useCallback, useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { count } from '../content/amounts.js'
 import { ShownText } from '../content/shown-text.js'
 import { focusNextInteraction } from '../interaction/focus-interaction.js'
@@ -19,18 +19,22 @@ export interface InboxProps {
 /** Everything that waits for a person in all sessions, oldest first, to be answered in place. */
 export function Inbox({ onOpenSession, empty }: InboxProps) {
   const { view, store } = useInbox()
-  const { view: sessions } = useSessions()
+  const sessions = useSessions()
   const serverNow = useCallback(() => store.serverNow(), [store])
   const list = useRef<HTMLUListElement>(null)
+  const { items: listed, others } = sessions.view
   const byId = useMemo(
-    () => new Map(sessions.items?.map((session) => [session.id, session])),
-    [sessions.items],
+    () => new Map([...others, ...(listed ?? []).map((session) => [session.id, session] as const)]),
+    [listed, others],
   )
   const shown = useMemo(
     () =>
       [...view.leaving, ...(view.items ?? [])].toSorted((one, other) => one.requestedAt - other.requestedAt),
     [view.items, view.leaving],
   )
+  useEffect(() => {
+    void sessions.store.lookUp(shown.map(({ sessionId }) => sessionId))
+  }, [sessions.store, listed, shown])
   if (view.items === null) return <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
