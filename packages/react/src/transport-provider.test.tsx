@@ -2,7 +2,7 @@
 import { asked } from '@askback/client/testing'
 import { fireEvent, render, within } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import { Conversation, TransportProvider } from './index.js'
+import { Conversation, Inbox, TransportProvider } from './index.js'
 import { pass, show, stillTime } from './show.test.helper.js'
 
 stillTime()
@@ -23,6 +23,17 @@ it('keeps what cannot be sent from two windows, each answer on its own, until it
   transport.online(true)
   await pass(0)
   expect(Object.keys(localStorage)).toEqual([])
+})
+
+it('forgets what was written to a session that is deleted, and to no other', async () => {
+  const { transport } = await show({
+    ui: <Inbox />,
+    change: ({ play }) => ['s1', 's2'].forEach((id) => play(id)),
+  })
+  for (const id of ['s1', 's2']) localStorage.setItem(`askback.composer.${id}`, 'Not sent yet')
+  await transport.remove('s1')
+  await pass(0)
+  expect(Object.keys(localStorage)).toEqual(['askback.composer.s2'])
 })
 
 function press(page: HTMLElement, interactionId: string, name: string): void {

@@ -23,7 +23,13 @@ const ClientContext = createContext<Client | null>(null)
 export function TransportProvider({ transport, options, children }: TransportProviderProps) {
   // Only the transport says which client this is: options are mostly written in place, and new each time.
   const client = useMemo(
-    () => createClient(transport, { storage: outboxStorage, scheduleLive: onNextFrame, ...options }),
+    () =>
+      createClient(transport, {
+        storage: outboxStorage,
+        scheduleLive: onNextFrame,
+        sessionEnded: (sessionId) => kept.write(`composer.${sessionId}`, null),
+        ...options,
+      }),
     [transport],
   )
 

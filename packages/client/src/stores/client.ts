@@ -16,6 +16,8 @@ export interface ClientOptions extends Timing {
   /** Keeps answers that could not be sent over a reload. */
   storage?: OutboxStorage
   newKey?: () => string
+  /** A session was deleted, as far as the list of sessions tells: nothing of it needs to be kept. */
+  sessionEnded?: (sessionId: string) => void
 }
 
 export interface Client {
@@ -35,7 +37,7 @@ export interface Client {
 
 /** What a surface holds: one store a session, made when it is looked at and dropped when it is not. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
-  const { clock = systemClock, schedule = later, scheduleLive, storage, newKey } = options
+  const { clock = systemClock, schedule = later, scheduleLive, storage, newKey, sessionEnded } = options
   const pauses = new Pauses(options)
   const outbox = new Outbox({ transport, pauses, storage, newKey })
   const changes = new ChangesHub({ transport, pauses, connected: () => outbox.nudge() })
@@ -43,7 +45,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   const shared = { transport, outbox, pauses, changes, clock, serverClock, schedule, scheduleLive }
   const stores = new Map<string, SessionStore>()
   const inbox = new InboxStore(shared)
-  const sessions = new SessionListStore(shared)
+  const sessions = new SessionListStore({ ...shared, sessionEnded })
 
   return {
     transport,

@@ -1,16 +1,17 @@
 import { AskbackError } from '@askback/protocol'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { turn } from '../layout/layout-cases.test.helper.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { scriptedTransport } from '../testing/scripted-transport.js'
 import { asked, askedQuestion, settled } from '../testing/session-events.js'
-import { createClient } from './client.js'
+import { createClient, type ClientOptions } from './client.js'
 
-function setup() {
+function setup(options: ClientOptions = {}) {
   const clock = fakeClock()
   const transport = scriptedTransport()
-  const client = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush() })
+  const schedule = (flush: () => void) => flush()
+  const client = createClient(transport, { clock, random: () => 0, schedule, ...options })
   return { ...client, clock, transport, client }
 }
 
@@ -128,6 +129,17 @@ describe('the session list', () => {
     await eventually(() => expect(list()).toEqual(['s2 idle', expect.stringMatching(/^s1/)]))
     await transport.remove('s1')
     await eventually(() => expect(list()).toEqual(['s2 idle']))
+  })
+
+  it('tells which session was deleted, also if it is not in the list', async () => {
+    const sessionEnded = vi.fn<(sessionId: string) => void>()
+    const { sessions, transport } = setup({ sessionEnded })
+    sessions.subscribe(() => undefined)
+    await eventually(() => expect(sessions.getSnapshot().items).toEqual([]))
+    transport.sessions = () => Promise.resolve({ sessions: [], next: 'more' })
+    transport.play('s1')
+    await transport.remove('s1')
+    await eventually(() => expect(sessionEnded).toHaveBeenCalledWith('s1'))
   })
 
   it('asks the gateway for a session that it only hears of', async () => {

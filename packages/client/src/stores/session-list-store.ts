@@ -7,15 +7,22 @@ export interface SessionListView extends ListView<Session> {
   readonly others: ReadonlyMap<string, Session>
 }
 
+interface SessionListStoreOptions extends ListStoreOptions {
+  transport: Transport
+  sessionEnded?: ((sessionId: string) => void) | undefined
+}
+
 /** All sessions, newest first. */
 export class SessionListStore extends ListStore<Session, SessionListView> {
   readonly #transport: Transport
+  readonly #sessionEnded: ((sessionId: string) => void) | undefined
   readonly #lookedUp = new Set<string>()
   #others: ReadonlyMap<string, Session> = new Map()
 
-  constructor(options: ListStoreOptions & { transport: Transport }) {
+  constructor(options: SessionListStoreOptions) {
     super(options)
     this.#transport = options.transport
+    this.#sessionEnded = options.sessionEnded
   }
 
   /** Fetches those that are not in the list: something may still wait in an old one. */
@@ -50,7 +57,10 @@ export class SessionListStore extends ListStore<Session, SessionListView> {
     if (event.type === 'session_started') return index < 0 ? null : items
     if (event.type !== 'session_status') return items
     const { status, permissionMode } = event
-    if (status === 'ended') return index < 0 ? items : items.toSpliced(index, 1)
+    if (status === 'ended') {
+      this.#sessionEnded?.(event.sessionId)
+      return index < 0 ? items : items.toSpliced(index, 1)
+    }
     // One that is not in the list is new, or on a later page: the gateway knows.
     if (index < 0) return null
     const known = items[index]!
