@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { serve } from '../http/gateways.js'
-import { ask, database, standing } from './asking.js'
+import { portToKeep, serve } from '../http/gateways.js'
+import { ask, command, database, standing } from './asking.js'
 import { goTo } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -50,4 +50,35 @@ describe('a browser that goes offline', () => {
     await page.locator('.ab-flow').getByText('Use the second port.').waitFor()
     await expect.poll(() => message.inputValue()).toBe('')
   })
+})
+
+it('answers of two windows are both sent, though both were closed while the gateway was away', async () => {
+  const port = await portToKeep()
+  const before = await serve({ port })
+  const approved = await ask(before, command)
+  const denied = await ask(before, { ...command, toolCallId: 'call-9' }, approved.sessionId)
+  const one = await openWindow(before)
+  const other = await one.context().newPage()
+  await other.goto(before.ready.url)
+  for (const page of [one, other]) {
+    await goTo(page, `#/s/${approved.sessionId}`)
+    await page.getByRole('button', { name: 'Approve once' }).nth(1).waitFor()
+  }
+  await before.stop('SIGKILL')
+  for (const [page, { interactionId }, name] of [
+    [one, approved, 'Approve once'],
+    [other, denied, 'Deny'],
+  ] as const) {
+    await page.getByText(notice).first().waitFor()
+    const card = page.locator(`[data-interaction="${interactionId}"]`)
+    await card.getByRole('button', { name, exact: true }).click()
+    await card.getByText(/Your answer is kept/).waitFor()
+  }
+  await other.close()
+  await one.goto('about:blank')
+
+  const after = await serve({ data: before.data, port })
+  await one.goto(after.ready.url)
+  await expect.poll(async () => (await standing(after, approved)).settlement).toBe('approved')
+  await expect.poll(async () => (await standing(after, denied)).settlement).toBe('denied')
 })
