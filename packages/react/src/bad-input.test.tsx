@@ -124,7 +124,7 @@ describe('too much', () => {
     let input: Json = 'bottom'
     for (let depth = 0; depth < 95; depth++) input = { a: input }
     await show({ events: asked('i1', { toolName: 'deep', request: { input } }) })
-    screen.getByText('bottom')
+    screen.getByText(/"bottom"/)
   })
 })
 

@@ -1,11 +1,12 @@
 import type { Json } from '@askback/protocol'
 import { Columns2 } from 'lucide-react'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
-import { commandIn } from './command.js'
+import { commandIn, textOf } from './command.js'
 import { DiffView } from './diff-view.js'
 import { fileEdits, type FileEdit } from './file-edits.js'
 import { JsonTree } from './json-tree.js'
 import { LongText, sizeOf } from './long-text.js'
+import { ShownText } from './shown-text.js'
 import { useDiffLayout } from './use-diff-layout.js'
 
 export interface CallInputProps {
@@ -16,18 +17,38 @@ export interface CallInputProps {
 }
 
 const LARGEST_TREE = 20_000
+/** Each level takes some of the width from what stands in it, and a phone has little. */
+const DEEPEST_TREE = 8
 
 /** Everything that a call was given: a command, the changes of an edit, or JSON. */
 export function CallInput({ toolName, input, onComplete }: CallInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
-  if (edits) return <EditInput title="Changes" edits={edits} onComplete={onComplete} />
+  if (edits) {
+    // A patch names its files itself, one by one.
+    const path = textOf(input, 'file_path')
+    return (
+      <EditInput
+        title={path === undefined ? 'Changes' : <Path path={path} />}
+        edits={edits}
+        onComplete={onComplete}
+      />
+    )
+  }
   if (command !== null) return <CommandInput command={command} input={input} onComplete={onComplete} />
   return <JsonInput input={input} title="Input" onComplete={onComplete} />
 }
 
+function Path({ path }: { path: string }) {
+  return (
+    <code className="ab-code-path">
+      <ShownText text={path} as="code" />
+    </code>
+  )
+}
+
 interface EditInputProps extends Pick<CallInputProps, 'onComplete'> {
-  title: string
+  title: ReactNode
   edits: FileEdit[]
 }
 
@@ -87,7 +108,7 @@ export function JsonInput({
   onComplete?: ((isComplete: boolean) => void) | undefined
 }) {
   const text = useMemo(() => (typeof input === 'string' ? input : JSON.stringify(input, null, 2)), [input])
-  const isSmall = typeof input !== 'string' && text.length <= LARGEST_TREE
+  const isSmall = typeof input !== 'string' && text.length <= LARGEST_TREE && depthOf(input) <= DEEPEST_TREE
   useEffect(() => {
     if (isSmall) onComplete?.(true)
   }, [onComplete, isSmall])
@@ -104,13 +125,18 @@ export function JsonInput({
   )
 }
 
+function depthOf(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+}
+
 function Framed({
   title,
   size,
   tool,
   children,
 }: {
-  title: string
+  title: ReactNode
   size: string
   tool?: ReactNode
   children: ReactNode

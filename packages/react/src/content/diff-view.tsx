@@ -40,7 +40,7 @@ export function DiffView({ edits, isSplit = false, onComplete }: DiffViewProps) 
           <table key={index} className="ab-diff" data-split={isSplit || undefined}>
             {edits[index]?.note !== undefined && (
               <caption className="ab-diff-note">
-                <ShownText text={edits[index].note} />
+                <ShownText text={edits[index].note} as="code" />
               </caption>
             )}
             <tbody>

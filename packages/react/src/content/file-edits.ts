@@ -7,10 +7,14 @@ export type FileEdit = ({ before: string; after: string } | { patch: string }) &
   note?: string
 }
 
+/** No file system takes more; a frame has room for as much in its title. */
+const LONGEST_PATH = 4096
+
 /** `null` where the input is not exactly that of a known edit tool: then all of it is shown as it is. */
 export function fileEdits(toolName: string, input: Json): FileEdit[] | null {
   if (toolName === 'apply_patch') return patchesIn(input)
-  if (textOf(input, 'file_path') === undefined) return null
+  const path = textOf(input, 'file_path')
+  if (path === undefined || path.length > LONGEST_PATH) return null
   switch (toolName) {
     case 'Edit':
       return only(editIn(input, ['file_path']))
