@@ -1,0 +1,90 @@
+import { createDesk } from '@askback/core'
+import { sqliteStore } from '@askback/store-sqlite'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { newFolder } from '../http/command.js'
+import { serve } from '../http/gateways.js'
+import { ask, command } from './asking.js'
+import { goTo } from './browser.js'
+import { openWindow } from './window.js'
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true }
+const evil = 'https://evil.example/collect?everything'
+
+describe('on a phone, nothing of what is approved is beside the screen', () => {
+  it.each<[string, string, unknown]>([
+    ['a value after a long name', 'deploy', { AWS_BEDROCK_RUNTIME_ENDPOINT_OVERRIDE_URL_EU_CENTRAL_1: evil }],
+    ['a value deep in a tree', 'deploy', nested(evil, 7)],
+    ['a value deeper than trees are drawn', 'deploy', nested(evil, 40)],
+    ['a long name of a branch', 'deploy', { [`${evil}${'x'.repeat(200)}`]: { a: 1 } }],
+    [
+      'a long path',
+      'Edit',
+      { file_path: `/${'folder'.repeat(60)}/${evil}`, old_string: 'a', new_string: 'b' },
+    ],
+    [
+      'a long path in a patch',
+      'apply_patch',
+      { changes: [{ path: `/${'folder'.repeat(60)}/${evil}`, kind: { type: 'delete' }, diff: 'x' }] },
+    ],
+  ])('%s', async (_what, toolName, input) => {
+    const gateway = await serve()
+    const item = await ask(gateway, { kind: 'approval', toolName, toolCallId: 'call-1', request: { input } })
+    const page = await openWindow(gateway, phone)
+    await goTo(page, `#/s/${item.sessionId}`)
+    await expect.poll(() => page.getByRole('button', { name: 'Approve once' }).isEnabled()).toBe(true)
+    expect(await page.locator('.ab-code-block').evaluate(widthsSeen, evil)).toEqual({ isWhole: true, cut: 0 })
+  })
+})
+
+describe('the page itself never scrolls', () => {
+  it('in a session that is longer than the window', async () => {
+    const data = newFolder()
+    const store = sqliteStore({ path: join(data, 'askback.db') })
+    const desk = createDesk({ store })
+    const { session } = await desk.createSession({ agent: null })
+    for (let index = 0; index < 40; index++)
+      await desk.message({ sessionId: session.id, text: `Message ${index}`, by: { id: 'me' } })
+    desk.close()
+    await store.close()
+    const page = await openWindow(await serve({ data }))
+    await goTo(page, `#/s/${session.id}`)
+    await page.getByText('Message 39').waitFor()
+    expect(await beyondWindow(page)).toBe(0)
+  })
+
+  it('in an inbox that is longer than the window', async () => {
+    const gateway = await serve()
+    for (let index = 0; index < 6; index++) await ask(gateway, command)
+    const page = await openWindow(gateway)
+    await goTo(page, '#/inbox')
+    await expect.poll(() => page.locator('.ab-card').count()).toBe(6)
+    expect(await beyondWindow(page)).toBe(0)
+  })
+})
+
+function beyondWindow(page: Page): Promise<number> {
+  return page.evaluate(() => document.scrollingElement!.scrollHeight - window.innerHeight)
+}
+
+/** Runs in the page: whether a text stands in an element, and how many pieces of that are beside the screen or have no room. */
+function widthsSeen(element: Element, wanted: string): { isWhole: boolean; cut: number } {
+  const range = document.createRange()
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  let cut = 0
+  while (texts.nextNode()) {
+    const node = texts.currentNode
+    for (const { index, 0: word } of (node.textContent ?? '').matchAll(/\S+/g)) {
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      for (const { left, right, width } of range.getClientRects())
+        if (width === 0 || left < 0 || right > window.innerWidth) cut += 1
+    }
+  }
+  return { isWhole: element.textContent.includes(wanted), cut }
+}
+
+function nested(value: unknown, levels: number): unknown {
+  return levels === 0 ? value : { [`level${levels}`]: nested(value, levels - 1) }
+}
