@@ -1,9 +1,15 @@
 import type { Client, Routed } from '@askback/client'
 import { asAskbackError, type AskbackError } from '@askback/protocol'
 import { kept } from '../kept.js'
+import { isAim, TO_AGENT, type Aim } from './aim.js'
 
-interface Written {
+interface Draft {
   text: string
+  /** What it was begun for. */
+  aim: Aim
+}
+
+interface Written extends Draft {
   isSending: boolean
   error: AskbackError | null
 }
@@ -22,7 +28,7 @@ class Composition {
   constructor(sessionId: string) {
     this.#key = `composer.${sessionId}`
     this.#kept = kept.read(this.#key)
-    this.#written = { text: this.#kept ?? '', isSending: false, error: null }
+    this.#written = { ...draftIn(this.#kept), isSending: false, error: null }
   }
 
   readonly getSnapshot = (): Written => this.#written
@@ -33,10 +39,18 @@ class Composition {
     return () => this.#listeners.delete(listener)
   }
 
-  readonly setText = (text: string): void => {
-    kept.write(this.#key, text === '' ? null : text)
-    this.#kept = kept.read(this.#key)
-    this.#change({ text, error: null })
+  /** `begunFor` counts for the first letter. */
+  setText(text: string, begunFor: Aim): void {
+    this.#write({ text, aim: this.#written.text === '' ? begunFor : this.#written.aim })
+  }
+
+  aim(aim: Aim): void {
+    if (this.#written.text !== '') this.#write({ text: this.#written.text, aim })
+  }
+
+  /** Once the gateway is back, that it could not be reached is no news. */
+  readonly forgetOutage = (): void => {
+    if (this.#written.error?.code === 'unavailable') this.#change({ error: null })
   }
 
   /** Resolves to `null` if there is nothing to send, or it failed. */
@@ -46,7 +60,7 @@ class Composition {
     this.#change({ isSending: true, error: null })
     try {
       const routed = await post(text)
-      this.setText(unsent(this.#written.text, text))
+      this.#write({ text: unsent(this.#written.text, text), aim: this.#written.aim })
       return routed
     } catch (error) {
       this.#change({ error: asAskbackError(error) })
@@ -61,13 +75,29 @@ class Composition {
     const now = kept.read(this.#key)
     if (this.#written.isSending || now === this.#kept) return
     this.#kept = now
-    this.#change({ text: now ?? '', error: null })
+    this.#change({ ...draftIn(now), error: null })
+  }
+
+  #write(draft: Draft): void {
+    kept.write(this.#key, draft.text === '' ? null : JSON.stringify(draft))
+    this.#kept = kept.read(this.#key)
+    this.#change({ ...draft, error: null })
   }
 
   #change(change: Partial<Written>): void {
     this.#written = { ...this.#written, ...change }
     for (const listener of this.#listeners) listener()
   }
+}
+
+function draftIn(entry: string | null): Draft {
+  try {
+    const { text, aim } = JSON.parse(entry ?? '{}') as Partial<Record<keyof Draft, unknown>>
+    if (typeof text === 'string' && isAim(aim)) return { text, aim }
+  } catch {
+    // Not ours.
+  }
+  return { text: '', aim: TO_AGENT }
 }
 
 /** What was typed while it was on its way stays. */

@@ -22,19 +22,15 @@ export interface TextTarget {
 
 const kindOrder = ['approval', 'plan_review', 'question', 'form']
 
-/** What takes a text that names no interaction: by kind, then the oldest of that kind. */
-export function textTarget(state: SessionState): TextTarget | null {
+/** Everything that takes a text: by kind, then the oldest of that kind. The first takes one that names no interaction. */
+export function textTargets(state: SessionState): TextTarget[] {
   const pending = pendingOf(state)
-  for (const kind of kindOrder) {
-    for (const interaction of pending) {
-      const target = interaction.kind === kind ? targetOf(interaction) : null
-      if (target) return target
-    }
-  }
-  return null
+  return kindOrder.flatMap((kind) =>
+    pending.flatMap((interaction) => (interaction.kind === kind ? (targetIn(interaction) ?? []) : [])),
+  )
 }
 
-function targetOf(interaction: Interaction): TextTarget | null {
+function targetIn(interaction: Interaction): TextTarget | null {
   switch (interaction.kind) {
     case 'approval': {
       const { words, object } = describeCall(interaction.toolName, inputIn(interaction))

@@ -1,22 +1,24 @@
 // @vitest-environment happy-dom
-import { asked, askedQuestion, type ScriptedTransport } from '@askback/client/testing'
-import { AskbackError } from '@askback/protocol'
+import { asked, askedQuestion, settled, type ScriptedTransport } from '@askback/client/testing'
+import { AskbackError, type NewEvent } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { useState } from 'react'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { useComposer } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
 
 function Composer({ sessionId = 's1' }: { sessionId?: string }) {
-  const { text, setText, target, leave, send, error } = useComposer(sessionId)
+  const { text, setText, target, leave, goBack, send, notice, error } = useComposer(sessionId)
   return (
     <>
       <p>{target ? `Replying to: ${target.about}` : 'To the agent'}</p>
       <input value={text} onChange={(event) => setText(event.target.value)} />
       <button onClick={leave}>Leave</button>
+      {goBack && <button onClick={goBack}>Go back</button>}
       <button onClick={() => void send()}>Send</button>
+      <p>{notice}</p>
       <p>{error?.message}</p>
     </>
   )
@@ -26,8 +28,8 @@ async function composer(events = askedQuestion('i1')) {
   const shown = await show({ events, ui: <Composer /> })
   return {
     ...shown,
-    sends: async (text: string) => {
-      await shown.user.type(screen.getByRole('textbox'), text)
+    sends: async (text = '') => {
+      if (text !== '') await shown.user.type(screen.getByRole('textbox'), text)
       await shown.user.click(screen.getByRole('button', { name: 'Send' }))
       await pass(0)
       return shown.transport.calls.findLast(({ method }) => method === 'send')?.args[1]
@@ -49,6 +51,77 @@ it('goes to the agent after one has left, and where nothing is asked', async () 
   expect(await sends('hello')).toEqual({ text: 'hello', route: 'agent' })
 })
 
+describe('a text that was begun', () => {
+  const toQuestion = { route: 'interaction', interactionId: 'i1', questionIndex: 0 }
+  const isAnswered = settled('i1', { kind: 'question', settlement: 'answered' })
+
+  it('goes where it was begun for, whatever is asked meanwhile, and after a reload', async () => {
+    const { sends, play, reload, user } = await composer()
+    await user.type(screen.getByRole('textbox'), 'Post')
+    await play(...asked('i2'))
+    screen.getByText('Replying to: Which database?')
+    await reload()
+    screen.getByText('Replying to: Which database?')
+    expect(await sends('gres')).toEqual({ text: 'Postgres', ...toQuestion })
+    screen.getByText('Replying to: Run ls')
+  })
+
+  it('to the agent goes to the agent, whatever is asked meanwhile, until one goes back', async () => {
+    const { sends, play, user } = await composer([])
+    await user.type(screen.getByRole('textbox'), 'Also')
+    await play(...asked('i2'))
+    screen.getByText('To the agent')
+    await user.click(screen.getByRole('button', { name: 'Go back' }))
+    screen.getByText('Replying to: Run ls')
+    await user.click(screen.getByRole('button', { name: 'Leave' }))
+    expect(await sends(' tests')).toEqual({ text: 'Also tests', route: 'agent' })
+  })
+
+  it.each([
+    ['is settled', [...isAnswered, ...asked('i2')], 'Run ls', { route: 'interaction', interactionId: 'i2' }],
+    ['is settled, and nothing else waits', isAnswered, null, { route: 'agent' }],
+    [
+      'has come to its next question',
+      [{ type: 'interaction_progress', interactionId: 'i1', answers: [{ selected: ['Postgres'] }] }],
+      'Which cache?',
+      { ...toQuestion, questionIndex: 1 },
+    ],
+  ] satisfies [string, NewEvent[], string | null, object][])(
+    'goes elsewhere only by a second press, where what it was for %s',
+    async (_, meanwhile, about, elsewhere) => {
+      const questions = ['Which database?', 'Which cache?'].map((question) => ({ question, options: [] }))
+      const { sends, play, user } = await composer(askedQuestion('i1', { request: { questions } }))
+      await user.type(screen.getByRole('textbox'), 'Postgres')
+      await play(...meanwhile)
+      screen.getByText(about === null ? 'To the agent' : `Replying to: ${about}`)
+      screen.getByText(/no longer waits/)
+      expect(await sends()).toBeUndefined()
+      screen.getByText(/Press again/)
+      expect(await sends()).toEqual({ text: 'Postgres', ...elsewhere })
+      expect(screen.queryByText(/no longer waits|Press again/)).toBeNull()
+    },
+  )
+
+  it('asks for another press where it goes elsewhere once more', async () => {
+    const { sends, play, user } = await composer()
+    await user.type(screen.getByRole('textbox'), 'Postgres')
+    await play(...isAnswered, ...asked('i2'))
+    await sends()
+    await play(...settled('i2', { settlement: 'approved' }), ...asked('i3'))
+    expect(await sends()).toBeUndefined()
+    expect(await sends()).toMatchObject({ interactionId: 'i3' })
+  })
+})
+
+it('who has left stays with the agent until something else is asked', async () => {
+  const { play, user } = await composer([...asked('i1'), ...asked('i2')])
+  await user.click(screen.getByRole('button', { name: 'Leave' }))
+  await play(...settled('i1', { settlement: 'approved' }))
+  screen.getByText('To the agent')
+  await play(...askedQuestion('i3'))
+  screen.getByText('Replying to: Which database?')
+})
+
 it('an approval takes a text before a question does', async () => {
   await composer([...askedQuestion('i1'), ...asked('i2')])
   screen.getByText('Replying to: Run ls')
@@ -68,6 +141,16 @@ it('keeps the text when it is refused, says why, and empties when it is sent', a
   expect(input.value).toBe('yes')
   await sends('!')
   expect(input.value).toBe('')
+})
+
+it('says that the gateway cannot be reached until it can', async () => {
+  const { sends, transport } = await composer()
+  transport.online(false)
+  await sends('yes')
+  screen.getByText('The gateway cannot be reached.')
+  transport.online(true)
+  await pass(0)
+  expect(screen.queryByText('The gateway cannot be reached.')).toBeNull()
 })
 
 /** What is sent arrives when the test says so. */
