@@ -4,7 +4,7 @@ import { ArrowUpIcon, XIcon } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 
 export function Composer({ sessionId }: { sessionId: string }) {
-  const { text, setText, target, leave, goBack, canSend, error, send } = useComposer(sessionId)
+  const { text, setText, target, leave, goBack, canSend, notice, error, send } = useComposer(sessionId)
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => grow(field.current), [text])
 
@@ -19,7 +19,7 @@ export function Composer({ sessionId }: { sessionId: string }) {
       <div className="mx-auto max-w-[46rem]">
         {target && (
           <p className="mb-2 flex flex-wrap items-center gap-x-2 text-xs leading-5 text-soft">
-            <span className="line-clamp-1 min-w-0 flex-1">
+            <span className="line-clamp-1 min-w-0 flex-1 break-all">
               Replying to:{' '}
               <q className="font-medium text-ink">
                 <ShownText text={target.about} />
@@ -70,6 +70,11 @@ export function Composer({ sessionId }: { sessionId: string }) {
             <ArrowUpIcon className="size-4" aria-hidden />
           </button>
         </div>
+        {notice !== null && (
+          <p role="alert" className="mt-2 text-xs text-wait">
+            {notice}
+          </p>
+        )}
         {error && (
           <p role="alert" className="mt-2 text-xs text-bad">
             {error.message}

@@ -38,6 +38,28 @@ describe('on a phone, nothing of what is approved is beside the screen', () => {
   })
 })
 
+it('on a phone the composer says what it replies to, however long its words are', async () => {
+  const gateway = await serve()
+  const file_path = `/srv/${'folder'.repeat(30)}`
+  const request = { input: { file_path, content: 'x' } }
+  const item = await ask(gateway, { kind: 'approval', toolName: 'Write', toolCallId: 'call-1', request })
+  const page = await openWindow(gateway, phone)
+  await goTo(page, `#/s/${item.sessionId}`)
+  const about = page.locator('form q')
+  await about.waitFor()
+  const lines = await about.evaluate((element) => {
+    const range = document.createRange()
+    const text = element.firstChild!
+    const topAt = (index: number) => {
+      range.setStart(text, index)
+      range.setEnd(text, index + 1)
+      return range.getBoundingClientRect().top
+    }
+    return [topAt('Write /srv/fold'.length), topAt(0)]
+  })
+  expect(lines[0]).toBe(lines[1])
+})
+
 describe('the page itself never scrolls', () => {
   it('in a session that is longer than the window', async () => {
     const data = newFolder()
