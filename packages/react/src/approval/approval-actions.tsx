@@ -3,6 +3,7 @@ import { useId } from 'react'
 import { focusCardAround } from '../interaction/focus-interaction.js'
 import { useSessionFacts } from '../interaction/session-facts.js'
 import { SubmitButton } from '../interaction/submit-button.js'
+import { useDrawn } from '../interaction/use-drawn.js'
 import { ApprovalRule } from './approval-rule.js'
 import { editableText, type ApprovalControl } from './use-approval.js'
 
@@ -11,8 +12,6 @@ export interface ApprovalActionsProps {
   isArmed: boolean
   canApprove: boolean
   isComplete: boolean
-  isExplaining: boolean
-  setExplaining: (isExplaining: boolean) => void
 }
 
 const approveWords: Record<ApprovalScope, string> = {
@@ -22,9 +21,10 @@ const approveWords: Record<ApprovalScope, string> = {
 }
 
 export function ApprovalActions(props: ApprovalActionsProps) {
-  const { control, isArmed, canApprove, isComplete, isExplaining, setExplaining } = props
-  const { edited, edit, scope, canAnswer, request } = control
+  const { control, isArmed, canApprove, isComplete } = props
+  const { edited, edit, isChanged, scope, canAnswer, request, isExplaining, setExplaining } = control
   const isEditing = edited !== null
+  const isDrawn = useDrawn()
   return (
     <>
       {!isEditing && !isExplaining && <ScopeChoice control={control} />}
@@ -32,18 +32,19 @@ export function ApprovalActions(props: ApprovalActionsProps) {
         <textarea
           className="ab-input"
           rows={2}
-          autoFocus
+          autoFocus={isDrawn}
           value={control.reason}
           disabled={!canAnswer}
           placeholder="Why not? The agent gets to read this."
           aria-label="Reason for the denial"
           onChange={(event) => control.setReason(event.target.value)}
           onKeyDown={(event) => {
+            if (event.nativeEvent.isComposing) return
             if (event.key === 'Escape') {
               focusCardAround(event.currentTarget)
               setExplaining(false)
             } else if (event.key !== 'Enter' || event.shiftKey || event.repeat) return
-            else if (isArmed && !event.nativeEvent.isComposing) control.deny()
+            else if (isArmed) control.deny()
             event.preventDefault()
             event.stopPropagation()
           }}
@@ -52,7 +53,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
       <div className="ab-card-footer">
         {!isExplaining && (
           <SubmitButton control={control} disabled={!canApprove} onPress={control.approve}>
-            {isEditing ? 'Approve as edited' : approveWords[scope]}
+            {isChanged ? 'Approve as edited' : approveWords[scope]}
           </SubmitButton>
         )}
         <SubmitButton

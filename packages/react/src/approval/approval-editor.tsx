@@ -2,11 +2,10 @@ import { useId } from 'react'
 import { hidesSomething } from '@askback/protocol'
 import { commandIn } from '../content/command.js'
 import { LongText } from '../content/long-text.js'
-import { focusCardAround } from '../interaction/focus-interaction.js'
 import type { ApprovalControl } from './use-approval.js'
 
 /** Changes what will run. Nothing else of the input does. */
-export function ApprovalEditor({ control }: { control: ApprovalControl }) {
+export function ApprovalEditor({ control, isAskedFor }: { control: ApprovalControl; isAskedFor: boolean }) {
   const { edited, edit, editError, request, canAnswer } = control
   const errorId = useId()
   const text = edited ?? ''
@@ -18,18 +17,12 @@ export function ApprovalEditor({ control }: { control: ApprovalControl }) {
         value={text}
         rows={Math.min(18, Math.max(3, text.split('\n').length + 1))}
         spellCheck={false}
-        autoFocus
+        autoFocus={isAskedFor}
         disabled={!canAnswer}
         aria-label={`The ${what}`}
         aria-invalid={editError !== null}
         aria-describedby={editError === null ? undefined : errorId}
         onChange={(event) => edit(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return
-          event.stopPropagation()
-          focusCardAround(event.currentTarget)
-          edit(null)
-        }}
       />
       {editError !== null && (
         <p id={errorId} className="ab-field-error">

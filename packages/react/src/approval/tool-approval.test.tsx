@@ -155,36 +155,6 @@ describe('what is shown', () => {
     expect(button('Approve once').disabled).toBe(false)
   })
 
-  it.each([
-    ['Edit', 300, { old_string: 'a', new_string: 'b' }],
-    ['MultiEdit', 300, { edits: [{ old_string: 'a', new_string: 'b' }] }],
-    ['Write', 300, { content: 'a' }],
-    ['Write', 10_000, { content: 'a' }],
-  ])('is the whole path, for %s and %i characters of it', async (toolName, length, change) => {
-    const path = `/${'folder/'.repeat(length / 7)}.ssh/authorized_keys`
-    await show({ events: approval({ file_path: path, ...change }, { toolName }) })
-    await vi.dynamicImportSettled()
-    await pass(0)
-    expect(document.querySelector('.ab-code-block')?.textContent).toContain(path)
-    expect(button('Approve once').disabled).toBe(false)
-  })
-
-  it('is the path of a patch with each of its characters', async () => {
-    const changes = [{ path: '/a\u00a0.ts', kind: { type: 'delete' }, diff: 'x' }]
-    await show({ events: approval({ changes }, { toolName: 'apply_patch' }) })
-    await vi.dynamicImportSettled()
-    await pass(0)
-    expect(document.querySelector('.ab-diff-note')?.textContent).toContain('U+00A0')
-  })
-
-  it('is JSON as text, where a tree of it would have no room for what it holds', async () => {
-    let input: Json = 'rm -rf /'
-    for (let level = 0; level < 20; level++) input = { [`level${level}`]: input }
-    await show({ events: approval(input, { toolName: 'deploy' }) })
-    expect(document.querySelector('.ab-json')).toBeNull()
-    screen.getByText(/rm -rf/, { selector: 'pre' })
-  })
-
   it('is the change side by side, where somebody wants it so and there is room', async () => {
     const input = { file_path: '/a.ts', old_string: 'one\ntwo\nx\n', new_string: 'one\nthree\n' }
     const { user, reload } = await show({ events: approval(input, { toolName: 'Edit' }) })
@@ -411,9 +381,12 @@ describe('against a slip', () => {
     await user.keyboard('{Escape}')
     expect(document.activeElement).toBe(card())
     await user.click(button('Edit…'))
+    await user.keyboard(' --all')
+    fireEvent.keyDown(document.activeElement!, { key: 'Escape', isComposing: true })
+    expect(document.activeElement).toBe(screen.getByRole('textbox'))
     await user.keyboard('{Escape}')
-    expect(screen.queryByRole('textbox')).toBeNull()
     expect(document.activeElement).toBe(card())
+    screen.getByText('ls -la --all')
   })
 
   it('Enter held down on Approve does not press it', async () => {

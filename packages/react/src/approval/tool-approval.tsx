@@ -10,6 +10,7 @@ import { isCommandKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useArmed } from '../interaction/use-armed.js'
+import { useDrawn } from '../interaction/use-drawn.js'
 import { ApprovalActions } from './approval-actions.js'
 import { ApprovalDigest } from './approval-digest.js'
 import { ApprovalEditor } from './approval-editor.js'
@@ -24,19 +25,20 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
   const isArmed = useArmed()
   const [isInputWhole, setInputWhole] = useState(false)
   const [isPreviewWhole, setPreviewWhole] = useState(false)
-  const [isExplaining, setExplaining] = useState(false)
+  const isDrawn = useDrawn()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
-  const { request, edited } = control
+  const { request, edited, isExplaining } = control
   const { words, object } = describeCall(interaction.toolName, request.input)
   const isComplete = isInputWhole && (isPreviewWhole || request.preview === undefined)
   // What is edited is all in the editor.
-  const canApprove = isArmed && (isComplete || edited !== null) && control.editError === null
+  const isShown = isComplete || edited !== null
+  const canApprove = isArmed && isShown && !isExplaining && control.editError === null
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (!isCommandKey(event) || !isArmed || !control.canAnswer) return
     const key = event.key.toLowerCase()
     if (key === 'a' && !event.shiftKey && canApprove) control.approve()
-    else if (key === 'd' && event.shiftKey) setExplaining(true)
+    else if (key === 'd' && event.shiftKey) control.setExplaining(true)
     else if (key === 'd') control.deny()
     else return
     event.preventDefault()
@@ -70,17 +72,10 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       {edited === null ? (
         <CallInput toolName={interaction.toolName} input={request.input} onComplete={setInputWhole} />
       ) : (
-        <ApprovalEditor control={control} />
+        <ApprovalEditor control={control} isAskedFor={isDrawn} />
       )}
       {request.suggestions !== undefined && <ApprovalSuggestions suggestions={request.suggestions} />}
-      <ApprovalActions
-        control={control}
-        isArmed={isArmed}
-        canApprove={canApprove}
-        isComplete={isComplete}
-        isExplaining={isExplaining}
-        setExplaining={setExplaining}
-      />
+      <ApprovalActions control={control} isArmed={isArmed} canApprove={canApprove} isComplete={isComplete} />
       <ApprovalDigest digest={interaction.digest} />
     </InteractionCard>
   )

@@ -1,5 +1,6 @@
 import {
   approvalRequest,
+  canonicalJson,
   copyJson,
   type ApprovalRequest,
   type ApprovalScope,
@@ -15,6 +16,7 @@ interface ApprovalDraft {
   /** The edited command or JSON. */
   edited: string | null
   reason: string
+  isExplaining: boolean
 }
 
 export interface ApprovalControl extends InteractionControl {
@@ -24,14 +26,20 @@ export interface ApprovalControl extends InteractionControl {
   /** The input as it is being edited, a command or JSON; `null` while it is left as it came. */
   edited: string | null
   edit: (text: string | null) => void
+  /** Whether what is edited is another input than the one that came. */
+  isChanged: boolean
   /** Why what was edited cannot be approved. */
   editError: string | null
-  /** Goes with a denial. */
+  /** Whether a denial is being explained: only then `reason` is shown, and goes with it. */
+  isExplaining: boolean
+  setExplaining: (isExplaining: boolean) => void
   reason: string
   setReason: (reason: string) => void
   approve: () => void
   deny: () => void
 }
+
+const EMPTY: ApprovalDraft = { edited: null, reason: '', isExplaining: false }
 
 /** An approval without any looks. `null` where the request is none. */
 export function useApproval(interaction: Interaction, open?: boolean): ApprovalControl | null {
@@ -40,34 +48,39 @@ export function useApproval(interaction: Interaction, open?: boolean): ApprovalC
     const parsed = approvalRequest.safeParse(interaction.request)
     return parsed.success ? parsed.data : null
   }, [interaction.request])
-  const [draft, setDraft] = useDraft(control.interaction, isDraft)
+  const [kept, setDraft] = useDraft(control.interaction, isDraft)
   const [scope, setScope] = useState<ApprovalScope>('once')
-  const { edited, reason } = draft ?? { edited: null, reason: '' }
+  const draft = kept ?? EMPTY
+  const { edited, reason, isExplaining } = draft
   const updated = useMemo(
     () => (request && edited !== null ? readEdited(request.input, edited) : null),
     [request, edited],
   )
   if (!request) return null
+  // A rule is about the input as it came.
+  const shownScope = edited === null ? scope : 'once'
 
   return {
     ...control,
     request,
-    // A rule is about the input as it came.
-    scope: edited === null ? scope : 'once',
+    scope: shownScope,
     setScope,
     edited,
-    edit: (text) => setDraft({ edited: text, reason }),
+    edit: (text) => setDraft({ ...draft, edited: text }),
+    isChanged: updated !== null,
     editError: updated && 'error' in updated ? updated.error : null,
+    isExplaining,
+    setExplaining: (value) => setDraft({ ...draft, isExplaining: value }),
     reason,
-    setReason: (text) => setDraft({ edited, reason: text }),
+    setReason: (text) => setDraft({ ...draft, reason: text }),
     approve() {
       if (!control.canAnswer || (updated && 'error' in updated)) return
-      const change = updated ? { updatedInput: updated.input } : { scope }
+      const change = updated ? { updatedInput: updated.input } : { scope: shownScope }
       void control.respond({ decision: 'approve', ...change })
     },
     deny() {
       if (!control.canAnswer) return
-      const message = reason.trim()
+      const message = isExplaining ? reason.trim() : ''
       void control.respond({ decision: 'deny', ...(message !== '' && { message }) })
     },
   }
@@ -78,13 +91,16 @@ export function editableText(input: Json): string {
   return commandIn(input) ?? JSON.stringify(input, null, 2)
 }
 
-function readEdited(input: Json, text: string): { input: Json } | { error: string } {
+/** `null` where it is what came. */
+function readEdited(input: Json, text: string): { input: Json } | { error: string } | null {
   if (commandIn(input) !== null) {
     if (text.trim() === '') return { error: 'The command is empty.' }
+    if (text === commandIn(input)) return null
     return { input: { ...(input as { [key: string]: Json }), command: text } }
   }
   try {
-    return { input: copyJson(JSON.parse(text), 'The input') }
+    const read = copyJson(JSON.parse(text), 'The input')
+    return canonicalJson(read) === canonicalJson(input) ? null : { input: read }
   } catch (error) {
     return { error: error instanceof Error ? error.message : 'This is not JSON.' }
   }
@@ -92,6 +108,7 @@ function readEdited(input: Json, text: string): { input: Json } | { error: strin
 
 function isDraft(value: unknown): value is ApprovalDraft {
   if (typeof value !== 'object' || value === null) return false
-  const { edited, reason } = value as Partial<ApprovalDraft>
-  return (edited === null || typeof edited === 'string') && typeof reason === 'string'
+  const { edited, reason, isExplaining } = value as Partial<ApprovalDraft>
+  const isText = edited === null || typeof edited === 'string'
+  return isText && typeof reason === 'string' && typeof isExplaining === 'boolean'
 }

@@ -47,7 +47,8 @@ export function InteractionCard(props: InteractionCardProps) {
       aria-labelledby={titleId}
       aria-busy={phase === 'submitting'}
       onKeyDown={(event) => {
-        if (event.key === 'Escape' && !event.defaultPrevented) leave(event.currentTarget)
+        const isTaken = event.defaultPrevented || event.nativeEvent.isComposing
+        if (event.key === 'Escape' && !isTaken) leave(event.currentTarget)
         else if (!isDone) onKeyDown?.(event)
       }}
     >

@@ -9,12 +9,14 @@ export interface QuestionOptionsProps {
   step: number
   /** The id of the question's text. */
   labelledBy: string
+  /** Whether the card was there before. */
+  isDrawn: boolean
 }
 
 type Option = Question['options'][number]
 
 /** The options of one question, and beside them the preview of the one that is looked at. */
-export function QuestionOptions({ control, step, labelledBy }: QuestionOptionsProps) {
+export function QuestionOptions({ control, step, labelledBy, isDrawn }: QuestionOptionsProps) {
   const { options, multiSelect = false } = control.questions[step]!
   const { selected, isOther, otherText } = control.replies[step]!
   const name = useId()
@@ -60,7 +62,7 @@ export function QuestionOptions({ control, step, labelledBy }: QuestionOptionsPr
               placeholder={options.length > 0 ? 'Your own answer' : 'Your answer'}
               aria-label={options.length > 0 ? 'Other: your own answer' : 'Your answer'}
               // Who chose "Other" wants to type; a card that has just come does not take the focus.
-              autoFocus={isOther && otherText === '' && options.length > 0}
+              autoFocus={isDrawn && isOther && otherText === '' && options.length > 0}
               onChange={(event) => control.typeOther(step, event.target.value)}
             />
           )}

@@ -187,6 +187,16 @@ describe('several questions', () => {
   })
 })
 
+it('“Other” that was kept without a text takes no focus', async () => {
+  const { user, reload } = await show({ events: askedQuestion('i1') })
+  await user.click(screen.getByRole('radio', { name: /Other/ }))
+  expect(document.activeElement).toBe(screen.getByRole('textbox'))
+  await pass(300)
+  await reload()
+  screen.getByRole('textbox')
+  expect(document.activeElement).toBe(document.body)
+})
+
 describe('by keys', () => {
   function card(): HTMLElement {
     return document.querySelector<HTMLElement>('.ab-card')!

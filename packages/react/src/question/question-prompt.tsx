@@ -8,6 +8,7 @@ import type { InteractionProps } from '../interaction/renderers.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useArmed } from '../interaction/use-armed.js'
+import { useDrawn } from '../interaction/use-drawn.js'
 import { QuestionNote } from './question-note.js'
 import { QuestionOptions } from './question-options.js'
 import { QuestionSummary } from './question-summary.js'
@@ -17,6 +18,7 @@ import { useQuestion, type QuestionControl } from './use-question.js'
 export function QuestionPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useQuestion(interaction, open)
   const isArmed = useArmed()
+  const isDrawn = useDrawn()
   const questionId = useId()
   // Most answers need no note.
   const [notingAt, setNotingAt] = useState<number | null>(null)
@@ -73,7 +75,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
           <ShownText text={question.question} />
         </p>
       </div>
-      <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} />
+      <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} isDrawn={isDrawn} />
       {isNoting && <QuestionNote key={`note-${step}`} control={control} step={step} />}
       <div className="ab-card-footer">
         {!isLast && (
