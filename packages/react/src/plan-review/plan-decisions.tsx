@@ -1,5 +1,6 @@
 import { focusCardAround } from '../interaction/focus-interaction.js'
 import { SubmitButton } from '../interaction/submit-button.js'
+import { useDrawn } from '../interaction/use-drawn.js'
 import type { PlanReviewControl } from './use-plan-review.js'
 
 interface PlanDecisionsProps {
@@ -12,7 +13,8 @@ interface PlanDecisionsProps {
 /** Three ways to go on, and one to go back. */
 export function PlanDecisions({ control, isArmed, isWhole }: PlanDecisionsProps) {
   const { request, edited, edit, canAnswer, isAdjusting, setAdjusting, decide } = control
-  if (isAdjusting) return <Adjust control={control} isArmed={isArmed} />
+  const isDrawn = useDrawn()
+  if (isAdjusting) return <Adjust control={control} isArmed={isArmed} isAskedFor={isDrawn} />
   const isClosed = !isArmed || !isWhole
   return (
     <>
@@ -51,8 +53,12 @@ export function PlanDecisions({ control, isArmed, isWhole }: PlanDecisionsProps)
   )
 }
 
-function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boolean }) {
-  const { feedback, setFeedback, canAnswer, setAdjusting, decide } = control
+interface AdjustProps extends Omit<PlanDecisionsProps, 'isWhole'> {
+  isAskedFor: boolean
+}
+
+function Adjust({ control, isArmed, isAskedFor }: AdjustProps) {
+  const { edited, feedback, setFeedback, canAnswer, setAdjusting, decide } = control
   const goBack = (from: Element) => {
     focusCardAround(from)
     setAdjusting(false)
@@ -62,13 +68,14 @@ function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boo
       <textarea
         className="ab-input"
         rows={3}
-        autoFocus
+        autoFocus={isAskedFor}
         value={feedback}
         disabled={!canAnswer}
         placeholder="What should be different?"
         aria-label="Feedback on the plan"
         onChange={(event) => setFeedback(event.target.value)}
         onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return
           if (event.key === 'Escape') goBack(event.currentTarget)
           else if (event.key !== 'Enter' || event.repeat || !(event.ctrlKey || event.metaKey)) return
           else if (isArmed) decide('adjust')
@@ -92,6 +99,7 @@ function Adjust({ control, isArmed }: { control: PlanReviewControl; isArmed: boo
         >
           Back
         </button>
+        {edited !== null && <span className="ab-hint">The feedback goes alone, without your edit.</span>}
       </div>
     </>
   )

@@ -66,6 +66,18 @@ it('adjusts with feedback, and not without', async () => {
   expect(answers()).toEqual([{ decision: 'adjust', feedback: 'Smaller steps' }])
 })
 
+it('adjusts a plan that was edited as well, with the feedback alone', async () => {
+  const { user, answers } = await show({ events })
+  press('Edit the plan')
+  fireEvent.change(screen.getByRole('textbox'), { target: { value: '# Stay' } })
+  press('Adjust…')
+  await user.type(screen.getByRole('textbox', { name: /Feedback/ }), 'Smaller steps')
+  screen.getByText(/without your edit/)
+  press('Send feedback')
+  await pass(0)
+  expect(answers()).toEqual([{ decision: 'adjust', feedback: 'Smaller steps' }])
+})
+
 it('keeps the feedback over a reload', async () => {
   const { user, reload } = await show({ events })
   press('Adjust…')
@@ -73,6 +85,16 @@ it('keeps the feedback over a reload', async () => {
   await pass(300)
   await reload()
   expect(screen.getByRole<HTMLTextAreaElement>('textbox').value).toBe('Smaller')
+})
+
+it.each(['Adjust…', 'Edit the plan'])('what was kept of “%s” takes no focus', async (name) => {
+  const { user, reload } = await show({ events })
+  press(name)
+  await user.keyboard('Smaller')
+  await pass(300)
+  await reload()
+  screen.getByRole('textbox')
+  expect(document.activeElement).toBe(document.body)
 })
 
 it('sends the plan as it was edited', async () => {
@@ -100,9 +122,11 @@ it('Escape leaves the feedback and the editor for the card', async () => {
   const { user } = await show({ events })
   for (const name of ['Adjust…', 'Edit the plan']) {
     await user.click(screen.getByRole('button', { name }))
+    await user.keyboard('More')
+    fireEvent.keyDown(document.activeElement!, { key: 'Escape', isComposing: true })
     expect(document.activeElement?.tagName).toBe('TEXTAREA')
     await user.keyboard('{Escape}')
-    expect(screen.queryByRole('textbox')).toBeNull()
     expect(document.activeElement?.className).toBe('ab-card')
   }
+  expect(screen.getByRole<HTMLTextAreaElement>('textbox').value).toBe(`${plan}More`)
 })

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { CutOff, useCutOff } from '../content/cut-off.js'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
-import { focusCardAround } from '../interaction/focus-interaction.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useArmed } from '../interaction/use-armed.js'
+import { useDrawn } from '../interaction/use-drawn.js'
 import { PlanDecisions } from './plan-decisions.js'
 import { usePlanReview } from './use-plan-review.js'
 
@@ -16,6 +16,7 @@ import { usePlanReview } from './use-plan-review.js'
 export function PlanReview({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = usePlanReview(interaction, open)
   const isArmed = useArmed()
+  const isDrawn = useDrawn()
   const { isWhole, enter } = useCutOff()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, edit, canAnswer } = control
@@ -45,16 +46,10 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
           className="ab-input ab-editor-text"
           value={edited}
           rows={Math.min(24, Math.max(8, edited.split('\n').length + 1))}
-          autoFocus
+          autoFocus={isDrawn}
           disabled={!canAnswer}
           aria-label="The plan, as Markdown"
           onChange={(event) => edit(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Escape') return
-            event.stopPropagation()
-            focusCardAround(event.currentTarget)
-            edit(null)
-          }}
         />
       )}
       <PlanDecisions control={control} isArmed={isArmed} isWhole={isWhole} />

@@ -54,7 +54,8 @@ export function usePlanReview(interaction: Interaction, open?: boolean): PlanRev
       if (!control.canAnswer) return
       const isAdjust = decision === 'adjust'
       if (isAdjust && feedback.trim() === '') return
-      const isEdited = edited !== null && edited !== request.plan
+      // A plan that goes back is not approved as edited, either.
+      const isEdited = !isAdjust && edited !== null && edited !== request.plan
       void control.respond({
         decision,
         ...(isAdjust && { feedback: feedback.trim() }),
