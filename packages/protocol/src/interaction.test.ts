@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ask, stateOf, start } from './log.fixture.js'
-import { viewInteraction, type Interaction } from './interaction.js'
+import { isDefaultAnswer, viewInteraction, type Interaction } from './interaction.js'
 import { pendingOf } from './state.js'
 
 const [asked] = pendingOf(stateOf(start, ...ask('i1')))
@@ -16,4 +16,16 @@ describe('a view of an interaction', () => {
     const item = { ...asked!, ...fields }
     expect(viewInteraction(item, now)).toStrictEqual(overdue ? { ...item, overdue } : item)
   })
+})
+
+it.each<[string, Partial<Interaction>, boolean]>([
+  ['at its deadline', { via: 'policy', settledAt: 100 }, true],
+  ['after its deadline', { via: 'policy', settledAt: 101 }, true],
+  ['by a rule, at once', { via: 'policy', settledAt: 1 }, false],
+  ['by somebody', { via: 'web', settledAt: 99 }, false],
+  ['by a rule, where it never ends', { via: 'policy', settledAt: 100, expiresAt: undefined }, false],
+  ['not yet', { status: 'pending' }, false],
+])('[L5] what is settled %s is settled by the default that was declared: %j', (_, fields, expected) => {
+  const item = { ...asked!, status: 'settled' as const, onTimeout: { answer: 1 }, expiresAt: 100, ...fields }
+  expect(isDefaultAnswer(item as Interaction)).toBe(expected)
 })

@@ -68,6 +68,13 @@ export const interaction = z.object({
 
 export type Interaction = z.infer<typeof interaction>
 
+/** Nobody answered in time, and what was declared for that case took effect (L5). A rule answers when it is asked. */
+export function isDefaultAnswer(item: Interaction): boolean {
+  const { settledAt, expiresAt } = item
+  const isLate = settledAt !== undefined && expiresAt !== undefined && settledAt >= expiresAt
+  return item.via === 'policy' && isLate
+}
+
 /** What a reader sees at `now`: `overdue` is a matter of time, so no event says it (L5). */
 export function viewInteraction(item: Interaction, now: number): Interaction {
   const overdue =

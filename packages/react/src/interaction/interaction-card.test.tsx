@@ -17,6 +17,18 @@ async function choose(user: { click: (element: Element) => Promise<void> }, name
   await user.click(screen.getByRole('button', { name: 'Submit' }))
 }
 
+it('what was answered by the default of its deadline does not say that a rule did it', async () => {
+  const answer = { answers: [{ selected: ['SQLite'] }] }
+  await show({
+    events: [
+      ...askedQuestion('i1', { expiresAt: 1, onTimeout: { answer } }),
+      ...settled('i1', { kind: 'question', settlement: 'answered', via: 'policy', answer }),
+    ],
+  })
+  expect(card().textContent).toContain('with the default that was declared: nobody answered in time')
+  expect(card().textContent).not.toContain('rule')
+})
+
 describe('an answer on its way', () => {
   it('goes from pending over submitting to settled, and never back', async () => {
     let go = () => {}

@@ -1,4 +1,4 @@
-import type { Interaction, SettlementKind, Via } from '@askback/protocol'
+import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from '@askback/protocol'
 import { Ban, Check, CircleSlash, Hourglass, RefreshCw, X } from 'lucide-react'
 import type { ComponentType } from 'react'
 import { ShownText } from '../content/shown-text.js'
@@ -44,7 +44,8 @@ export function Outcome({
   isOwn: boolean
   word?: string | undefined
 }) {
-  const { settlement, by, via } = interaction
+  const { settlement, by } = interaction
+  const where = whereOf(interaction)
   const look = settlement ? looks[settlement] : closed
   const Icon = look.icon
   return (
@@ -54,15 +55,15 @@ export function Outcome({
       </span>
       <span className="ab-outcome-text">
         <span className="ab-outcome-word">{word ?? look.word}</span>
-        {!isOwn && (by || via) && (
+        {!isOwn && (by || where !== undefined) && (
           <span className="ab-quiet">
             {by && (
               <>
                 by <ShownText text={by.name ?? by.id} />
               </>
             )}
-            {by && via && ' '}
-            {via && surfaces[via]}
+            {by && ' '}
+            {where}
           </span>
         )}
       </span>
@@ -71,7 +72,13 @@ export function Outcome({
 }
 
 /** The same in one sentence, to be spoken. */
-export function outcomeText({ settlement, by, via }: Interaction): string {
+export function outcomeText(interaction: Interaction): string {
+  const { settlement, by } = interaction
   const word = (settlement ? looks[settlement] : closed).word
-  return [word, by && `by ${by.name ?? by.id}`, via && surfaces[via]].filter(Boolean).join(' ')
+  return [word, by && `by ${by.name ?? by.id}`, whereOf(interaction)].filter(Boolean).join(' ')
+}
+
+function whereOf(interaction: Interaction): string | undefined {
+  if (isDefaultAnswer(interaction)) return 'with the default that was declared: nobody answered in time'
+  return interaction.via && surfaces[interaction.via]
 }
