@@ -21,7 +21,7 @@ export function Composer({ sessionId }: { sessionId: string }) {
           <p className="mb-2 flex flex-wrap items-center gap-x-2 text-xs leading-5 text-soft">
             <span className="line-clamp-1 min-w-0 flex-1 break-all">
               Replying to:{' '}
-              <q className="font-medium text-ink">
+              <q className="font-medium text-ink" dir="auto">
                 <ShownText text={target.about} />
               </q>
             </span>
@@ -49,6 +49,7 @@ export function Composer({ sessionId }: { sessionId: string }) {
         <div className="flex items-end gap-2 rounded-xl border border-line bg-raised px-3 py-2 focus-within:border-brand">
           <textarea
             ref={field}
+            dir="auto"
             rows={1}
             value={text}
             aria-label={target ? `Reply to: ${spellOut(target.about, 'prose')}` : 'Message to the agent'}

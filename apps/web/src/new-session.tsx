@@ -70,6 +70,7 @@ export function NewSession() {
         <label className="block">
           <span className="mb-1.5 block text-sm font-medium">Message</span>
           <textarea
+            dir="auto"
             rows={3}
             value={text}
             onChange={(event) => setText(event.target.value)}

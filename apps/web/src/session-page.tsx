@@ -28,7 +28,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
       <header className="flex items-center gap-2 border-b border-line px-4 py-2.5 max-md:pl-3">
         {menu}
         <div className="min-w-0 flex-1">
-          <h1 className="truncate text-sm font-semibold">
+          <h1 className="truncate text-sm font-semibold" dir="auto">
             <ShownText text={state ? titleOf({ ...state, id: sessionId }) : ' '} />
           </h1>
           <p className="truncate text-xs text-soft">

@@ -106,7 +106,7 @@ function SessionRow({ session, waiting, route }: { session: Session; waiting: nu
     <Row href={hrefOf({ page: 'session', sessionId: session.id })} isCurrent={isCurrent}>
       <span className={`size-2 shrink-0 rounded-full ${color}`} role="img" aria-label={label} title={label} />
       <span className="min-w-0 flex-1">
-        <span className="block truncate">
+        <span className="block truncate" dir="auto">
           <ShownText text={titleOf(session)} />
         </span>
         <span className="block truncate text-xs text-soft">{session.agent ?? 'outside agent'}</span>

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
-import { ask, command } from './asking.js'
+import { ask, command, standing } from './asking.js'
 import { goTo } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -85,6 +85,66 @@ describe('the page itself never scrolls', () => {
     expect(await beyondWindow(page)).toBe(0)
   })
 })
+
+describe('words that are read from the right', () => {
+  const hebrew = 'באיזה מסד נתונים להשתמש (PostgreSQL 16)?'
+
+  it('are in order wherever people and agents write, and turn no code around', async () => {
+    const gateway = await serve()
+    const sessionId = await gateway.session()
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${sessionId}`)
+    const sides = (selector: string) => page.locator(selector).first().evaluate(sideOf)
+    await page.getByLabel('Message to the agent').fill(hebrew)
+    expect(await page.locator('form textarea').evaluate((field) => getComputedStyle(field).direction)).toBe(
+      'rtl',
+    )
+    await page.keyboard.press('Enter')
+    expect(await sides('.ab-message-text')).toBe('right')
+
+    const question = { header: 'בסיס', question: hebrew, options: [{ label: hebrew, description: hebrew }] }
+    const asked = await ask(gateway, { kind: 'question', request: { questions: [question] } }, sessionId)
+    await page.locator('.ab-card').waitFor()
+    for (const selector of ['.ab-question-text', '.ab-option-text', '.ab-option-description', 'form q'])
+      expect([selector, await sides(selector)]).toEqual([selector, 'right'])
+    await page.getByRole('radio').first().click()
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await expect.poll(async () => (await standing(gateway, asked)).status).toBe('settled')
+    expect(await sides('.ab-choice')).toBe('right')
+
+    const plan = `## ${hebrew}\n\n${hebrew}\n\n- ${hebrew}\n\n\`${hebrew}\`\n`
+    const planned = await ask(gateway, { kind: 'plan_review', request: { plan } }, sessionId)
+    await page.locator('.ab-plan').waitFor()
+    for (const selector of ['.ab-plan h2', '.ab-plan p', '.ab-plan li'])
+      expect([selector, await sides(selector)]).toEqual([selector, 'right'])
+    expect(await sides('.ab-plan code')).toBe('left')
+    await gateway.call('DELETE', `/api/sessions/${sessionId}/interactions/${planned.interactionId}`)
+
+    const request = { input: { file_path: hebrew, content: hebrew }, reason: hebrew }
+    await ask(gateway, { kind: 'approval', toolName: 'Write', request }, sessionId)
+    await page.locator('.ab-diff-row').waitFor()
+    expect(await sides('.ab-quote p')).toBe('right')
+    for (const selector of ['.ab-approval-words .ab-inline-code', '.ab-code-path', '.ab-diff-text'])
+      expect([selector, await sides(selector)]).toEqual([selector, 'left'])
+  })
+})
+
+/** Runs in the page: on which side the text of an element begins, by where its closing question mark is. */
+function sideOf(element: Element): 'left' | 'right' {
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  const range = document.createRange()
+  const leftOf = (node: Node, index: number) => {
+    range.setStart(node, index)
+    range.setEnd(node, index + 1)
+    return range.getBoundingClientRect().left
+  }
+  while (texts.nextNode()) {
+    const node = texts.currentNode
+    const end = node.textContent?.indexOf('?') ?? -1
+    if (end > 0) return leftOf(node, end) < leftOf(node, 0) ? 'right' : 'left'
+  }
+  throw new Error('There is no question mark.')
+}
 
 function beyondWindow(page: Page): Promise<number> {
   return page.evaluate(() => document.scrollingElement!.scrollHeight - window.innerHeight)

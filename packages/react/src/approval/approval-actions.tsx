@@ -31,6 +31,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
       {isExplaining && (
         <textarea
           className="ab-input"
+          dir="auto"
           rows={2}
           autoFocus={isDrawn}
           value={control.reason}

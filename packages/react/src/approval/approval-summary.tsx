@@ -33,7 +33,9 @@ export function ApprovalSummary({ interaction }: { interaction: Interaction }) {
         <li className="ab-summary-line">
           <span className="ab-summary-text">
             <span className="ab-quiet">Reason: </span>
-            <ShownText text={reason} />
+            <bdi>
+              <ShownText text={reason} />
+            </bdi>
           </span>
         </li>
       )}

@@ -102,7 +102,7 @@ function Reasons({ request, known }: { request: ApprovalRequest; known: string }
       {said.size > 0 && (
         <blockquote className="ab-quote" aria-label="The agent says">
           {[...said].map((text) => (
-            <p key={text}>
+            <p key={text} dir="auto">
               <ShownText text={text ?? ''} />
             </p>
           ))}

@@ -9,6 +9,7 @@ import { LongText } from './long-text.js'
 import { markdownBlocks } from './markdown-blocks.js'
 import { hrefOf, OuterLink } from './outer-link.js'
 import { isCostly } from './parse-cost.js'
+import { readingDirection } from './reading-direction.js'
 import { showHiddenCharacters } from './show-hidden-characters.js'
 
 export interface MarkdownProps {
@@ -60,7 +61,7 @@ const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }
 })
 
 const remarkPlugins = [remarkGfm]
-const rehypePlugins = [showHiddenCharacters]
+const rehypePlugins = [showHiddenCharacters, readingDirection]
 
 const components: Components = {
   a: ({ href, children }) => <OuterLink href={href}>{children}</OuterLink>,

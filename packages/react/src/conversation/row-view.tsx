@@ -28,14 +28,14 @@ function ContainerView({ container }: { container: Extract<Row, { type: 'contain
       return (
         <div className="ab-row ab-message">
           <span className="ab-only-spoken">{container.by.name ?? container.by.id} wrote: </span>
-          <div className="ab-message-text">
+          <div className="ab-message-text" dir="auto">
             <ShownText text={container.text} />
           </div>
         </div>
       )
     case 'error':
       return (
-        <p className="ab-row ab-notice" data-tone="bad">
+        <p className="ab-row ab-notice" data-tone="bad" dir="auto">
           <ShownText text={container.message} />
         </p>
       )

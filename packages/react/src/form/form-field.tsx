@@ -40,11 +40,11 @@ export function FormFieldRow({ id, at, field, control }: FormFieldRowProps) {
     >
       {type !== 'checkbox' &&
         (isGroup ? (
-          <span className="ab-field-label" id={`${id}-label`}>
+          <span className="ab-field-label" id={`${id}-label`} dir="auto">
             {title}
           </span>
         ) : (
-          <label className="ab-field-label" htmlFor={id}>
+          <label className="ab-field-label" htmlFor={id} dir="auto">
             {title}
           </label>
         ))}
@@ -59,7 +59,7 @@ export function FormFieldRow({ id, at, field, control }: FormFieldRowProps) {
         onChange={(value) => control.setValue(name, value)}
       />
       {description !== undefined && (
-        <p className="ab-field-about" id={`${id}-about`}>
+        <p className="ab-field-about" id={`${id}-about`} dir="auto">
           <ShownText text={description} />
         </p>
       )}

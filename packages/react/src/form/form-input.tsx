@@ -53,6 +53,7 @@ export function FormInput(props: FormInputProps) {
         <textarea
           {...shared}
           className="ab-input"
+          dir="auto"
           rows={Math.min(14, Math.max(3, textOf(value).split('\n').length + 1))}
           value={textOf(value)}
           onChange={(event) => onChange(event.target.value)}

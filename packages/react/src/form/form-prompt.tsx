@@ -55,7 +55,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
         {sectionsOf(request).map(({ title, fields }, index) => (
           <div key={index} className="ab-form-section">
             {title !== undefined && (
-              <h4 className="ab-form-title">
+              <h4 className="ab-form-title" dir="auto">
                 <ShownText text={title} />
               </h4>
             )}

@@ -17,7 +17,7 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
   const answer = formAnswer.safeParse(interaction.answer).data
   if (!answer) {
     return (
-      <p className="ab-summary ab-quiet">
+      <p className="ab-summary ab-quiet" dir="auto">
         <ShownText text={shorten(request.message)} />
       </p>
     )
@@ -31,10 +31,14 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
       {filled.map(({ field, text }) => (
         <div key={field.name} className="ab-summary-line">
           <dt className="ab-quiet">
-            <ShownText text={field.label ?? field.name} />
+            <bdi>
+              <ShownText text={field.label ?? field.name} />
+            </bdi>
           </dt>
           <dd>
-            <ShownText text={text} />
+            <bdi>
+              <ShownText text={text} />
+            </bdi>
           </dd>
         </div>
       ))}

@@ -22,6 +22,7 @@ export function LineInput({ type, text, onChange, ...shared }: LineInputProps) {
   const control = {
     ...shared,
     className: 'ab-input',
+    dir: 'auto',
     value: text,
     autoComplete: 'off',
     onChange: (event: { target: { value: string } }) => onChange(event.target.value),

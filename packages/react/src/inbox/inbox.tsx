@@ -95,7 +95,9 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
         disabled={!onOpenSession}
         onClick={() => onOpenSession?.(sessionId, interactionId)}
       >
-        <ShownText text={title ?? 'Untitled session'} />
+        <bdi>
+          <ShownText text={title ?? 'Untitled session'} />
+        </bdi>
         {agent !== null && (
           <span className="ab-quiet">
             <ShownText text={agent} />

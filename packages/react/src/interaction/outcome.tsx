@@ -59,7 +59,10 @@ export function Outcome({
           <span className="ab-quiet">
             {by && (
               <>
-                by <ShownText text={by.name ?? by.id} />
+                by{' '}
+                <bdi>
+                  <ShownText text={by.name ?? by.id} />
+                </bdi>
               </>
             )}
             {by && ' '}

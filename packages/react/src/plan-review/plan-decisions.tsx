@@ -67,6 +67,7 @@ function Adjust({ control, isArmed, isAskedFor }: AdjustProps) {
     <>
       <textarea
         className="ab-input"
+        dir="auto"
         rows={3}
         autoFocus={isAskedFor}
         value={feedback}

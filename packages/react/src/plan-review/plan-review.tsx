@@ -44,6 +44,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       ) : (
         <textarea
           className="ab-input ab-editor-text"
+          dir="auto"
           value={edited}
           rows={Math.min(24, Math.max(8, edited.split('\n').length + 1))}
           autoFocus={isDrawn}
@@ -79,7 +80,9 @@ function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: st
       {said !== undefined && said !== '' && (
         <p className="ab-summary-text">
           <span className="ab-quiet">Feedback: </span>
-          <ShownText text={said} />
+          <bdi>
+            <ShownText text={said} />
+          </bdi>
         </p>
       )}
       <button

@@ -7,6 +7,7 @@ export function QuestionNote({ control, step }: { control: QuestionControl; step
   return (
     <textarea
       className="ab-input"
+      dir="auto"
       rows={Math.min(6, Math.max(2, note.split('\n').length))}
       value={note}
       disabled={!canAnswer}

@@ -57,6 +57,7 @@ export function QuestionOptions({ control, step, labelledBy, isDrawn }: Question
           {(isOther || otherText !== '') && (
             <textarea
               className="ab-input"
+              dir="auto"
               rows={Math.min(6, otherText.split('\n').length)}
               value={otherText}
               placeholder={options.length > 0 ? 'Your own answer' : 'Your answer'}
@@ -95,6 +96,7 @@ function OptionRow({ option, number, name, type, isChosen, onPick, onLook }: Opt
   return (
     <label
       className="ab-option ab-option-label"
+      dir="auto"
       data-chosen={isChosen || undefined}
       onMouseEnter={() => onLook(true)}
       onMouseLeave={() => onLook(false)}
@@ -111,7 +113,7 @@ function OptionRow({ option, number, name, type, isChosen, onPick, onLook }: Opt
       <span className="ab-option-text">
         <ShownText text={option.label} />
         {option.description !== undefined && option.description !== '' && (
-          <span className="ab-option-description">
+          <span className="ab-option-description" dir="auto">
             <ShownText text={option.description} />
           </span>
         )}

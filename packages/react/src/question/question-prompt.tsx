@@ -65,13 +65,13 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
       onRetry={control.submit}
     >
       {questions.length > 1 && <Steps control={control} />}
-      <div className="ab-question">
+      <div className="ab-question" dir="auto">
         {questions.length === 1 && question.header !== undefined && question.header !== '' && (
-          <span className="ab-chip" title={question.header}>
+          <span className="ab-chip" title={question.header} dir="auto">
             <ShownText text={question.header} />
           </span>
         )}
-        <p className="ab-question-text" id={questionId}>
+        <p className="ab-question-text" id={questionId} dir="auto">
           <ShownText text={question.question} />
         </p>
       </div>
@@ -125,7 +125,7 @@ function Steps({ control: { questions, step, goTo, isAnswered } }: { control: Qu
             onClick={() => goTo(index)}
           >
             <span className="ab-step-number">{index + 1}</span>
-            <span className="ab-step-name">
+            <span className="ab-step-name" dir="auto">
               <ShownText text={header || question} />
             </span>
           </button>

@@ -18,7 +18,7 @@ export function QuestionSummary({
         return (
           <li key={index} className="ab-summary-line">
             {header !== undefined && header !== '' && (
-              <span className="ab-chip" title={header}>
+              <span className="ab-chip" title={header} dir="auto">
                 <ShownText text={header} />
               </span>
             )}
@@ -32,12 +32,14 @@ export function QuestionSummary({
                   {reply.note !== undefined && (
                     <span className="ab-summary-note">
                       <span className="ab-quiet">Note: </span>
-                      <ShownText text={reply.note} />
+                      <bdi>
+                        <ShownText text={reply.note} />
+                      </bdi>
                     </span>
                   )}
                 </>
               ) : (
-                <span className="ab-quiet">
+                <span className="ab-quiet" dir="auto">
                   <ShownText text={question} />
                 </span>
               )}
@@ -53,7 +55,9 @@ export function QuestionSummary({
 function Choices({ choices }: { choices: string[] }) {
   return choices.map((choice, index) => (
     <span key={index} className="ab-choice">
-      <ShownText text={choice} />
+      <bdi>
+        <ShownText text={choice} />
+      </bdi>
     </span>
   ))
 }
