@@ -19,9 +19,12 @@ async function seriousFindings(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const { axe: checker } = window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }
     const { violations } = await checker.run()
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+    return (
+      violations
+        // Who cannot see the page walks through it by its headings.
+        .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || id === 'heading-order')
+        .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+    )
   })
 }
 

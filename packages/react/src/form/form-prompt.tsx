@@ -55,9 +55,9 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
         {sectionsOf(request).map(({ title, fields }, index) => (
           <div key={index} className="ab-form-section">
             {title !== undefined && (
-              <h4 className="ab-form-title" dir="auto">
+              <h3 className="ab-form-title" dir="auto">
                 <ShownText text={title} />
-              </h4>
+              </h3>
             )}
             {fields.map(
               ({ field, at }) =>

@@ -66,9 +66,9 @@ export function InteractionCard(props: InteractionCardProps) {
             <span className="ab-card-icon" aria-hidden>
               {icon}
             </span>
-            <h3 id={titleId} className="ab-card-title">
+            <h2 id={titleId} className="ab-card-title">
               {title}
-            </h3>
+            </h2>
             {interaction.agentId !== undefined && (
               <span className="ab-card-asker">
                 asked by subagent <ShownText text={interaction.agentId} as="code" />
