@@ -19,9 +19,9 @@ export function Composer({ sessionId }: { sessionId: string }) {
       <div className="mx-auto max-w-[46rem]">
         {target && (
           <p className="mb-2 flex flex-wrap items-center gap-x-2 text-xs leading-5 text-soft">
-            <span className="line-clamp-1 min-w-0 flex-1 break-all">
-              Replying to:{' '}
-              <q className="font-medium text-ink" dir="auto">
+            <span className="flex min-w-0 flex-1 gap-1">
+              <span className="shrink-0">Replying to: </span>
+              <q className="truncate font-medium text-ink" dir="auto">
                 <ShownText text={target.about} />
               </q>
             </span>

@@ -4,16 +4,19 @@ interface HastNode {
   properties?: Record<string, unknown>
 }
 
-const PROSE = new Set(['p', 'li', 'ul', 'ol', 'blockquote', 'th', 'td', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
-
-/** Lets each piece of Markdown be read from the side on which its words begin. Code never turns around. */
+/** Lets each block of Markdown be read from the side on which its words begin. Code never turns around. */
 export function readingDirection() {
-  return visit
+  return (tree: HastNode): void => {
+    for (const block of tree.children ?? []) if (block.tagName !== undefined) turn(block, 'auto')
+    keepCode(tree)
+  }
 }
 
-function visit(node: HastNode): void {
-  const { tagName = '' } = node
-  if (PROSE.has(tagName)) node.properties = { ...node.properties, dir: 'auto' }
-  if (tagName === 'code') node.properties = { ...node.properties, dir: 'ltr' }
-  node.children?.forEach(visit)
+function keepCode(node: HastNode): void {
+  if (node.tagName === 'code') turn(node, 'ltr')
+  else node.children?.forEach(keepCode)
+}
+
+function turn(node: HastNode, dir: 'auto' | 'ltr'): void {
+  node.properties = { ...node.properties, dir }
 }

@@ -61,7 +61,7 @@ export function FormInput(props: FormInputProps) {
       )
     case 'checkbox':
       return (
-        <label className="ab-check">
+        <label className="ab-check" dir="auto">
           <input
             {...shared}
             className="ab-option-input"
@@ -129,7 +129,7 @@ function Radios({
   return (
     <div className="ab-choices" aria-describedby={describedBy}>
       {options.map((option, index) => (
-        <label key={index} className="ab-check">
+        <label key={index} className="ab-check" dir="auto">
           <input
             className="ab-option-input"
             type="radio"
@@ -156,7 +156,7 @@ function Checks({
   return (
     <div className="ab-choices" aria-describedby={describedBy}>
       {options.map((option, index) => (
-        <label key={index} className="ab-check">
+        <label key={index} className="ab-check" dir="auto">
           <input
             className="ab-option-input"
             type="checkbox"

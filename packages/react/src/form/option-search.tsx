@@ -58,7 +58,7 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
       />
       <div className="ab-option-matches">
         {matches.slice(0, SHOWN).map(({ option, label }, index) => (
-          <label key={index} className="ab-check">
+          <label key={index} className="ab-check" dir="auto">
             <input
               className="ab-option-input"
               type={isMultiple ? 'checkbox' : 'radio'}

@@ -67,7 +67,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
       {questions.length > 1 && <Steps control={control} />}
       <div className="ab-question" dir="auto">
         {questions.length === 1 && question.header !== undefined && question.header !== '' && (
-          <span className="ab-chip" title={question.header} dir="auto">
+          <span className="ab-chip" title={question.header}>
             <ShownText text={question.header} />
           </span>
         )}
