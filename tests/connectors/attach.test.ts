@@ -75,6 +75,7 @@ describe('in a terminal', () => {
   it('takes no key that was on its way when the card came', async () => {
     const terminal = new PseudoTerminal(['attach', sessionId], env())
     await terminal.sees('Nothing waits')
+    await armed()
     terminal.press('aaa')
     await terminal.sees('> aaa')
     const item = await ask('approval', { input: { command: 'ls' } }, bash)
@@ -84,6 +85,21 @@ describe('in a terminal', () => {
     terminal.press(keys.enter)
     terminal.press('d')
     expect((await settled(item)).settlement).toBe('denied')
+  })
+
+  it('keeps a half-typed answer from another question', async () => {
+    const name = await ask('question', { questions: [{ question: 'What name?', options: [] }] })
+    const branch = await ask('question', { questions: [{ question: 'Which branch?', options: [] }] })
+    const terminal = new PseudoTerminal(['attach', sessionId], env())
+    await terminal.sees(/What name\?[^]*Send your answer/)
+    await armed()
+    terminal.press('main')
+    await terminal.sees('> main')
+    await respond(name, { answers: [{ selected: [], other: 'x' }] })
+    await terminal.sees(/Which branch\?[^]*Send your answer/)
+    await armed()
+    terminal.press(`${keys.enter}old${keys.enter}`)
+    expect((await settled(branch)).answer).toEqual({ answers: [{ selected: [], other: 'old' }] })
   })
 
   it('takes its controls away when somebody else was faster, and says who', async () => {

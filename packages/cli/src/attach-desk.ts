@@ -102,9 +102,10 @@ export class AttachedDesk implements ConnectorDesk {
   }
 
   message(input: Parameters<ConnectorDesk['message']>[0]): ReturnType<ConnectorDesk['message']> {
-    const { text, interactionId, questionIndex } = input
+    const { text, route, interactionId, questionIndex } = input
     const body: MessageBody = {
       text,
+      ...(route !== undefined && { route }),
       ...(interactionId !== undefined && { interactionId }),
       ...(questionIndex !== undefined && { questionIndex }),
     }

@@ -101,7 +101,9 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
         ? await runCommand(line!, { place, text, by, except: ELSEWHERE })
         : null
       if (said !== null) return void unsaid.push(said)
-      const told = await line!.text({ place, text, by, ...(card && { replyTo: card.cardId }) })
+      // What nobody has seen here yet is not answered by it.
+      const target = card ? { replyTo: card.cardId } : { route: 'agent' as const }
+      const told = await line!.text({ place, text, by, ...target })
       unsaid.push(told.text)
       if (told.ok && card) await nextChange()
     } catch (error) {

@@ -41,7 +41,7 @@ export class ConnectorInput {
     })
   }
 
-  async text({ place, text, by, replyTo, key }: Parameters<ConnectorLine['text']>[0]): Promise<Told> {
+  async text({ place, text, by, replyTo, route, key }: Parameters<ConnectorLine['text']>[0]): Promise<Told> {
     const { records } = this.#options
     if (replyTo !== undefined) {
       const named = records.byCardId(replyTo)
@@ -55,7 +55,7 @@ export class ConnectorInput {
     if (lapse) {
       return told(false, wentNowhere(lapse.outcome))
     }
-    const form = formFor(open)
+    const form = route === 'agent' ? undefined : formFor(open)
     if (form) return this.#inTurn(form.cardId, () => this.#give(form, { text, by: by.id }, { by, key }))
     const sessionId = sessionFor(open, records.place(place)?.current)
     if (sessionId === null) {
@@ -66,7 +66,7 @@ export class ConnectorInput {
           : 'No session is chosen.',
       )
     }
-    return this.#route({ sessionId, text, by, key })
+    return this.#route({ sessionId, text, by, key, route })
   }
 
   async #give(
@@ -148,11 +148,12 @@ export class ConnectorInput {
     key: string | undefined
     interactionId?: string
     questionIndex?: number | undefined
+    route?: 'agent' | undefined
   }): Promise<Told> {
     const { desk, connector, cards } = this.#options
-    const { sessionId, text, by, key, interactionId, questionIndex } = input
+    const { sessionId, text, by, key, interactionId, questionIndex, route } = input
     return this.#attempt(null, null, async () => {
-      const named = optional({ interactionId, questionIndex, idempotencyKey: key })
+      const named = optional({ interactionId, questionIndex, route, idempotencyKey: key })
       const { routed, interactionId: took } = await desk.message({
         sessionId,
         text,

@@ -40,3 +40,23 @@ it('a text for what was settled elsewhere goes nowhere, and says so once, also w
   await running.stop()
   expect(errors).toEqual([])
 })
+
+it('a text for the agent is no answer to what came meanwhile', async () => {
+  const store = memoryStore()
+  const { desk, open, errors } = await testDesk({ store })
+  const onError = (error: unknown) => errors.push(error)
+  const host = createHost({ desk, onError })
+  const surface = memorySurface()
+  const running = runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError })
+  await running.ready
+  await running.line.setPlace('here', { sessions: 'all', current: 's' })
+  const { interactionId } = await open('question', {
+    questions: [{ question: 'Which branch?', options: [] }],
+  })
+  const text = 'please stop everything'
+  const told = await running.line.text({ place: 'here', text, by: surface.actor('ada'), route: 'agent' })
+  expect(told).toMatchObject({ ok: true, text: expect.stringContaining('Sent to the agent') as string })
+  expect((await desk.interaction('s', interactionId)).status).toBe('pending')
+  await running.stop()
+  expect(errors).toEqual([])
+})

@@ -51,8 +51,18 @@ export interface ConnectorLine {
   readonly via: Via
   /** A control of a card. Never throws for what a person can do: a stale or double tap is told so. */
   tap(input: { place: string; cardId: string; control: string; by: Actor }): Promise<Told>
-  /** A text, for the card it replies to, or for whatever takes it. `key` makes a repeated one count once. */
-  text(input: { place: string; text: string; by: Actor; replyTo?: string; key?: string }): Promise<Told>
+  /**
+   * A text, for the card it replies to, for the agent, where nothing was shown that would take it, or for whatever does.
+   * `key` makes a repeated one count once.
+   */
+  text(input: {
+    place: string
+    text: string
+    by: Actor
+    replyTo?: string
+    route?: 'agent'
+    key?: string
+  }): Promise<Told>
   /** The open card that stands there, by what `show` resolved to. */
   findCard(place: string, isIt: (shown: Json) => boolean): string | undefined
   places(): Place[]
