@@ -46,12 +46,12 @@ export interface ClosedCard {
 
 /** What a person has done on one surface that is no answer yet. */
 export interface CardView {
-  /** Chosen so far, where several can be. */
+  /** Chosen so far, where several can be: the labels of a question, the controls of a form. */
   picked: string[]
   /** A text is waited for, from this person. */
   asking: { what: Asking; by: string } | null
-  /** The fields of a form so far, in the order they were asked; `null` for one that was left out. */
-  values: { name: string; value: Json }[]
+  /** The fields of a form so far, in the order they were asked, and who gave them; `null` for one that was left out. */
+  values: { name: string; value: Json; by: string }[]
 }
 
 export type Asking = 'other' | 'reason' | 'feedback'

@@ -161,6 +161,66 @@ describe('a form', () => {
     expect(walk(...inputs)).toMatchObject(expected)
   })
 
+  it.each(['1,000', '12,345', '1,5'])(
+    'takes no number with a comma, which means one thing here and another there: %s',
+    (words) => {
+      const port = item('form', { message: '?', schema: { fields: [{ name: 'port', type: 'number' }] } })
+      const told = 'Write the number without commas: 1000 or 1.5.'
+      expect(takeInput(port, freshView, text(words))).toEqual({ do: 'refuse', told })
+      expect(takeInput(port, freshView, text(' 1.5 '))).toEqual(answered({ values: { port: 1.5 } }))
+    },
+  )
+
+  it('adds a text to what is ticked', () => {
+    const options = [{ value: 'a' }, { value: 'b' }, { value: 'c' }]
+    const tags = item('form', {
+      message: '?',
+      schema: { fields: [{ name: 'tags', type: 'multiselect', options }] },
+    })
+    const ticked = takeInput(tags, freshView, tap('o1'))
+    const view = ticked.do === 'show' ? ticked.view : freshView
+    expect(takeInput(tags, view, text('c'))).toEqual(answered({ values: { tags: ['b', 'c'] } }))
+    expect(takeInput(tags, view, text('3, a'))).toEqual(answered({ values: { tags: ['a', 'b', 'c'] } }))
+    expect(takeInput(tags, view, text('c, d'))).toMatchObject(refused)
+  })
+
+  it('tells options of one label apart', () => {
+    const options = [
+      { value: 1, label: 'Mon' },
+      { value: 2, label: 'Mon' },
+      { value: 3, label: 'Tue' },
+    ]
+    const days = item('form', {
+      message: '?',
+      schema: { fields: [{ name: 'days', type: 'multiselect', options }] },
+    })
+    const ticked = takeInput(days, freshView, tap('o1'))
+    const view = ticked.do === 'show' ? ticked.view : freshView
+    const { controls } = bodyOf(days, view)
+    expect(controls.slice(0, 4).map(({ label, checked }) => [label, checked])).toEqual([
+      ['Mon (1)', false],
+      ['Mon (2)', true],
+      ['Tue', false],
+      ['Done (1)', undefined],
+    ])
+    expect(takeInput(days, view, tap('done'))).toEqual(answered({ values: { days: [2] } }))
+    expect(takeInput(days, view, text('mon'))).toMatchObject(refused)
+  })
+
+  it('offers to keep what there is, all of it shown', () => {
+    const fields = [
+      { name: 'a', type: 'text' },
+      { name: 'b', type: 'text' },
+    ]
+    const long = `${'🐘'.repeat(30)} and more`
+    const kept = item('form', { message: '?', schema: { fields }, initialValues: { a: long, b: null } })
+    const { controls, parts } = bodyOf(kept, freshView)
+    expect(controls[0]).toMatchObject({ id: 'keep', label: `Keep: ${'🐘'.repeat(20)}…` })
+    expect(parts.at(-1)).toEqual({ as: 'quote', label: 'What can be kept', text: long })
+    const next = takeInput(kept, freshView, tap('keep'))
+    expect(next.do === 'show' && bodyOf(kept, next.view).controls.map(({ id }) => id)).toEqual(['skip'])
+  })
+
   it('counts its steps', () => {
     const after = walk(tap('o0'))
     expect(after.do === 'show' && stepOf(form, after.view)).toBe(1)

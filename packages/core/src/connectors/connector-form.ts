@@ -16,6 +16,16 @@ import {
   type Control,
   type Part,
 } from './connector-card.js'
+import { choicesOf, chosenByText, initialOf, nameOf, wanted, type Choice } from './connector-form-fields.js'
+
+const LONGEST_KEPT = 20
+
+interface Given {
+  item: Interaction
+  view: CardView
+  field: FormField
+  by: string
+}
 
 /** One field after the other. What was given stays on the surface until the form is complete. */
 export const formFlow: CardFlow = {
@@ -28,6 +38,9 @@ export const formFlow: CardFlow = {
     if (field.description)
       parts.push({ as: 'quote', text: prose(field.description), label: prose(nameOf(field)) })
     if (error) parts.push({ as: 'note', text: `Last time: ${prose(error)}` })
+    const kept = keptOf(item, field)
+    if (kept && kept.short !== kept.whole)
+      parts.push({ as: 'quote', text: kept.whole, label: 'What can be kept' })
     return {
       title: `Form: ${prose(nameOf(field))}${count > 1 ? ` (${index + 1} of ${count})` : ''}`,
       parts,
@@ -37,32 +50,13 @@ export const formFlow: CardFlow = {
   },
   take(item, view, input) {
     const { field } = fieldNow(item, view)
+    const given: Given = { item, view, field, by: input.by }
     const choices = choicesOf(field)
-    if ('text' in input) {
-      if (!choices) return give(item, view, field, parsed(field, input.text.trim()))
-      const text = input.text.trim().toLowerCase()
-      const found = choices.find(({ label }) => label.toLowerCase() === text) ?? choices[Number(text) - 1]
-      if (!found) return { do: 'refuse', told: 'Choose one of the buttons.' }
-      return give(item, view, field, field.type === 'multiselect' ? [found.value] : found.value)
-    }
-    if (input.tap === 'skip') return give(item, view, field, null)
-    if (input.tap === 'keep') return give(item, view, field, initialOf(item, field) ?? null)
-    const choice = choices?.[Number(/^o(\d+)$/.exec(input.tap)?.[1] ?? -1)]
-    if (field.type !== 'multiselect') return choice ? give(item, view, field, choice.value) : stale
-    if (input.tap === 'done') {
-      const chosen = (choices ?? []).filter(({ label }) => view.picked.includes(label))
-      return give(
-        item,
-        view,
-        field,
-        chosen.map(({ value }) => value),
-      )
-    }
-    if (!choice) return stale
-    const picked = view.picked.includes(choice.label)
-      ? view.picked.filter((label) => label !== choice.label)
-      : [...view.picked, choice.label]
-    return { do: 'show', view: { ...view, picked }, told: `${picked.length} chosen` }
+    if ('text' in input)
+      return choices ? chooseByText(given, choices, input.text) : takeText(given, input.text)
+    if (input.tap === 'skip') return give(given, null)
+    if (input.tap === 'keep') return give(given, initialOf(item, field) ?? null)
+    return choices ? choose(given, choices, input.tap) : stale
   },
   said(item, view, step) {
     const shown = ({ name, value }: { name: string; value: Json }) =>
@@ -89,10 +83,47 @@ function visible(item: Interaction, view: CardView): FormField[] {
   return [...asked, ...rest]
 }
 
-function give(item: Interaction, view: CardView, field: FormField, value: Json): CardStep {
+function takeText(given: Given, typed: string): CardStep {
+  const text = typed.trim()
+  if (given.field.type !== 'number') return give(given, text)
+  // It divides thousands for some and halves for others: to guess would change the number.
+  if (text.includes(',')) return { do: 'refuse', told: 'Write the number without commas: 1000 or 1.5.' }
+  const number = Number(text)
+  return give(given, text !== '' && Number.isFinite(number) ? number : text)
+}
+
+function chooseByText(given: Given, choices: Choice[], text: string): CardStep {
+  const { field, view } = given
+  const named = chosenByText(field, choices, text)
+  if (!named) return { do: 'refuse', told: 'Choose one of the buttons.' }
+  if (field.type !== 'multiselect') return give(given, named[0]!.value)
+  return giveAll(given, choices, [...view.picked, ...named.map(({ id }) => id)])
+}
+
+function choose(given: Given, choices: Choice[], control: string): CardStep {
+  const { field, view } = given
+  if (field.type === 'multiselect' && control === 'done') return giveAll(given, choices, view.picked)
+  const choice = choices.find(({ id }) => id === control)
+  if (!choice) return stale
+  if (field.type !== 'multiselect') return give(given, choice.value)
+  const picked = view.picked.includes(choice.id)
+    ? view.picked.filter((id) => id !== choice.id)
+    : [...view.picked, choice.id]
+  return { do: 'show', view: { ...view, picked }, told: `${picked.length} chosen` }
+}
+
+function giveAll(given: Given, choices: Choice[], ids: string[]): CardStep {
+  const chosen = choices.filter(({ id }) => ids.includes(id))
+  return give(
+    given,
+    chosen.map(({ value }) => value),
+  )
+}
+
+function give({ item, view, field, by }: Given, value: Json): CardStep {
   const error = fieldError(field, value ?? undefined)
   if (error !== null) return { do: 'refuse', told: `${nameOf(field)}: ${error}` }
-  const values = [...view.values, { name: field.name, value }]
+  const values = [...view.values, { name: field.name, value, by }]
   const next: CardView = { picked: [], asking: null, values }
   if (visible(item, next).length > values.length) return { do: 'show', view: next, told: 'Noted.' }
   const given = values.filter((each) => each.value !== null)
@@ -103,74 +134,28 @@ function give(item: Interaction, view: CardView, field: FormField, value: Json):
 }
 
 function controlsOf(item: Interaction, field: FormField, view: CardView): Control[] {
-  const choices = (choicesOf(field) ?? []).map(({ label }, index): Control => {
-    const control: Control = { id: `o${index}`, label: prose(label), role: 'option' }
-    return field.type === 'multiselect' ? { ...control, checked: view.picked.includes(label) } : control
+  const choices = (choicesOf(field) ?? []).map(({ id, label }): Control => {
+    const control: Control = { id, label: prose(label), role: 'option' }
+    return field.type === 'multiselect' ? { ...control, checked: view.picked.includes(id) } : control
   })
-  const initial = initialOf(item, field)
+  const kept = keptOf(item, field)
+  const more = (id: string, label: string): Control => ({ id, label, role: 'more' })
   return [
     ...choices,
-    ...(field.type === 'multiselect'
-      ? [{ id: 'done', label: `Done (${view.picked.length})`, role: 'more' } satisfies Control]
-      : []),
-    ...(initial === undefined
-      ? []
-      : [
-          {
-            id: 'keep',
-            label: `Keep: ${prose(textOf(initial)).slice(0, 40)}`,
-            role: 'more',
-          } satisfies Control,
-        ]),
-    ...(field.required ? [] : [{ id: 'skip', label: 'Leave out', role: 'more' } satisfies Control]),
+    ...(field.type === 'multiselect' ? [more('done', `Done (${view.picked.length})`)] : []),
+    ...(kept ? [more('keep', `Keep: ${kept.short}`)] : []),
+    ...(field.required ? [] : [more('skip', 'Leave out')]),
   ]
 }
 
-function choicesOf(field: FormField): { label: string; value: Json }[] | null {
-  switch (field.type) {
-    case 'boolean':
-    case 'checkbox':
-      return [
-        { label: 'Yes', value: true },
-        { label: 'No', value: false },
-      ]
-    case 'select':
-    case 'radio':
-    case 'multiselect':
-      return (field.options ?? []).map(({ value, label }) => ({ label: label ?? String(value), value }))
-    default:
-      return null
-  }
-}
-
-function parsed(field: FormField, text: string): Json {
-  if (field.type !== 'number') return text
-  const number = Number(text.replace(',', '.'))
-  return text !== '' && Number.isFinite(number) ? number : text
-}
-
-function initialOf(item: Interaction, field: FormField): Json | undefined {
-  const { initialValues } = formRequest.parse(item.request)
-  return initialValues && Object.hasOwn(initialValues, field.name) ? initialValues[field.name] : undefined
-}
-
-function wanted(field: FormField): string {
-  switch (field.type) {
-    case 'number':
-      return 'a number'
-    case 'date':
-      return 'a date such as 2030-12-31'
-    case 'time':
-      return 'a time such as 14:30'
-    case 'datetime':
-      return 'a date and time such as 2030-12-31T14:30'
-    default:
-      return 'your answer'
-  }
-}
-
-function nameOf(field: FormField): string {
-  return field.label ?? field.name
+/** What was there before, as it fits on a button and as it is. */
+function keptOf(item: Interaction, field: FormField): { short: string; whole: string } | null {
+  const initial = initialOf(item, field)
+  if (initial === undefined) return null
+  const whole = prose(textOf(initial))
+  const characters = Array.from(whole)
+  const isShort = characters.length <= LONGEST_KEPT
+  return { whole, short: isShort ? whole : `${characters.slice(0, LONGEST_KEPT).join('')}…` }
 }
 
 function textOf(value: Json): string {
