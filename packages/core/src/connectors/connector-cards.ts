@@ -161,7 +161,7 @@ function idsOf({ cardId, sessionId, interactionId }: CardRecord) {
 }
 
 /** The question as it was asked at that step. */
-function asOf(item: Interaction, step: number): Interaction {
+export function asOf(item: Interaction, step: number): Interaction {
   if (item.kind !== 'question' || !Array.isArray(item.progress)) return item
   return { ...item, progress: item.progress.slice(0, step) }
 }

@@ -2,6 +2,7 @@ import {
   AskbackError,
   canonicalJson,
   interaction,
+  spellOut,
   type Actor,
   type Interaction,
   type Json,
@@ -9,9 +10,10 @@ import {
 import { optional } from '../optional.js'
 import type { Connector, ConnectorDesk, ConnectorLine, Told } from './connector.js'
 import { freshView, type CardInput, type CardStep } from './connector-card.js'
-import type { ConnectorCards } from './connector-cards.js'
+import { asOf, type ConnectorCards } from './connector-cards.js'
 import { bodyOf, outcomeOf, stepOf, takeInput } from './connector-flow.js'
 import type { CardRecord, ConnectorRecords } from './connector-records.js'
+import { textTarget } from './connector-text-target.js'
 
 export interface ConnectorInputOptions {
   connector: Connector
@@ -55,18 +57,21 @@ export class ConnectorInput {
     if (lapse) {
       return told(false, wentNowhere(lapse.outcome))
     }
-    const form = route === 'agent' ? undefined : formFor(open)
-    if (form) return this.#inTurn(form.cardId, () => this.#give(form, { text, by: by.id }, { by, key }))
-    const sessionId = sessionFor(open, records.place(place)?.current)
-    if (sessionId === null) {
-      return told(
-        false,
-        open.length > 0
-          ? 'Several sessions wait for you. Reply to the message that you mean.'
-          : 'No session is chosen.',
-      )
+    const { current } = records.place(place) ?? {}
+    const target =
+      route === 'agent' && current !== undefined
+        ? { to: 'session' as const, sessionId: current }
+        : textTarget(open, { by: by.id, current })
+    switch (target.to) {
+      case 'nobody':
+        return told(false, target.told)
+      case 'card': {
+        const { record } = target
+        return this.#inTurn(record.cardId, () => this.#give(record, { text, by: by.id }, { by, key }))
+      }
+      case 'session':
+        return this.#route({ place, sessionId: target.sessionId, text, by, key, route })
     }
-    return this.#route({ sessionId, text, by, key, route })
   }
 
   async #give(
@@ -112,6 +117,7 @@ export class ConnectorInput {
       case 'route': {
         const questionIndex = item.kind === 'question' ? record.step : undefined
         return this.#route({
+          place: record.place,
           sessionId,
           text: 'text' in input ? input.text : '',
           by,
@@ -136,12 +142,13 @@ export class ConnectorInput {
             by,
             via: connector.via,
           })
-          return `Thank you: ${taken(item)} is settled.`
+          return `Thank you: ${taken(item, record)} is settled.`
         })
     }
   }
 
   async #route(input: {
+    place: string
     sessionId: string
     text: string
     by: Actor
@@ -150,8 +157,10 @@ export class ConnectorInput {
     questionIndex?: number | undefined
     route?: 'agent' | undefined
   }): Promise<Told> {
-    const { desk, connector, cards } = this.#options
-    const { sessionId, text, by, key, interactionId, questionIndex, route } = input
+    const { desk, connector, cards, records } = this.#options
+    const { place, sessionId, text, by, key, interactionId, questionIndex, route } = input
+    // As they stand now: the next step of one may be shown before it is told what was taken.
+    const open = records.cards().filter((record) => record.place === place)
     return this.#attempt(null, null, async () => {
       const named = optional({ interactionId, questionIndex, route, idempotencyKey: key })
       const { routed, interactionId: took } = await desk.message({
@@ -163,7 +172,8 @@ export class ConnectorInput {
       })
       if (routed === 'agent') return `Sent to the agent: ${await this.#nameOf(sessionId)}.`
       const item = took === undefined ? null : await cards.find(sessionId, took)
-      return item ? `Your text was taken for ${taken(item)}.` : 'Your text was taken as an answer.'
+      const record = open.find((each) => each.interactionId === took)
+      return item ? `Your text was taken for ${taken(item, record)}.` : 'Your text was taken as an answer.'
     })
   }
 
@@ -215,22 +225,10 @@ function wentNowhere(outcome: string): string {
   return `What you were writing for is settled: ${outcome} Your text went nowhere; send it again if it is for the agent.`
 }
 
-/** A form takes a text for its field, once it is begun or if nothing else waits that would take one. */
-function formFor(open: CardRecord[]): CardRecord | undefined {
-  const begun = open.find(({ kind, view }) => kind === 'form' && view.values.length > 0)
-  return begun ?? (open.every(({ kind }) => kind === 'form') ? open[0] : undefined)
-}
-
-/** The only session that waits here; else the one that was chosen. */
-function sessionFor(open: CardRecord[], current: string | undefined): string | null {
-  const waiting = new Set(open.map(({ sessionId }) => sessionId))
-  if (waiting.size === 1) return [...waiting][0]!
-  if (waiting.size === 0 || (current !== undefined && waiting.has(current))) return current ?? null
-  return null
-}
-
-function taken(item: Interaction): string {
-  return `“${bodyOf(item, freshView).title}”`
+/** By the title that it stood under. */
+function taken(item: Interaction, record: CardRecord | undefined): string {
+  const { title } = record ? bodyOf(asOf(item, record.step), record.view) : bodyOf(item, freshView)
+  return `“${title}”`
 }
 
 function winnerOf(error: AskbackError): Interaction | null {
@@ -241,5 +239,5 @@ function winnerOf(error: AskbackError): Interaction | null {
 }
 
 function told(ok: boolean, text: string): Told {
-  return { ok, text }
+  return { ok, text: spellOut(text, 'prose') }
 }

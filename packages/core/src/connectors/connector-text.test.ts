@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import type { Interaction, Json } from '@askback/protocol'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHost } from '../agents/host.js'
 import { testDesk } from '../desk/test-desk.test.helper.js'
 import { memoryStore } from '../store/memory-store.js'
@@ -41,22 +42,111 @@ it('a text for what was settled elsewhere goes nowhere, and says so once, also w
   expect(errors).toEqual([])
 })
 
-it('a text for the agent is no answer to what came meanwhile', async () => {
-  const store = memoryStore()
-  const { desk, open, errors } = await testDesk({ store })
-  const onError = (error: unknown) => errors.push(error)
-  const host = createHost({ desk, onError })
-  const surface = memorySurface()
-  const running = runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError })
-  await running.ready
-  await running.line.setPlace('here', { sessions: 'all', current: 's' })
-  const { interactionId } = await open('question', {
-    questions: [{ question: 'Which branch?', options: [] }],
+describe('a text that names nothing', () => {
+  const fields = [
+    { name: 'x', type: 'text', required: true },
+    { name: 'y', type: 'text', required: true },
+  ]
+  const form = { message: 'Settings', schema: { fields } }
+  const short = { message: 'Name', schema: { fields: fields.slice(0, 1) } }
+
+  async function begin() {
+    const store = memoryStore()
+    const { desk, open, errors } = await testDesk({ store })
+    const onError = (error: unknown) => errors.push(error)
+    const host = createHost({ desk, onError })
+    await desk.createSession({ id: 'b', agent: null, title: 'B' })
+    const surface = memorySurface()
+    const running = runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError })
+    await running.ready
+    onTestFinished(async () => {
+      await running.stop()
+      expect(errors).toEqual([])
+    })
+    const choose = (current: string) => running.line.setPlace('here', { sessions: 'all', current })
+    await choose('s')
+    const say = (by: 'ada' | 'bob', text: string, route?: 'agent') =>
+      running.line.text({ place: 'here', text, by: surface.actor(by), ...(route && { route }) })
+    const shown = async (kind: string, request: Json, sessionId = 's') => {
+      const count = surface.messages.length
+      const item = await open(kind, request, { sessionId })
+      await expect.poll(() => surface.messages.length).toBe(count + 1)
+      return item
+    }
+    const read = ({ sessionId, interactionId }: Interaction) => desk.interaction(sessionId, interactionId)
+    return { surface, choose, say, shown, read }
+  }
+
+  it('is for the agent where it was written for the agent, whatever came meanwhile', async () => {
+    const { say, shown, read } = await begin()
+    const item = await shown('question', { questions: [{ question: 'Which branch?', options: [] }] })
+    const told = await say('ada', 'please stop everything', 'agent')
+    expect(told).toMatchObject({ ok: true, text: expect.stringContaining('Sent to the agent') as string })
+    expect((await read(item)).status).toBe('pending')
   })
-  const text = 'please stop everything'
-  const told = await running.line.text({ place: 'here', text, by: surface.actor('ada'), route: 'agent' })
-  expect(told).toMatchObject({ ok: true, text: expect.stringContaining('Sent to the agent') as string })
-  expect((await desk.interaction('s', interactionId)).status).toBe('pending')
-  await running.stop()
-  expect(errors).toEqual([])
+
+  it('settles the form of the session that was chosen, and no other', async () => {
+    const { choose, say, shown, read } = await begin()
+    const other = await shown('form', short)
+    const chosen = await shown('form', short, 'b')
+    await choose('b')
+    expect((await say('ada', 'Release')).ok).toBe(true)
+    expect((await read(chosen)).answer).toEqual({ values: { x: 'Release' } })
+    expect((await read(other)).status).toBe('pending')
+  })
+
+  it('settles no form where several sessions wait and none of them was chosen', async () => {
+    const { choose, say, shown, read } = await begin()
+    const items = [await shown('form', short), await shown('form', short, 'b')]
+    await choose('nowhere')
+    expect((await say('ada', 'Release')).text).toContain('Reply to the message that you mean')
+    for (const item of items) expect((await read(item)).status).toBe('pending')
+  })
+
+  it('is no value of a form that somebody else began', async () => {
+    const { choose, say, shown, read, surface } = await begin()
+    const begun = await shown('form', form)
+    expect((await say('ada', 'one')).ok).toBe(true)
+    await expect.poll(() => surface.messages.length).toBe(2)
+    await choose('b')
+    const approval = await shown('approval', { input: { command: 'rm' } }, 'b')
+    const told = await say('bob', 'no, do not run that')
+    expect(told.text).toContain('Approve')
+    expect(await read(approval)).toMatchObject({ settlement: 'denied', message: 'no, do not run that' })
+    expect((await say('bob', 'hello')).text).toContain('Sent to the agent: B')
+    expect((await read(begun)).status).toBe('pending')
+    const last = await say('ada', 'two')
+    expect(last.text).toBe('Thank you: “Form: y (2 of 2)” is settled.')
+    expect((await read(begun)).answer).toEqual({ values: { x: 'one', y: 'two' } })
+  })
+
+  it('goes to an approval before a form, and nowhere if a form of one’s own is begun beside it', async () => {
+    const { say, shown, read, surface } = await begin()
+    const begun = await shown('form', form)
+    const first = await shown('approval', { input: {} })
+    await say('ada', 'not now')
+    expect(await read(first)).toMatchObject({ settlement: 'denied', message: 'not now' })
+    await say('ada', 'one')
+    await expect.poll(() => surface.messages.length).toBe(3)
+    const second = await shown('approval', { input: {} })
+    expect((await say('ada', '8080')).text).toContain('Reply to the message that you mean')
+    expect((await read(second)).status).toBe('pending')
+    expect((await read(begun)).status).toBe('pending')
+  })
+
+  it('is added to what is ticked, and says which question took it', async () => {
+    const { say, shown, read, surface } = await begin()
+    const options = [{ label: 'a' }, { label: 'b' }]
+    const questions = [
+      { header: 'First', question: 'Which?', options, multiSelect: true },
+      { header: 'Second', question: 'Why?', options: [] },
+      { header: 'Third', question: 'When?', options: [] },
+    ]
+    const item = await shown('question', { questions })
+    await surface.tap('a', 'ada')
+    await say('ada', 'mine')
+    await expect.poll(() => surface.messages.length).toBe(2)
+    expect((await read(item)).progress).toEqual([{ selected: ['a'], other: 'mine' }])
+    expect((await say('ada', 'because')).text).toBe('Your text was taken for “Question: Second (2 of 3)”.')
+  })
 })
