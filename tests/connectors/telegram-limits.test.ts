@@ -1,3 +1,4 @@
+import type { Json } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   ADA,
@@ -45,6 +46,56 @@ describe('what Telegram takes', () => {
     await settled(item)
     await expectSaid('Approved by Ada')
     expect(server.in(CHAT).filter(({ document }) => document)).toHaveLength(1)
+  })
+
+  const long = 'x'.repeat(5000)
+  const fields = Array.from({ length: 300 }, (_, n): [string, Json] => [`field-${n}`, 'value'])
+  it.each<[string, string, Json, string]>([
+    ['fields', 'approval', { input: Object.fromEntries(fields) }, 'field-299:\nvalue'],
+    ['a name of a field', 'approval', { input: { [`${long}!`]: 1 } }, `${long}!:\n1`],
+    ['a header', 'question', { questions: [{ header: long, question: 'Which?', options: [] }] }, long],
+    [
+      'a label',
+      'form',
+      { message: 'M', schema: { fields: [{ name: 'a', label: long, type: 'text' }] } },
+      long,
+    ],
+  ])('what is too long for a message is in the file, also %s', async (_name, kind, request, words) => {
+    await startForAda()
+    await host.desk.open({ sessionId: 's', kind, request, toolName: 'Bash' })
+    await until(() => server.in(CHAT).length === 2)
+    const [file, card] = server.in(CHAT)
+    expect(file?.document?.content).toContain(words)
+    expect(card?.text).toContain('is in the file above')
+    expect(errors).toEqual([])
+  })
+
+  it('a choice without a button is chosen by its number', async () => {
+    await startForAda()
+    const options = Array.from({ length: 150 }, (_, n) => ({ value: n, label: `Region ${n}` }))
+    const fields = [{ name: 'region', type: 'select', options }]
+    const item = await ask('form', { message: 'Where?', schema: { fields } })
+    await until(() => controls().length === 100)
+    server.write(CHAT, ADA, '150')
+    expect((await settled(item)).answer).toEqual({ values: { region: 149 } })
+    expect(errors).toEqual([])
+  })
+
+  it('a card that is too long only from its next step on is shown again, with the file', async () => {
+    await startForAda()
+    const item = await ask('approval', { input: { command: 'x'.repeat(4030) } })
+    await until(() => controls().includes('Approve'))
+    expect(server.in(CHAT)).toHaveLength(1)
+    server.tap(CHAT, ADA, 'Deny with')
+    await until(() => controls().join() === 'Back')
+    const [before, file, card] = server.in(CHAT)
+    expect(before?.text).toContain('Shown again below.')
+    expect(file?.document?.content).toContain('x'.repeat(4030))
+    expect(card?.text).toContain('is in the file above')
+    server.write(CHAT, ADA, 'Too long')
+    expect(await settled(item)).toMatchObject({ settlement: 'denied', message: 'Too long' })
+    await expectSaid('Denied by Ada')
+    expect(errors).toEqual([])
   })
 
   it.each(['a_b*c[d](e)`f', '<b>&amp;</b>', '😀'.repeat(2040), 'ends with blanks   \n\n', '\u202e\u0000x'])(

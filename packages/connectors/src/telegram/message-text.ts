@@ -1,11 +1,13 @@
 import type { Card, ClosedCard, Control, Part } from '@askback/core'
 import type { InlineKeyboardButton, MessageEntity } from 'grammy/types'
 
-/** Telegram takes 4,096 characters a message. */
+/** Telegram takes 4,096 characters a message, in UTF-16 units, and a hundred buttons. */
 const LONGEST_TEXT = 4096
 /** What is shown of a part that goes into a file. */
 const LONGEST_BEGINNING = 2500
+const LONGEST_TITLE = 200
 const LONGEST_LABEL = 40
+const MOST_BUTTONS = 100
 
 export interface MessageText {
   text: string
@@ -24,13 +26,12 @@ export function cardText(card: Card, now: number): MessageText {
 }
 
 export function closedText({ card, outcome }: ClosedCard, now: number): MessageText {
-  const text = new TextBuilder()
-  text.add(card.title, 'bold').add('\n')
   const whole = cardText({ ...card, controls: [] }, now)
   const said = `\n${outcome}`
   if (whole.file === null && whole.text.length + said.length <= LONGEST_TEXT) {
     return { text: whole.text + said, entities: whole.entities, file: null }
   }
+  const text = new TextBuilder().add(cut(card.title, LONGEST_TITLE), 'bold').add('\n')
   text.add(cut(outcome, LONGEST_TEXT - text.length))
   return { ...text.done(), file: null }
 }
@@ -38,10 +39,11 @@ export function closedText({ card, outcome }: ClosedCard, now: number): MessageT
 export function buttons(card: Card): InlineKeyboardButton[][] {
   const button = ({ id, label, checked }: Control, index: number): InlineKeyboardButton => {
     const box = checked === undefined ? '' : checked ? '☑ ' : '☐ '
-    const shown = label.length > LONGEST_LABEL ? `${index + 1}. ${cut(label, LONGEST_LABEL)}` : label
+    const shown = fitsButton(label) ? label : `${index + 1}. ${cut(label, LONGEST_LABEL)}`
     return { text: `${box}${shown}`, callback_data: `${card.cardId}:${id}` }
   }
-  const all = card.controls.map(button)
+  const left = new Set(withoutButton(card))
+  const all = card.controls.flatMap((control, index) => (left.has(control) ? [] : [button(control, index)]))
   return card.kind === 'approval' && all.length === 3
     ? [all.slice(0, 2), all.slice(2)]
     : all.map((each) => [each])
@@ -68,56 +70,78 @@ export function cut(text: string, most: number, end = '…'): string {
 }
 
 function compose(card: Card, now: number, inFile: string | null): Omit<MessageText, 'file'> {
-  const text = new TextBuilder()
-  text.add(card.title, 'bold').add(` · ${cut(card.from, 80)}\n`)
-  if (inFile === null) {
-    for (const part of card.parts) addPart(text, part, part.text)
+  const isWhole = inFile === null
+  const title = isWhole ? card.title : cut(card.title, LONGEST_TITLE)
+  const text = new TextBuilder().add(title, 'bold').add(` · ${cut(card.from, 80)}\n`)
+  const end = ending(card, now, inFile)
+  if (isWhole) {
+    for (const part of card.parts) addPart(text, part)
   } else {
-    addBeginning(text, card.parts, inFile)
+    addBeginning(text, card.parts, LONGEST_TEXT - text.length - end.length)
   }
-  const long = card.controls.filter(({ label, role }) => role === 'option' && label.length > LONGEST_LABEL)
-  if (long.length > 0 && inFile === null) {
-    const rows = card.controls.flatMap(({ label, role }, index) =>
-      role === 'option' ? [`${index + 1}. ${label}`] : [],
-    )
-    text.add(`\n${rows.join('\n')}\n`)
-  }
-  if (card.asks !== null) text.add(`\n${card.asks}\n`, 'italic')
-  if (card.expiresAt !== undefined && card.controls.length > 0) {
-    text.add(`\nExpires in ${minutes(card.expiresAt - now)}.`)
-  }
-  return text.done()
+  return text.append(end).done()
 }
 
-function addPart(text: TextBuilder, { as, label }: Part, shown: string): void {
+function addPart(text: TextBuilder, { as, label, text: shown }: Part): void {
   text.add('\n')
-  if (label !== undefined) text.add(`${cut(label, 200)}:\n`)
+  if (label !== undefined) text.add(`${label}:\n`)
   text.add(shown, styles[as]).add('\n')
 }
 
-/** No approval without the whole: it says how much is missing, and where it is. */
-function addBeginning(text: TextBuilder, parts: Part[], content: string): void {
-  let left = LONGEST_BEGINNING
-  for (const part of parts) {
-    if (left <= 0) break
-    addPart(text, part, cut(part.text, left))
-    left -= part.text.length
+/** As much as there is room for, with the labels. */
+function addBeginning(text: TextBuilder, parts: Part[], room: number): void {
+  const most = text.length + Math.min(room, LONGEST_BEGINNING)
+  for (const { as, label, text: shown } of parts) {
+    const begun = label === undefined ? '\n' : `\n${cut(label, LONGEST_TITLE)}:\n`
+    const left = most - text.length - begun.length - 1
+    if (left <= 0) return
+    text.add(begun).add(cut(shown, left), styles[as]).add('\n')
   }
-  const lines = content.split('\n').length
-  text.add('\n')
-  text.add(
-    `Only the beginning is shown here. All of it (${lines.toLocaleString('en')} lines, ${content.length.toLocaleString('en')} characters) is in the file above.`,
-    'bold',
-  )
-  text.add('\n')
 }
 
-function fileContent({ title, parts, controls }: Card): string {
-  const options = controls.flatMap(({ role, label }, index) =>
-    role === 'option' ? [`${index + 1}. ${label}`] : [],
-  )
-  const shown = parts.map(({ label, text }) => (label === undefined ? text : `${label}:\n${text}`))
-  return [title, ...shown, ...options].join('\n\n')
+/** What stands below in any case. */
+function ending(card: Card, now: number, inFile: string | null): TextBuilder {
+  const text = new TextBuilder()
+  const { controls, asks, expiresAt } = card
+  // No approval without the whole: it says how much is missing, and where it is.
+  if (inFile !== null) {
+    const amount = `${number(inFile.split('\n').length)} lines, ${number(inFile.length)} characters`
+    text
+      .add('\n')
+      .add(`Only the beginning is shown here. All of it (${amount}) is in the file above.`, 'bold')
+    text.add('\n')
+  }
+  const left = withoutButton(card)
+  const isListed =
+    left.length > 0 || controls.some(({ label, role }) => role === 'option' && !fitsButton(label))
+  if (inFile === null && isListed) text.add(`\n${optionRows(card).join('\n')}\n`)
+  if (left.length > 0) {
+    text.add(`\n${number(left.length)} more have no button: send the number or the name of one.\n`, 'italic')
+  }
+  if (asks !== null) text.add(`\n${asks}\n`, 'italic')
+  if (expiresAt !== undefined && controls.length > 0) {
+    text.add(`\nExpires in ${minutes(expiresAt - now)}.`)
+  }
+  return text
+}
+
+function fileContent(card: Card): string {
+  const shown = card.parts.map(({ label, text }) => (label === undefined ? text : `${label}:\n${text}`))
+  return [card.title, ...shown, ...optionRows(card)].join('\n\n')
+}
+
+function optionRows({ controls }: Card): string[] {
+  return controls.flatMap(({ label, role }, index) => (role === 'option' ? [`${index + 1}. ${label}`] : []))
+}
+
+/** The last of the options, as what is done with them needs its button more. */
+function withoutButton({ controls }: Card): Control[] {
+  const options = controls.filter(({ role }) => role === 'option')
+  return options.slice(Math.max(options.length - Math.max(controls.length - MOST_BUTTONS, 0), 0))
+}
+
+function fitsButton(label: string): boolean {
+  return label.length <= LONGEST_LABEL && label.trim() !== ''
 }
 
 const styles: Record<Part['as'], MessageEntity['type'] | null> = {
@@ -146,9 +170,21 @@ class TextBuilder {
     return this
   }
 
+  append(other: TextBuilder): this {
+    for (const entity of other.#entities) {
+      this.#entities.push({ ...entity, offset: entity.offset + this.#text.length })
+    }
+    this.#text += other.#text
+    return this
+  }
+
   done(): { text: string; entities: MessageEntity[] } {
     return { text: this.#text.trimEnd(), entities: this.#entities }
   }
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en')
 }
 
 function minutes(ms: number): string {

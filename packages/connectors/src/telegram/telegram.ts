@@ -44,6 +44,8 @@ export interface TelegramConnector extends Connector {
 
 interface Shown {
   message: number
+  /** Whether what did not fit stands above it. */
+  file: boolean
 }
 
 const ID = 'telegram'
@@ -113,7 +115,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
         ),
       () => sender.send(chat, 'show', () => bot.api.sendMessage(chat, text, { reply_markup, ...quiet })),
     )
-    return { message } satisfies Shown
+    return { message, file: file !== null } satisfies Shown
   }
 
   /** False if the message is gone. */
@@ -166,6 +168,12 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     show: (chat, card) => send(chat, cardText(card, clock.now()), card),
     async update(chat, shown, card) {
       const text = cardText(card, clock.now())
+      if (text.file && !(shown as unknown as Shown).file) {
+        // A file cannot come above a message that stands.
+        const moved = { card, outcome: 'Shown again below.', settlement: 'step' as const }
+        await edit(chat, shown, closedText(moved, clock.now()), { inline_keyboard: [] })
+        return send(chat, text, card)
+      }
       const stands = await edit(chat, shown, text, { inline_keyboard: buttons(card) })
       return stands ? shown : send(chat, text, card)
     },
