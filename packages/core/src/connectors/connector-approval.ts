@@ -1,11 +1,14 @@
 import {
+  approvalAnswer,
   approvalRequest,
   spellOut,
   type ApprovalRequest,
+  type ApprovalScope,
   type Interaction,
   type Json,
 } from '@askback/protocol'
 import { back, stale, type CardFlow, type Part } from './connector-card.js'
+import { jsonText } from './connector-json.js'
 import { previewParts } from './connector-preview.js'
 
 /** Approve, Deny, or Deny with a reason that comes as a text. */
@@ -49,8 +52,21 @@ export const approvalFlow: CardFlow = {
         return stale
     }
   },
-  said: (item) => (item.message ? `Reason: ${spellOut(item.message, 'prose')}` : ''),
+  how(item) {
+    const { scope = 'once', updatedInput } = approvalAnswer.safeParse(item.answer).data ?? {}
+    const isEdited = updatedInput !== undefined || item.updatedDigest !== undefined
+    return `${scopes[scope]}${isEdited ? ' as edited' : ''}`
+  },
+  said(item) {
+    const { updatedInput } = approvalAnswer.safeParse(item.answer).data ?? {}
+    return [
+      ...(item.message ? [`Reason: ${spellOut(item.message, 'prose')}`] : []),
+      ...(updatedInput === undefined ? [] : ['As edited:', ...inputParts(updatedInput).map(lineOf)]),
+    ].join('\n')
+  },
 }
+
+const scopes: Record<ApprovalScope, string> = { once: '', session: ' for this session', always: ' always' }
 
 function wordsOf(item: Interaction, request: ApprovalRequest): Part[] {
   const { title, description, reason, blockedPath } = request
@@ -67,14 +83,15 @@ function wordsOf(item: Interaction, request: ApprovalRequest): Part[] {
 
 /** All of it, field by field, so that what is approved can be read. */
 function inputParts(input: Json): Part[] {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return [code(shown(input))]
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return [code(jsonText(input))]
   const entries = Object.entries(input)
   if (entries.length === 0) return [code('{}')]
-  return entries.map(([name, value]) => code(shown(value), name))
+  return entries.map(([name, value]) => code(jsonText(value), name))
 }
 
-function shown(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+function lineOf({ label, text }: Part): string {
+  if (label === undefined) return text
+  return text.includes('\n') ? `${label}:\n${text}` : `${label}: ${text}`
 }
 
 function code(text: string, label?: string): Part {

@@ -78,6 +78,8 @@ export interface CardFlow {
   step(item: Interaction, view: CardView): number
   body(item: Interaction, view: CardView): CardBody
   take(item: Interaction, view: CardView, input: CardInput): CardStep
+  /** What the settlement alone does not say, to stand right after it. */
+  how?(item: Interaction): string
   /** What was said to a step, or to all of it. */
   said(item: Interaction, view: CardView, step?: number): string
 }

@@ -244,6 +244,27 @@ describe('a card', () => {
     ])
   })
 
+  it.each<[Json, string]>([
+    [true, 'true'],
+    ['true', '"true"'],
+    [1, '1'],
+    ['1', '"1"'],
+    ['1e+21', '"1e+21"'],
+    ['"1"', String.raw`"\"1\""`],
+    [null, 'null'],
+    ['null', '"null"'],
+    ['', '""'],
+    ['ls ', '"ls "'],
+    ['true\n', String.raw`"true\n"`],
+    ['[1]', '"[1]"'],
+    ['ls -a', 'ls -a'],
+    ['a\nb\n', 'a\nb\n'],
+  ])('shows a text that would read as something else as a text: %j', (value, shown) => {
+    const { parts } = bodyOf(item('approval', { input: { value } }), freshView)
+    expect(parts).toEqual([{ as: 'code', label: 'value', text: shown }])
+    expect(bodyOf(item('approval', { input: value }), freshView).parts).toEqual([{ as: 'code', text: shown }])
+  })
+
   it.each<[string, Json, [string, string][]]>([
     [
       'changes, line by line',
@@ -283,6 +304,54 @@ describe('a card', () => {
     ],
     [{ settlement: 'approved', via: 'policy' }, 'Approved by a rule.'],
     [
+      {
+        settlement: 'denied',
+        via: 'policy',
+        onTimeout: { answer: { decision: 'deny' } },
+        expiresAt: 60,
+        settledAt: 60,
+      },
+      'Denied by the default that was declared, as nobody answered in time.',
+    ],
+    [
+      {
+        settlement: 'approved',
+        via: 'policy',
+        onTimeout: { answer: { decision: 'deny' } },
+        expiresAt: 60,
+        settledAt: 0,
+      },
+      'Approved by a rule.',
+    ],
+    [
+      {
+        settlement: 'approved',
+        via: 'http',
+        by: { id: 'root' },
+        answer: { decision: 'approve', updatedInput: { command: 'rm -rf /\u202e', tries: 1 } },
+        updatedDigest: 'e',
+      },
+      'Approved as edited by root over HTTP.\nAs edited:\ncommand: rm -rf /⟦U+202E⟧\ntries: 1',
+    ],
+    [
+      {
+        settlement: 'approved',
+        via: 'web',
+        by: { id: 'a' },
+        answer: { decision: 'approve', scope: 'session' },
+      },
+      'Approved for this session by a in the web app.',
+    ],
+    [
+      {
+        settlement: 'approved',
+        via: 'web',
+        by: { id: 'a' },
+        answer: { decision: 'approve', scope: 'always' },
+      },
+      'Approved always by a in the web app.',
+    ],
+    [
       { settlement: 'denied', by: { id: 'a' }, via: 'web', message: 'no' },
       'Denied by a in the web app.\nReason: no',
     ],
@@ -291,5 +360,11 @@ describe('a card', () => {
     [{ settlement: 'superseded' }, 'This was asked anew.'],
   ])('tells how it came out: %j', (settled, words) => {
     expect(outcomeOf({ ...approval, ...settled, status: 'settled' }, freshView)).toBe(words)
+  })
+
+  it('tells that a plan was edited, and how it is now', () => {
+    const answer = { decision: 'edit', updatedPlan: '# Q\n1. Less' }
+    const settled = { ...plan, status: 'settled', settlement: 'approved', by: { id: 'a' }, answer } as const
+    expect(outcomeOf(settled, freshView)).toBe('Approved as edited by a.\nProceed\nAs edited:\n# Q\n1. Less')
   })
 })

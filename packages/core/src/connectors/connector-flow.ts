@@ -67,7 +67,8 @@ export function outcomeOf(item: Interaction, view: CardView): string {
     case 'approved':
     case 'denied': {
       const said = saidOf(item, view)
-      return `${verbs[settlement]}${whoOf(item)}.${said ? `\n${said}` : ''}`
+      const how = flowOf(item).how?.(item) ?? ''
+      return `${verbs[settlement]}${how}${whoOf(item)}.${said ? `\n${said}` : ''}`
     }
     case 'cancelled':
       return `Cancelled${whoOf(item)}.${why}`
@@ -95,7 +96,15 @@ const places: Record<Via, string> = {
   policy: ' by a rule',
 }
 
-function whoOf({ by, via }: Interaction): string {
+function whoOf(item: Interaction): string {
+  const { by, via } = item
+  if (isDefault(item)) return ' by the default that was declared, as nobody answered in time'
   const who = by ? ` by ${spellOut(by.name ?? by.id, 'prose')}` : ''
   return `${who}${via ? places[via] : ''}`
+}
+
+/** A rule would have settled it when it was asked. */
+function isDefault({ via, onTimeout, expiresAt, settledAt }: Interaction): boolean {
+  const isDeclared = via === 'policy' && typeof onTimeout === 'object'
+  return isDeclared && expiresAt !== undefined && settledAt !== undefined && settledAt >= expiresAt
 }

@@ -48,11 +48,14 @@ export const planReviewFlow: CardFlow = {
         return stale
     }
   },
+  how: (item) =>
+    planReviewAnswer.safeParse(item.answer).data?.updatedPlan === undefined ? '' : ' as edited',
   said(item) {
     const parsed = planReviewAnswer.safeParse(item.answer)
     if (!parsed.success) return ''
-    const { decision, feedback } = parsed.data
-    return decision === 'adjust' ? `Adjust: ${spellOut(feedback ?? '', 'prose')}` : decisions[decision]
+    const { decision, feedback, updatedPlan } = parsed.data
+    const said = decision === 'adjust' ? `Adjust: ${spellOut(feedback ?? '', 'prose')}` : decisions[decision]
+    return updatedPlan === undefined ? said : `${said}\nAs edited:\n${spellOut(updatedPlan, 'prose')}`
   },
 }
 

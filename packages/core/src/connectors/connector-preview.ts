@@ -1,11 +1,12 @@
 import { spellOut, type ApprovalRequest, type Json } from '@askback/protocol'
 import type { Part } from './connector-card.js'
+import { jsonText } from './connector-json.js'
 
 /** What an agent shows of a call beside its input: the changes it says it makes, or what was approved before. */
 export function previewParts({ preview, suggestions }: ApprovalRequest): Part[] {
   return [
     ...(preview === undefined ? [] : (diffParts(preview) ?? [otherPart(preview)])),
-    ...(suggestions === undefined ? [] : [code(shown(suggestions), 'Rules that the agent suggests')]),
+    ...(suggestions === undefined ? [] : [code(jsonText(suggestions), 'Rules that the agent suggests')]),
   ]
 }
 
@@ -25,8 +26,8 @@ function diffParts(preview: Json): Part[] | null {
 function otherPart(preview: Json): Part {
   const approved = fieldOf(preview, 'approved')
   return approved === undefined
-    ? code(shown(preview), 'Preview')
-    : code(shown(approved), 'What was approved before')
+    ? code(jsonText(preview), 'Preview')
+    : code(jsonText(approved), 'What was approved before')
 }
 
 /** All lines: those that stay at both ends, and between them what goes and what comes. */
@@ -54,10 +55,6 @@ function linesOf(text: string): string[] {
 function fieldOf(value: Json, name: string): Json | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject && Object.hasOwn(value, name) ? value[name] : undefined
-}
-
-function shown(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
 function code(text: string, label: string): Part {
