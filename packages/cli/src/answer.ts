@@ -1,4 +1,4 @@
-import type { Interaction, QuestionAnswer } from '@askback/protocol'
+import { AskbackError, interaction, type Interaction, type QuestionAnswer } from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { jsonArgument } from './asking/json-input.js'
 import { asPerson, findInteraction } from './people/person.js'
@@ -30,13 +30,17 @@ export async function answer(args: string[]): Promise<number> {
     values.answer === undefined
       ? readAnswer(item, { words, message, scope, updatedInput })
       : jsonArgument(values.answer, '--answer')
-  const { interaction } = await gateway.json<{ interaction: Interaction }>({
-    method: 'POST',
-    path: `/api/sessions/${encodeURIComponent(item.sessionId)}/interactions/${encodeURIComponent(id)}/response`,
-    body: { answer: given, digest: item.digest },
-  })
-  if (values.json) process.stdout.write(`${JSON.stringify(interaction)}\n`)
-  else process.stderr.write(told(interaction))
+  const { interaction: settled } = await gateway
+    .json<{ interaction: Interaction }>({
+      method: 'POST',
+      path: `/api/sessions/${encodeURIComponent(item.sessionId)}/interactions/${encodeURIComponent(id)}/response`,
+      body: { answer: given, digest: item.digest },
+    })
+    .catch((error: unknown) => {
+      throw askedAnew(error, id)
+    })
+  if (values.json) process.stdout.write(`${JSON.stringify(settled)}\n`)
+  else process.stderr.write(told(settled))
   return 0
 }
 
@@ -48,4 +52,17 @@ function told({ kind, settlement = 'answered', answer: given }: Interaction): st
     [...selected, ...(other === undefined ? [] : [other])].map((text) => JSON.stringify(text)).join(', '),
   )
   return `${settled}: ${replies.join(' · ')}.\n`
+}
+
+/** Says the id to answer now, where the same is asked again. */
+function askedAnew(error: unknown, answered: string): unknown {
+  if (!(error instanceof AskbackError) || typeof error.details !== 'object') return error
+  const { code, message, details } = error
+  const found = interaction.safeParse(details && 'interaction' in details ? details.interaction : null)
+  if (!found.success) return error
+  const { status, interactionId, supersededBy } = found.data
+  const id = status === 'pending' ? interactionId : supersededBy
+  return id === undefined || id === answered
+    ? error
+    : new AskbackError(code, `${message}\nIt is asked anew: askback answer ${id}`, { details })
 }

@@ -24,6 +24,15 @@ const several = {
     ],
   },
 }
+const odd = {
+  kind: 'question',
+  toolCallId: 'o',
+  request: {
+    questions: [
+      { header: 'A', question: 'A?', options: [{ label: ' Yes ' }, { label: 'No' }], multiSelect: false },
+    ],
+  },
+}
 const form = {
   kind: 'form',
   toolCallId: 'f',
@@ -77,6 +86,9 @@ it.each([
     { answers: [{ selected: ['Two'] }, { selected: [], other: 'mine' }] },
   ],
   ['several labels', several, ['2', 'own'], 'answered', { answers: [{ selected: ['2'], other: 'own' }] }],
+  ['several in one word', several, ['2, b'], 'answered', { answers: [{ selected: ['2', 'b'] }] }],
+  ['a label with blanks', odd, ['yes'], 'answered', { answers: [{ selected: [' Yes '] }] }],
+  ['a long number', odd, ['0002'], 'answered', { answers: [{ selected: ['No'] }] }],
   ['several numbers', several, ['1', 'B'], 'answered', { answers: [{ selected: ['2', 'b'] }] }],
   [
     'form',
@@ -123,6 +135,28 @@ it('the second answer is told that it is settled', async () => {
   const args = ['answer', interactionId, 'approve', '--data', gateway.data]
   expect(await outcome(args)).toMatchObject({ code: 0 })
   expect(await outcome(args)).toMatchObject({ code: 1, stdout: '' })
+})
+
+it('a form that is asked anew is told by its new id, also to who answers the old one', async () => {
+  const gateway = shared()
+  const fields = [{ name: 'port', type: 'number', max: 65535 }]
+  const request = { message: 'Where?', schema: { fields } }
+  const { interactionId } = await opened(gateway, { kind: 'form', toolCallId: 'n', request })
+  const first = await outcome(['answer', interactionId, 'port=70000', '--data', gateway.data])
+  const { supersededBy } = await interactionOf(gateway, interactionId)
+  expect(first).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`askback answer ${supersededBy}`) as unknown,
+  })
+  expect(first.stderr).toContain('port: Must be at most 65535.')
+  const second = await outcome(['answer', interactionId, 'port=80', '--data', gateway.data])
+  expect(second).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`askback answer ${supersededBy}`) as unknown,
+  })
+  expect(await outcome(['answer', supersededBy!, 'port=80', '--data', gateway.data])).toMatchObject({
+    code: 0,
+  })
 })
 
 it('lists what waits on one line each, and shows what would hide', async () => {

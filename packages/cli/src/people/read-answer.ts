@@ -1,3 +1,4 @@
+import { readTextReply } from '@askback/core'
 import type {
   ApprovalAnswer,
   FormField,
@@ -44,22 +45,16 @@ function replies({ questions }: QuestionRequest, words: string[]): QuestionReply
   throw usageError(`There are ${questions.length} questions: give one answer for each, in order.`)
 }
 
-function reply({ question, options, multiSelect }: Question, words: string[]): QuestionReply {
-  const labels = options.map(({ label }) => label)
-  if (words.length === 0) throw usageError(`What is the answer to ${JSON.stringify(question)}?`)
-  if (words.length > 1 && !multiSelect) throw usageError(`${JSON.stringify(question)} takes one answer.`)
-  const found = words.map((word) => labelFor(labels, word) ?? { other: word })
-  const selected = found.filter((each) => typeof each === 'string')
-  const [own, ...more] = found.filter((each) => typeof each !== 'string')
+/** Each word is read as a text would be on any other surface. */
+function reply(question: Question, words: string[]): QuestionReply {
+  const quoted = JSON.stringify(question.question)
+  if (words.length === 0) throw usageError(`What is the answer to ${quoted}?`)
+  if (words.length > 1 && !question.multiSelect) throw usageError(`${quoted} takes one answer.`)
+  const read = words.map((word) => readTextReply(question, word))
+  const selected = read.flatMap((each) => each.selected)
+  const [other, ...more] = read.flatMap((each) => (each.other === undefined ? [] : [each.other]))
   if (more.length > 0) throw usageError('Only one answer may be none of the options.')
-  return own ? { selected, ...own } : { selected }
-}
-
-/** A label in any case, before a number counted from 1. */
-function labelFor(labels: string[], word: string): string | undefined {
-  const same = labels.find((label) => label.toLowerCase() === word.toLowerCase())
-  const exact = labels.includes(word) ? word : same
-  return exact ?? (/^\d{1,3}$/.test(word) ? labels[Number(word) - 1] : undefined)
+  return { selected, ...(other !== undefined && { other }) }
 }
 
 function approval({ words: [decision, ...more], message, scope, updatedInput }: Said): ApprovalAnswer {
