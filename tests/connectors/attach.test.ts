@@ -141,6 +141,26 @@ describe('in a terminal', () => {
   })
 })
 
+it('says that the gateway is away, also to who presses a key meanwhile', async () => {
+  const passing = await startTestGateway()
+  const there = new Api(passing)
+  const id = await there.session({ agent: null, title: 'Passing' })
+  const request = { input: { command: 'ls' } }
+  await there.post(`/api/sessions/${id}/interactions`, { kind: 'approval', request, ...bash })
+  const terminal = new PseudoTerminal(['attach', id], {
+    ASKBACK_URL: passing.url,
+    ASKBACK_TOKEN: passing.token,
+  })
+  await terminal.sees('a approve')
+  await passing.close()
+  await terminal.sees('The gateway is away. What waits can be answered when it is back.')
+  await armed()
+  terminal.press('a')
+  await terminal.sees('The gateway is away; waiting for it to come back.')
+  terminal.press(keys.ctrlC)
+  expect(await terminal.ended).toBe(0)
+})
+
 describe('without one', () => {
   function attach(lines: string): Promise<{ code: number | null; stdout: string }> {
     const { PATH = '' } = process.env

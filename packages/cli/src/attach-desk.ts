@@ -20,6 +20,14 @@ const RECENT = 40
 const KEPT = 1000
 const PAUSE_MS = 500
 
+export interface AttachedOptions {
+  gateway: Gateway
+  connect: () => Connection
+  say: (text: string) => void
+  /** Ends all that is under way. */
+  signal: AbortSignal
+}
+
 /** One session of a running gateway, as a connector in this process sees it. */
 export class AttachedDesk implements ConnectorDesk {
   /** What is shown goes with the terminal. */
@@ -27,15 +35,20 @@ export class AttachedDesk implements ConnectorDesk {
   readonly #sessionId: string
   readonly #gateway: Gateway
   readonly #connect: () => Connection
+  readonly #say: (text: string) => void
+  readonly #signal: AbortSignal
   readonly #listeners = new Set<() => void>()
   #changes: Change[] = []
   #count = 0
   #state: SessionState | null = null
+  #isAway = false
 
-  constructor(sessionId: string, gateway: Gateway, connect: () => Connection) {
+  constructor(sessionId: string, { gateway, connect, say, signal }: AttachedOptions) {
     this.#sessionId = sessionId
     this.#gateway = gateway
     this.#connect = connect
+    this.#say = say
+    this.#signal = signal
   }
 
   async open(): Promise<void> {
@@ -43,7 +56,8 @@ export class AttachedDesk implements ConnectorDesk {
   }
 
   /** The last of what happened, and then what happens, through restarts of the gateway. */
-  async follow(signal: AbortSignal): Promise<void> {
+  async follow(): Promise<void> {
+    const signal = this.#signal
     const { events } = await this.#transport().history(this.#sessionId, {
       before: this.#folded.seq + 1,
       limit: RECENT,
@@ -147,7 +161,8 @@ export class AttachedDesk implements ConnectorDesk {
 
   #post<Answer>(path: string, body: unknown): Promise<Answer> {
     const headers = { 'askback-surface': 'terminal' }
-    return this.#gateway.json<Answer>({ method: 'POST', path: `${this.#path}${path}`, body, headers })
+    const call = { method: 'POST', path: `${this.#path}${path}`, body, headers } as const
+    return this.#gateway.json<Answer>({ ...call, signal: this.#signal })
   }
 
   #transport(): HttpTransport {
@@ -164,7 +179,17 @@ export class AttachedDesk implements ConnectorDesk {
     for await (const item of transport.events(this.#sessionId, { seq, logId }, signal)) {
       if (item.type === 'event') await this.#take(transport, item.event)
       if (item.type === 'resync') await this.#load(transport)
+      if (item.type === 'connection') this.#tellConnection(item.status)
     }
+  }
+
+  #tellConnection(status: 'live' | 'offline'): void {
+    const isAway = status === 'offline'
+    if (isAway === this.#isAway) return
+    this.#isAway = isAway
+    this.#say(
+      isAway ? 'The gateway is away. What waits can be answered when it is back.' : 'The gateway is back.',
+    )
   }
 
   async #take(transport: HttpTransport, event: SessionEvent): Promise<void> {

@@ -17,22 +17,27 @@ export async function attach(args: string[]): Promise<number> {
   })
   if (positionals.length > 1) throw usageError('It is askback attach, or askback attach SESSION.')
   const { stdin: input, stdout: output, env } = process
-  const gateway = new Gateway('person', values, { env })
+  let say = (text: string) => void process.stderr.write(`${text}\n`)
+  const gateway = new Gateway('person', values, { env, say: (text) => say(text) })
   const session = await findSession(gateway, positionals[0])
-  const desk = new AttachedDesk(session.id, gateway, () =>
-    findConnection('person', values satisfies Where, env),
-  )
+  const leave = new AbortController()
+  const desk = new AttachedDesk(session.id, {
+    gateway,
+    connect: () => findConnection('person', values satisfies Where, env),
+    say: (text) => say(text),
+    signal: leave.signal,
+  })
   await desk.open()
   const keys = !values.plain && input.isTTY && output.isTTY && env['TERM'] !== 'dumb'
   const terminal = terminalConnector({ input, output, keys, by: { id: userInfo().username } })
+  say = (text) => void terminal.say(terminal.place, text)
   const running = runConnector({ connector: terminal, desk, onError: sayError })
   await running.ready
   await running.line.setPlace(terminal.place, { sessions: [session.id], current: session.id })
   output.write(`Attached to ${session.title ?? session.agent ?? 'the session'} (${session.id}).\n`)
-  const leave = new AbortController()
   const stop = () => void terminal.stop()
   process.once('SIGINT', stop).once('SIGTERM', stop)
-  const following = desk.follow(leave.signal)
+  const following = desk.follow()
   try {
     await Promise.race([terminal.attend(), following])
   } finally {

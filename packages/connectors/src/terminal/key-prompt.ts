@@ -1,8 +1,8 @@
 import type { Card, Control } from '@askback/core'
 import type { Key } from 'node:readline'
-import { styleText } from 'node:util'
 import type { Arming } from './arming.js'
 import type { Asked, Question } from './asker.js'
+import { drawControls, screenOf } from './drawing-controls.js'
 import { PassingPrompt, type Streams } from './run-prompt.js'
 
 /** The controls of a card, by their keys. */
@@ -17,7 +17,9 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
     { waiting }: Question,
     { at, arming }: { at: number; arming: Arming },
   ) {
-    super(streams, () => drawControls(card, this.at, waiting), { takesText: false })
+    super(streams, () => drawControls(card, { at: this.at, waiting, screen: screenOf(streams.output) }), {
+      takesText: false,
+    })
     this.#card = card
     this.#arming = arming
     this.at = Math.min(at, card.controls.length - 1)
@@ -63,20 +65,4 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
     this.value = asked
     this.state = 'submit'
   }
-}
-
-function drawControls({ controls, asks }: Card, at: number, waiting: number): string {
-  const rows = controls.map(({ label, checked }, index) => {
-    const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] '
-    const row = `${index === at ? '❯' : ' '} ${index + 1} ${box}${label}`
-    return index === at ? styleText('bold', row) : row
-  })
-  const keys = [
-    controls.some(({ id }) => id === 'approve') ? 'a approve · d deny' : '↑↓ Enter or a number',
-    controls.some(({ checked }) => checked !== undefined) ? 'Space ticks, Enter is done' : '',
-    't answer with a text',
-    waiting > 1 ? `Tab next of ${waiting}` : '',
-    'Ctrl-C leaves',
-  ]
-  return [asks ?? '', ...rows, styleText('dim', keys.filter(Boolean).join(' · '))].filter(Boolean).join('\n')
 }

@@ -43,8 +43,11 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
   const unsaid: string[] = []
   let line: ConnectorLine | null = null
   let drawn: string | null = null
+  let isActing = false
   let change = new AbortController()
   const stopping = new AbortController()
+  let leave = () => {}
+  const left = new Promise<void>((resolve) => (leave = resolve))
 
   function changed(): void {
     change.abort()
@@ -52,22 +55,30 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
 
   function say(text: string): void {
     unsaid.push(text)
-    changed()
+    // While what was done is on its way, nothing is asked that would have to make room.
+    if (isActing) printUnsaid()
+    else changed()
+  }
+
+  function printUnsaid(): void {
+    for (const text of unsaid.splice(0)) asker.print(text)
   }
 
   async function attend(): Promise<void> {
     while (!stopping.signal.aborted) {
       change = new AbortController()
-      for (const text of unsaid.splice(0)) asker.print(text)
+      printUnsaid()
       const card = cards[0] ?? null
       if (card && drawn !== card.cardId) asker.print(drawCard(card, clock.now()))
       drawn = card?.cardId ?? null
       const asked = await asker.ask({ card, waiting: cards.length }, change.signal)
       if (!asked) continue
       if ('detach' in asked) break
-      await act(asked, card)
+      isActing = true
+      await Promise.race([act(asked, card), left])
+      isActing = false
     }
-    for (const text of unsaid.splice(0)) asker.print(text)
+    printUnsaid()
     asker.stop()
   }
 
@@ -143,6 +154,8 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     async stop() {
       stopping.abort()
       changed()
+      // What is on its way has a moment to arrive, and no more.
+      if (isActing) clock.alarm(clock.now() + SETTLE_MS, leave)
     },
   }
 }

@@ -1,0 +1,71 @@
+import type { Card, Control } from '@askback/core'
+import * as fc from 'fast-check'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, it } from 'vitest'
+import { drawControls, type Screen } from './drawing-controls.js'
+import { wrapText } from './wrapping.js'
+
+function drawn(labels: string[], at: number, screen: Screen, asks: string | null = null): string[] {
+  const controls = labels.map((label, index): Control => ({
+    id: `o${index}`,
+    label,
+    role: 'option',
+    checked: false,
+  }))
+  const card: Card = {
+    cardId: 'c',
+    sessionId: 's',
+    interactionId: 'i',
+    kind: 'question',
+    from: '',
+    title: '',
+    parts: [],
+    controls,
+    asks,
+  }
+  return stripVTControlCharacters(drawControls(card, { at, waiting: 2, screen })).split('\n')
+}
+
+it('shows all there is where there is room', () => {
+  expect(drawn(['A', 'B'], 0, { rows: 30, columns: 100 })).toEqual(
+    [
+      '❯ 1 [ ] A',
+      '  2 [ ] B',
+      '↑↓ Enter or a number · Space ticks, Enter is done · t answer with a text · Tab next of 2 · Ctrl-C leaves',
+    ].flatMap((line) => wrapText(line, 100)),
+  )
+})
+
+it('shows what is around the marked one in a small window', () => {
+  const labels = Array.from({ length: 9 }, (_, n) => `Choice ${n + 1}`)
+  expect(drawn(labels, 7, { rows: 6, columns: 24 })).toEqual([
+    '↑ 6 more',
+    '  7 [ ] Choice 7',
+    '❯ 8 [ ] Choice 8',
+    '  9 [ ] Choice 9',
+  ])
+})
+
+it('never draws more than fits, and always the marked one', () => {
+  const label = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    fc.constant('日本語 word '.repeat(9)),
+  )
+  const screen = fc.record({
+    rows: fc.integer({ min: 4, max: 40 }),
+    columns: fc.integer({ min: 10, max: 120 }),
+  })
+  fc.assert(
+    fc.property(fc.array(label, { minLength: 1, maxLength: 30 }), fc.nat(), screen, (labels, seed, size) => {
+      const at = (seed % (labels.length + 1)) - 1
+      const lines = drawn(
+        labels.map((each) => each.replaceAll(/\s/g, ' ')),
+        at,
+        size,
+        'Choose.',
+      )
+      expect(lines.length).toBeLessThan(size.rows)
+      if (at >= 0) expect(lines.some((line) => line.startsWith(`❯ ${at + 1}`))).toBe(true)
+    }),
+  )
+})
