@@ -119,12 +119,20 @@ describe('in a terminal', () => {
   it('spells out what would move the cursor', async () => {
     await ask(
       'approval',
-      { input: { command: 'ls\u001b]0;title\u0007\u001b[2J\u009b1m' }, title: 'a\u202eb' },
+      { input: { command: 'ls\u001b]0;title\u0007\u001b[2J\u009b1m' }, title: 'a\u202eb\rc' },
       bash,
     )
     const terminal = new PseudoTerminal(['attach', sessionId], env())
-    await terminal.sees(/⟦U\+202E⟧[^]*ls⟦ESC\]0;titleBEL⟧⟦ESC\[2J⟧⟦U\+009B⟧/)
+    await terminal.sees(/⟦U\+202E⟧b⟦CR⟧c[^]*ls⟦ESC\]0;titleBEL⟧⟦ESC\[2J⟧⟦U\+009B⟧/)
     for (const raw of ['\u001b]0', '\u001b[2J', '\u009b', '\u202e']) expect(terminal.raw).not.toContain(raw)
+  })
+
+  it('spells out in choices what would begin the line anew', async () => {
+    const options = [{ label: 'Drop it\rKeep it' }]
+    await ask('question', { questions: [{ question: 'Which?', options }] })
+    const terminal = new PseudoTerminal(['attach', sessionId], env())
+    await terminal.sees('1 Drop it⟦CR⟧Keep it')
+    expect(terminal.raw).not.toContain('\rKeep it')
   })
 
   it('shows what was said before, and leaves with Ctrl-C while all stays pending', async () => {

@@ -42,6 +42,7 @@ export class AttachedDesk implements ConnectorDesk {
   #count = 0
   #state: SessionState | null = null
   #isAway = false
+  #streaming: HttpTransport | null = null
 
   constructor(sessionId: string, { gateway, connect, say, signal }: AttachedOptions) {
     this.#sessionId = sessionId
@@ -65,6 +66,7 @@ export class AttachedDesk implements ConnectorDesk {
     this.#tell(events)
     while (!signal.aborted) {
       const transport = this.#transport()
+      this.#streaming = transport
       try {
         await this.#stream(transport, signal)
       } catch (error) {
@@ -159,10 +161,13 @@ export class AttachedDesk implements ConnectorDesk {
     return this.#state
   }
 
-  #post<Answer>(path: string, body: unknown): Promise<Answer> {
+  async #post<Answer>(path: string, body: unknown): Promise<Answer> {
     const headers = { 'askback-surface': 'terminal' }
     const call = { method: 'POST', path: `${this.#path}${path}`, body, headers } as const
-    return this.#gateway.json<Answer>({ ...call, signal: this.#signal })
+    const answer = await this.#gateway.json<Answer>({ ...call, signal: this.#signal })
+    // What came of it should not wait for the next attempt of the stream.
+    if (this.#isAway) this.#streaming?.wake()
+    return answer
   }
 
   #transport(): HttpTransport {

@@ -31,6 +31,11 @@ export function drawEvent(event: SessionEvent): string | null {
   }
 }
 
+/** In prose a line break of two characters is one; alone, the first would write over what stands in its line. */
+export function keepLines(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll('\r', '⟦CR⟧')
+}
+
 function drawPart({ as, text, label }: Part): string {
   const mark = as === 'quote' ? '│ ' : '  '
   const lines = text.split('\n').map((line) => `${mark}${line}`)

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Asked, Asker, Question } from './asker.js'
+import { keepLines } from './drawing.js'
 
 /** One line after the other, for pipes and screen readers: a number or the name of a choice, or a text. */
 export function lineAsker({ input, output }: { input: Readable; output: Writable }): Asker {
@@ -18,9 +19,9 @@ export function lineAsker({ input, output }: { input: Readable; output: Writable
   })
 
   return {
-    print: (text) => void output.write(`${text}\n`),
+    print: (text) => void output.write(`${keepLines(text)}\n`),
     async ask(question, signal) {
-      output.write(promptOf(question))
+      output.write(keepLines(promptOf(question)))
       for (;;) {
         const line = waiting.shift()
         if (line !== undefined && line.trim() !== '') return read(line, question)

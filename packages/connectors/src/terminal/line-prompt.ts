@@ -2,6 +2,7 @@ import type { Clock } from '@askback/core'
 import { styleText } from 'node:util'
 import type { Arming } from './arming.js'
 import type { Question } from './asker.js'
+import { keepLines } from './drawing.js'
 import { PassingPrompt, type Streams } from './run-prompt.js'
 
 /** A line to type in. */
@@ -48,5 +49,5 @@ function drawLine({ card }: Question, text: string, cursor: number): string {
   const hint = card
     ? `${card.asks ?? `For: ${card.title}`} Esc goes back.`
     : 'Nothing waits. A text goes to the agent; /help lists commands.'
-  return `${styleText('dim', hint)}\n> ${typed}`
+  return `${styleText('dim', keepLines(hint))}\n> ${typed}`
 }

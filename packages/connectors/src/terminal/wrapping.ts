@@ -1,6 +1,10 @@
+import { keepLines } from './drawing.js'
+
 /** A text in lines that are not broken again: between words, and within one that is too long. */
 export function wrapText(text: string, columns: number): string[] {
-  return text.split('\n').flatMap((line) => wrapLine(line, Math.max(columns, 2)))
+  return keepLines(text)
+    .split('\n')
+    .flatMap((line) => wrapLine(line, Math.max(columns, 2)))
 }
 
 function wrapLine(line: string, columns: number): string[] {
