@@ -1,4 +1,4 @@
-import { spellOut, type Interaction, type Via } from '@askback/protocol'
+import { isDefaultAnswer, spellOut, type Interaction, type Via } from '@askback/protocol'
 import { approvalFlow } from './connector-approval.js'
 import {
   stale,
@@ -98,13 +98,7 @@ const places: Record<Via, string> = {
 
 function whoOf(item: Interaction): string {
   const { by, via } = item
-  if (isDefault(item)) return ' by the default that was declared, as nobody answered in time'
+  if (isDefaultAnswer(item)) return ' by the default that was declared, as nobody answered in time'
   const who = by ? ` by ${spellOut(by.name ?? by.id, 'prose')}` : ''
   return `${who}${via ? places[via] : ''}`
-}
-
-/** A rule would have settled it when it was asked. */
-function isDefault({ via, onTimeout, expiresAt, settledAt }: Interaction): boolean {
-  const isDeclared = via === 'policy' && typeof onTimeout === 'object'
-  return isDeclared && expiresAt !== undefined && settledAt !== undefined && settledAt >= expiresAt
 }
