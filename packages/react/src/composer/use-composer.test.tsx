@@ -97,6 +97,8 @@ describe('a text that was begun', () => {
       screen.getByText(/no longer waits/)
       expect(await sends()).toBeUndefined()
       screen.getByText(/Press again/)
+      expect(await sends()).toBeUndefined()
+      await pass(300)
       expect(await sends()).toEqual({ text: 'Postgres', ...elsewhere })
       expect(screen.queryByText(/no longer waits|Press again/)).toBeNull()
     },
@@ -109,6 +111,7 @@ describe('a text that was begun', () => {
     await sends()
     await play(...settled('i2', { settlement: 'approved' }), ...asked('i3'))
     expect(await sends()).toBeUndefined()
+    await pass(300)
     expect(await sends()).toMatchObject({ interactionId: 'i3' })
   })
 })

@@ -1,6 +1,7 @@
 import type { Routed } from '@askback/client'
 import type { AskbackError } from '@askback/protocol'
 import { useEffect, useState } from 'react'
+import { ARM_MS } from '../interaction/use-armed.js'
 import { useClient } from '../transport-provider.js'
 import { useSession, useStore } from '../use-session.js'
 import { aimAt, targetOf, TO_AGENT, type Aim } from './aim.js'
@@ -33,7 +34,7 @@ export function useComposer(sessionId: string): ComposerControl {
   const composition = compositionOf(useClient(), sessionId)
   const { text, aim, isSending, error } = useStore(composition)
   const [left, setLeft] = useState(NONE)
-  const [confirmed, setConfirmed] = useState<Aim | null>(null)
+  const [confirmed, setConfirmed] = useState<{ aim: Aim; at: number } | null>(null)
   useEffect(
     () => (view.connection === 'offline' ? composition.forgetOutage : undefined),
     [composition, view.connection],
@@ -63,14 +64,18 @@ export function useComposer(sessionId: string): ComposerControl {
           },
     canSend: text.trim() !== '' && !isSending && view.state !== null,
     isSending,
-    notice: isMoved ? MOVED : text !== '' && aim === confirmed ? CONFIRM : null,
+    notice: isMoved ? MOVED : text !== '' && aim === confirmed?.aim ? CONFIRM : null,
     error,
     async send() {
       const to = aimAt(target)
-      if (!isMoved) return composition.send((written) => store.send({ text: written, ...to }))
-      setConfirmed(to)
-      composition.aim(to)
-      return null
+      if (isMoved) {
+        setConfirmed({ aim: to, at: performance.now() })
+        composition.aim(to)
+        return null
+      }
+      // The second half of a double press is no look at where it goes.
+      if (aim === confirmed?.aim && performance.now() - confirmed.at < ARM_MS) return null
+      return composition.send((written) => store.send({ text: written, ...to }))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 
-const ARM_MS = 300
+/** Within this nobody has seen what came. */
+export const ARM_MS = 300
 
 /** A control that has just appeared under somebody's finger does nothing yet; the same after a return to the window. */
 export function useArmed(): boolean {
