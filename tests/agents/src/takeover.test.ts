@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -59,6 +59,14 @@ async function claudeSetting(): Promise<Setting> {
   const home = await folderOf('home')
   const env = claudeEnv(claude.url, home)
   return { env, agent: 'claude', adapter: claudeAgent({ env, sdk: () => Promise.resolve(sdk) }), home }
+}
+
+/** The conversations that its program has written down. */
+async function writtenBy({ home }: Setting): Promise<string> {
+  const folder = join(home, '.claude/projects')
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  const files = names.filter((name) => name.endsWith('.jsonl'))
+  return (await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))).join('')
 }
 
 async function codexSetting(): Promise<Setting> {
@@ -123,6 +131,8 @@ describe.concurrent('another gateway takes over Claude', () => {
     )
     const setting = await claudeSetting()
     const both = await twoGateways('let it run over there', setting, 'interaction_request')
+    // It does so a moment later; killed before, it would have lost the conversation.
+    await eventually(async () => expect(await writtenBy(setting)).toContain('let it run over there'))
     await end(both.there)
     const [item] = await both.pending()
     await both.answer(item!, approve)
