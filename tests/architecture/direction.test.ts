@@ -54,7 +54,7 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     form: ['content', 'interaction'],
     kinds: ['content', 'interaction', 'question', 'approval', 'plan-review', 'form'],
     'tool-call': ['content', 'interaction', 'kinds'],
-    composer: ['content', 'question'],
+    composer: ['content', 'interaction', 'question'],
     conversation: ['content', 'interaction', 'kinds', 'tool-call'],
     inbox: ['content', 'interaction', 'kinds'],
   },
