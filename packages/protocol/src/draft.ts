@@ -25,6 +25,10 @@ export class Draft {
     return (this.state.adrift = this.#ownSet(this.state.adrift))
   }
 
+  callsAdrift() {
+    return (this.state.callsAdrift = this.#ownSet(this.state.callsAdrift))
+  }
+
   turns() {
     return (this.state.turns = this.#own(this.state.turns, (turns) => [...turns]))
   }

@@ -202,6 +202,7 @@ function trim(draft: Draft, at: number): void {
         const call = state.toolCalls.get(item.toolCallId)
         const isCut = !call?.result && dropped!.endedAt !== undefined
         if (isCut || isForgotten(call, at)) draft.toolCalls().delete(item.toolCallId)
+        else draft.callsAdrift().add(item.toolCallId)
       }
       if (item.type !== 'interaction') continue
       if (state.interactions.get(item.interactionId)?.status === 'pending')
@@ -219,12 +220,14 @@ function isForgotten(call: ToolCall | undefined, at: number): boolean {
 /** Those whose turn has left, for as long as a request may come that belongs to them. */
 function trimCalls(draft: Draft, at: number): void {
   const { state } = draft
-  const calls = state.turns.flatMap(({ items }) => items.filter((item) => item.type === 'tool_call'))
-  if (calls.length === state.toolCalls.size) return
-  const inWindow = new Set(calls.map(({ toolCallId }) => toolCallId))
-  const adrift = [...state.toolCalls.values()].filter(({ toolCallId }) => !inWindow.has(toolCallId))
-  const left = adrift.filter((call) => !isForgotten(call, at)).slice(-CALLS_ADRIFT)
-  for (const call of adrift) if (!left.includes(call)) draft.toolCalls().delete(call.toolCallId)
+  const forget = (toolCallId: string) => {
+    draft.toolCalls().delete(toolCallId)
+    draft.callsAdrift().delete(toolCallId)
+  }
+  for (const id of state.callsAdrift) if (isForgotten(state.toolCalls.get(id), at)) forget(id)
+  if (state.callsAdrift.size <= CALLS_ADRIFT) return
+  const inOrder = [...state.toolCalls.keys()].filter((id) => state.callsAdrift.has(id))
+  inOrder.slice(0, -CALLS_ADRIFT).forEach(forget)
 }
 
 function toolCallOf(from: ToolCall | EventOf<'tool_call'>): ToolCall {

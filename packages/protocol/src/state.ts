@@ -78,11 +78,13 @@ export interface SessionState {
   pendingCount: number
   /** Pending ones whose turn has left the window. */
   adrift: ReadonlySet<string>
+  /** Tool calls whose turn has left the window. */
+  callsAdrift: ReadonlySet<string>
 }
 
 export interface SessionStateJson extends Omit<
   SessionState,
-  'toolCalls' | 'interactions' | 'pendingCount' | 'adrift'
+  'toolCalls' | 'interactions' | 'pendingCount' | 'adrift' | 'callsAdrift'
 > {
   version: number
   toolCalls: ToolCall[]
@@ -115,11 +117,19 @@ export function emptyState(sessionId: string): SessionState {
     interactions: new Map(),
     pendingCount: 0,
     adrift: NONE_ADRIFT,
+    callsAdrift: NONE_ADRIFT,
   }
 }
 
 export function stateToJson(state: SessionState): SessionStateJson {
-  const { toolCalls, interactions, pendingCount: _count, adrift: _adrift, ...rest } = state
+  const {
+    toolCalls,
+    interactions,
+    pendingCount: _count,
+    adrift: _adrift,
+    callsAdrift: _calls,
+    ...rest
+  } = state
   return {
     ...rest,
     turns: copyTurns(rest.turns),
@@ -135,8 +145,12 @@ export function stateFromJson(json: SessionStateJson): SessionState {
   // In the order they were asked, as the whole log would have it: the latest of a tool call must stay the latest.
   const asked = [...interactions, ...pending].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
   const adrift = new Set(pending.map((item) => item.interactionId))
+  const callsAdrift = new Set(toolCalls.map((call) => call.toolCallId))
   for (const turn of rest.turns) {
-    for (const item of turn.items) if (item.type === 'interaction') adrift.delete(item.interactionId)
+    for (const item of turn.items) {
+      if (item.type === 'interaction') adrift.delete(item.interactionId)
+      if (item.type === 'tool_call') callsAdrift.delete(item.toolCallId)
+    }
   }
   return {
     ...rest,
@@ -145,6 +159,7 @@ export function stateFromJson(json: SessionStateJson): SessionState {
     interactions: new Map(asked.map((item) => [item.interactionId, item])),
     pendingCount: pending.length,
     adrift,
+    callsAdrift,
   }
 }
 

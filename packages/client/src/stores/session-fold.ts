@@ -114,5 +114,6 @@ function beforeAll(state: SessionState, events: readonly SessionEvent[]): Sessio
     interactions: new Map(older.map((item) => [item.interactionId, item])),
     pendingCount: older.length,
     adrift: new Set(older.map((item) => item.interactionId)),
+    callsAdrift: new Set(),
   }
 }
