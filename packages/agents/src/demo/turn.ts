@@ -133,7 +133,8 @@ class Turn {
       ...this.#asking(id, timeoutMs),
     })
     this.#options.signal.throwIfAborted()
-    const inDoubt = settled.settlement === 'approved' && settled.inDoubt
+    // With its result in the log it has run.
+    const inDoubt = settled.settlement === 'approved' && settled.inDoubt && !this.#doneCalls.get(id)
     if (name !== undefined) this.#outcomes.set(name, inDoubt ? 'in doubt' : settled.settlement)
     if (inDoubt)
       return this.#result(id, 'A restart came in between: this may have run. It is not run again.', true)
