@@ -1,5 +1,5 @@
 /**
- * Whether a text says no more than yes. Such a text is no reason for a denial, and it must not approve either: what is
+ * Whether a text says no more than yes. Such a text is no reason for a denial and no feedback on a plan, and it must not approve either: what is
  * approved is shown beside a control, and a "yes" may have been meant for something else.
  */
 export function isBareYes(text: string): boolean {

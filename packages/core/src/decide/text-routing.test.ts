@@ -97,8 +97,8 @@ describe('what a text becomes', () => {
     })
   })
 
-  it('adjusts a plan with the text as feedback, a plain yes included', () => {
-    for (const text of ['smaller steps', 'yes']) {
+  it('adjusts a plan with the text as feedback', () => {
+    for (const text of ['smaller steps', 'yes, but in smaller steps']) {
       expect(routeText({ pending: [plan('p')], text })).toEqual({
         to: 'answer',
         interactionId: 'p',
@@ -165,9 +165,14 @@ describe('the question that a surface has shown', () => {
   })
 })
 
-describe('a bare yes to an approval', () => {
-  it('settles nothing', () => {
-    expect(() => routeText({ pending: [approval('a')], text: 'yes' })).toThrow(refusal('needs_decision'))
+describe('a bare yes to an approval or a plan', () => {
+  it.each([approval('i'), plan('i')])('settles nothing: $kind', (item) => {
+    for (const text of ['yes', 'lgtm', 'Go ahead!']) {
+      expect(() => routeText({ pending: [item], text })).toThrow(refusal('needs_decision'))
+      expect(() => routeText({ pending: [item], text, interactionId: 'i' })).toThrow(
+        refusal('needs_decision'),
+      )
+    }
   })
 
   it.each(

@@ -59,12 +59,14 @@ function take(item: Interaction, text: string, questionIndex: number | undefined
   switch (kind) {
     case 'approval':
       if (isBareYes(text))
-        refuse(
-          'needs_decision',
-          'A text denies, with itself as the reason. To approve, use the approve control.',
-        )
+        refuse('needs_decision', 'Replying here denies the request. To approve, press Approve.')
       return { to: 'answer', interactionId, answer: { decision: 'deny', message: text } }
     case 'plan_review':
+      if (isBareYes(text))
+        refuse(
+          'needs_decision',
+          'Replying here asks for changes to the plan. To approve it, use one of its buttons.',
+        )
       return { to: 'answer', interactionId, answer: { decision: 'adjust', feedback: text } }
     case 'question':
       return answerQuestion(item, text, questionIndex)

@@ -223,12 +223,15 @@ export function connectorContract(
       await expectSeen((_, everything) => /taken for .*Database|Answered by/.test(everything))
     })
 
-    it('neither approves nor denies by a bare yes', async () => {
+    it.each([
+      ['approval', { input: { command: 'ls' } }, 'To approve, press Approve'],
+      ['plan_review', { plan: 'A plan' }, 'To approve it, use one of its buttons'],
+    ] as const)('neither approves nor denies by a bare yes: %s', async (kind, request, refusal) => {
       const { ask, expectSeen, surface, desk } = await begin()
-      const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      const item = await ask(kind, request, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 1)
-      await surface.type('yes', 'ada')
-      await expectSeen((_, everything) => everything.includes('use the approve control'))
+      await surface.type('lgtm', 'ada')
+      await expectSeen((_, everything) => everything.includes(refusal))
       expect((await desk.interaction('s', item.interactionId)).status).toBe('pending')
     })
 
