@@ -1,12 +1,8 @@
+import type { Routed } from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { asPerson } from './people/person.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
-
-interface Routed {
-  routed: 'agent' | 'interaction'
-  interactionId?: string
-}
 
 /** `askback send SESSION TEXT`: says something in a session, and tells who got it. */
 export async function send(args: string[]): Promise<number> {
@@ -36,5 +32,12 @@ export async function send(args: string[]): Promise<number> {
 }
 
 function told({ routed, interactionId }: Routed): string {
-  return routed === 'agent' ? 'Sent to the agent.' : `Taken as the answer to ${interactionId}.`
+  switch (routed) {
+    case 'agent':
+      return 'Sent to the agent.'
+    case 'interaction':
+      return `Taken as the answer to ${interactionId}.`
+    case 'log':
+      return 'Saved as a note in the log. This session has no agent that reads it.'
+  }
 }

@@ -34,6 +34,12 @@ export const messageBody = z.object({
   questionIndex: z.int().min(0).optional(),
 })
 
+/** Where a message went. `log`: the session has no agent to read it, so it is only recorded. */
+export const routedMessage = z.object({
+  routed: z.enum(['agent', 'interaction', 'log']),
+  interactionId: z.string().optional(),
+})
+
 export const toolCallBody = z.object({
   toolCallId: id.optional(),
   toolName: id,
@@ -60,4 +66,5 @@ export const permissionModeBody = z.object({ mode: permissionMode })
 export type CreateSessionBody = z.infer<typeof createSessionBody>
 export type OpenBody = z.infer<typeof openBody>
 export type MessageBody = z.infer<typeof messageBody>
+export type Routed = z.infer<typeof routedMessage>
 export type ToolCallBody = z.infer<typeof toolCallBody>

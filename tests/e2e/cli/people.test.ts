@@ -200,6 +200,23 @@ it('lists sessions, and says something in one', async () => {
   })
 })
 
+it('says that a message to a session without an agent is only a note', async () => {
+  const gateway = shared()
+  const made = await gateway.call<{ session: Session }>('POST', '/api/sessions', { body: { agent: null } })
+  expect(await outcome(['send', made.body.session.id, 'hello', '--data', gateway.data])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'Saved as a note in the log. This session has no agent that reads it.\n',
+  })
+})
+
+it('a bare yes to a plan decides nothing', async () => {
+  const gateway = shared()
+  const { sessionId } = await opened(gateway, { kind: 'plan_review', request: { plan: 'A plan' } })
+  const { code, stderr } = await outcome(['send', sessionId, 'lgtm', '--data', gateway.data])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('asks for changes to the plan')])
+})
+
 it('a message answers what is pending, and says so', async () => {
   const gateway = shared()
   const { sessionId, interactionId } = await opened(gateway, several)

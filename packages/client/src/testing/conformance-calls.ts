@@ -75,9 +75,9 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect(await transport.history(sessionId, { before: 3, limit: 2 })).toMatchObject({ next: null })
     })
 
-    it('sends a message to the agent, or to what is pending, and says which', async () => {
+    it('sends a message to the log of a session without an agent, or to what is pending, and says which', async () => {
       const { transport, backend, sessionId } = await outside()
-      expect(await transport.send(sessionId, 'hello')).toEqual({ routed: 'agent' })
+      expect(await transport.send(sessionId, 'hello')).toEqual({ routed: 'log' })
       const { interactionId } = await backend.ask({ sessionId, kind: 'approval', request: { input: 1 } })
       expect(await transport.send(sessionId, { text: 'not that', route: 'interaction' })).toEqual({
         routed: 'interaction',

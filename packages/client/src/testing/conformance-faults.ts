@@ -131,7 +131,7 @@ export function faultsConform(
       const { transport, faults, backend, sessionId, reader } = await reading()
       reader.stop()
       faults.loseNextReply()
-      expect(await awake(transport, transport.send(sessionId, 'hello'))).toEqual({ routed: 'agent' })
+      expect(await awake(transport, transport.send(sessionId, 'hello'))).toEqual({ routed: 'log' })
       const log = await backend.log(sessionId)
       expect(log.filter(({ type }) => type === 'user_message')).toHaveLength(1)
     })

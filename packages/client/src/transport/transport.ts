@@ -5,10 +5,13 @@ import type {
   LiveEvent,
   MessageBody,
   PermissionMode,
+  Routed,
   Session,
   SessionEvent,
   SessionStateJson,
 } from '@askback/protocol'
+
+export type { Routed }
 
 /** How a client reaches sessions. What throws is an `AskbackError`, with the same codes on every transport. */
 export interface Transport {
@@ -114,11 +117,6 @@ export interface Settled {
   interaction: Interaction
   /** What this call appended to the log, as far as it is known. */
   events: SessionEvent[]
-}
-
-export interface Routed {
-  routed: 'agent' | 'interaction'
-  interactionId?: string
 }
 
 export function cursorOf(after: Cursor | number): Cursor {

@@ -6,6 +6,7 @@ import type {
   PermissionMode,
   Session,
   SessionEvent,
+  Routed,
 } from '@askback/protocol'
 import type { Bus } from '../cluster/bus.js'
 import type { Leases } from '../cluster/leases.js'
@@ -72,9 +73,7 @@ export class Host {
   }
 
   /** The turn goes on in the background; its events tell how. */
-  async message(
-    input: Origin & MessageBody & { sessionId: string; by: Actor },
-  ): Promise<{ routed: 'agent' | 'interaction'; interactionId?: string }> {
+  async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed> {
     const { events, repeated, routed, interactionId } = await this.desk.message(input)
     const turnId = repeated ? null : turnOf(events)
     if (turnId !== null) this.#runner.send(input.sessionId, { text: input.text, turnId }).catch(this.#onError)

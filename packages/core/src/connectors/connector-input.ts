@@ -171,6 +171,8 @@ export class ConnectorInput {
         ...named,
       })
       if (routed === 'agent') return `Sent to the agent: ${await this.#nameOf(sessionId)}.`
+      if (routed === 'log')
+        return `Saved as a note in the log of ${await this.#nameOf(sessionId)}. No agent reads it.`
       const item = took === undefined ? null : await cards.find(sessionId, took)
       const record = open.find((each) => each.interactionId === took)
       return item ? `Your text was taken for ${taken(item, record)}.` : 'Your text was taken as an answer.'

@@ -77,11 +77,11 @@ describe('a text that names nothing', () => {
     return { surface, choose, say, shown, read }
   }
 
-  it('is for the agent where it was written for the agent, whatever came meanwhile', async () => {
+  it('answers nothing where it was written for the agent, whatever came meanwhile', async () => {
     const { say, shown, read } = await begin()
     const item = await shown('question', { questions: [{ question: 'Which branch?', options: [] }] })
     const told = await say('ada', 'please stop everything', 'agent')
-    expect(told).toMatchObject({ ok: true, text: expect.stringContaining('Sent to the agent') as string })
+    expect(told).toMatchObject({ ok: true, text: expect.stringContaining('Saved as a note') as string })
     expect((await read(item)).status).toBe('pending')
   })
 
@@ -113,7 +113,7 @@ describe('a text that names nothing', () => {
     const told = await say('bob', 'no, do not run that')
     expect(told.text).toContain('Approve')
     expect(await read(approval)).toMatchObject({ settlement: 'denied', message: 'no, do not run that' })
-    expect((await say('bob', 'hello')).text).toContain('Sent to the agent: B')
+    expect((await say('bob', 'hello')).text).toContain('Saved as a note in the log of B')
     expect((await read(begun)).status).toBe('pending')
     const last = await say('ada', 'two')
     expect(last.text).toBe('Thank you: “Form: y (2 of 2)” is settled.')

@@ -8,6 +8,7 @@ import type {
   Session,
   SessionEvent,
   Via,
+  Routed,
 } from '@askback/protocol'
 import type { Origin } from '../desk/desk-options.js'
 import type { Change, Kv } from '../store/store.js'
@@ -91,9 +92,7 @@ export interface ConnectorDesk {
     input: Origin & { sessionId: string; interactionId: string; answer: Json; digest: string },
   ): Promise<unknown>
   progress(input: { sessionId: string; interactionId: string; answers: Json[] }): Promise<unknown>
-  message(
-    input: Origin & MessageBody & { sessionId: string; by: Actor },
-  ): Promise<{ routed: 'agent' | 'interaction'; interactionId?: string }>
+  message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
   session(sessionId: string): Promise<Session | null>
   /** Newest first. */
   sessions(limit: number): Promise<Session[]>

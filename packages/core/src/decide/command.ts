@@ -8,6 +8,7 @@ import type {
   PermissionMode,
   Reported,
   Via,
+  Routed,
 } from '@askback/protocol'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { KvWrite } from '../store/store.js'
@@ -118,7 +119,7 @@ export interface Decision {
   refusal?: Refusal
   /** The rendezvous wants to wait for a tool call. */
   wait?: true
-  routed?: 'agent' | 'interaction'
+  routed?: Routed['routed']
 }
 
 export type Refusal = { code: 'already_settled' } | { code: 'invalid_answer'; errors: Record<string, string> }

@@ -123,6 +123,7 @@ function toAgent(state: SessionState, command: MessageCommand, context: Context)
   const inTurn = state.activeTurnId !== null || state.agent === null
   const turnId = inTurn ? (state.activeTurnId ?? undefined) : context.newId()
   const said: NewEvent = { type: 'user_message', text, by, ...optional({ turnId }) }
+  if (state.agent === null) return { routed: 'log', events: [said] }
   if (inTurn || turnId === undefined) return { routed: 'agent', events: [said] }
   return { routed: 'agent', events: [said, { type: 'turn_started', turnId }] }
 }

@@ -178,7 +178,7 @@ describe('a kind of one’s own', () => {
       session: { permissionMode: 'bypassPermissions' },
     })
     const { interactionId } = await open('color', blue)
-    expect(await desk.message({ ...ada, sessionId: 's', text: 'blue' })).toMatchObject({ routed: 'agent' })
+    expect(await desk.message({ ...ada, sessionId: 's', text: 'blue' })).toMatchObject({ routed: 'log' })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 

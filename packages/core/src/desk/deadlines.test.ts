@@ -130,7 +130,7 @@ describe('[L4] at the deadline', () => {
     await open('approval', listFiles, { timeoutMs: 1000 })
     clock.jump(1000)
     const before = await seq()
-    expect(await desk.message({ ...ada, sessionId: 's', text: 'SQLite' })).toMatchObject({ routed: 'agent' })
+    expect(await desk.message({ ...ada, sessionId: 's', text: 'SQLite' })).toMatchObject({ routed: 'log' })
     expect(await types(before)).toEqual([
       'interaction_response',
       'interaction_pending',

@@ -26,6 +26,7 @@ import {
   type MessageBody,
   type PermissionMode,
   type Session,
+  type Routed,
   type SessionEvent,
   type ToolCall,
   type ToolCallBody,
@@ -270,12 +271,9 @@ export class Desk {
     return claimFor(this.#engine, item, to, fence)
   }
 
-  async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<{
-    routed: 'agent' | 'interaction'
-    interactionId?: string
-    events: SessionEvent[]
-    repeated: boolean
-  }> {
+  async message(
+    input: Origin & MessageBody & { sessionId: string; by: Actor },
+  ): Promise<Routed & { events: SessionEvent[]; repeated: boolean }> {
     const given = parse(messageInput, input, 'the message')
     const { sessionId, idempotencyKey, text, by, via = 'direct', route = 'auto' } = given
     const { interactionId, questionIndex } = given

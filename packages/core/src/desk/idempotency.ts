@@ -6,6 +6,7 @@ import {
   sha256Hex,
   viewInteraction,
   type Interaction,
+  type Routed,
   type SessionEvent,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
@@ -27,7 +28,7 @@ export interface Ran {
   events: SessionEvent[]
   /** What it was about, as it stands after it. */
   interaction?: Interaction
-  routed?: 'agent' | 'interaction'
+  routed?: Routed['routed']
   /** The rendezvous wants to wait for a tool call. */
   wait?: true
   /** Its key was seen before: nothing was done now. */
@@ -41,7 +42,7 @@ interface Recorded {
   last: number
   interactionId?: string
   refusal?: Refusal
-  routed?: 'agent' | 'interaction'
+  routed?: Routed['routed']
 }
 
 export function keyOf(key: string, body: unknown): IdempotencyKey {

@@ -31,10 +31,13 @@ describe('a message with nothing pending', () => {
     expect(turns.size).toBe(1)
   })
 
-  it('is only logged where there is no agent', async () => {
+  it('is only logged where there is no agent, whatever route it asks for', async () => {
     const { desk, types } = await testDesk()
-    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
-    expect(await types(1)).toEqual(['user_message'])
+    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'log' })
+    const again = { ...say, text: 'Anybody?', route: 'agent', idempotencyKey: 'k' } as const
+    expect(await desk.message(again)).toMatchObject({ routed: 'log', repeated: false })
+    expect(await desk.message(again)).toMatchObject({ routed: 'log', repeated: true })
+    expect(await types(1)).toEqual(['user_message', 'user_message'])
   })
 
   it('for an interaction is refused', async () => {
@@ -66,7 +69,7 @@ describe('a message with something pending', () => {
     ])
     expect(sent.map(({ routed }) => routed)).toEqual([
       ...Array.from({ length: 4 }, () => 'interaction'),
-      'agent',
+      'log',
     ])
   })
 
@@ -91,7 +94,7 @@ describe('a message with something pending', () => {
   )
 
   it('goes to the agent if it is meant for it', async () => {
-    const { desk, open } = await testDesk()
+    const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     const { interactionId } = await open('approval', listFiles)
     expect(await desk.message({ ...say, text: 'By the way', route: 'agent' })).toMatchObject({
       routed: 'agent',
@@ -100,7 +103,7 @@ describe('a message with something pending', () => {
   })
 
   it('goes to the agent if all that is pending takes no text', async () => {
-    const { desk, open } = await testDesk()
+    const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     await open('form', port)
     expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
     const sent = desk.message({ ...say, text: 'Hello', route: 'interaction' })

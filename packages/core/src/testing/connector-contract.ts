@@ -247,7 +247,7 @@ export function connectorContract(
       await expectSeen((_, everything) => everything.includes('Your text went nowhere'))
       expect(await messages()).toEqual([])
       await surface.type('Hello agent', 'ada')
-      await expectSeen((_, everything) => everything.includes('Sent to the agent'))
+      await expectSeen((_, everything) => everything.includes('Saved as a note'))
       expect(await messages()).toEqual(['Hello agent'])
     })
 

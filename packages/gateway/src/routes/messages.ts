@@ -1,6 +1,5 @@
-import { approveBody, denyBody, messageBody, submitAnswersBody } from '@askback/protocol'
+import { approveBody, denyBody, messageBody, routedMessage, submitAnswersBody } from '@askback/protocol'
 import type { ToolCallAnswer } from '@askback/core'
-import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { route, type Call, type Route } from '../route.js'
 import { done, ok, sessionParams } from './schemas.js'
@@ -18,12 +17,10 @@ export function messageRoutes({ host }: GatewayContext): Route[] {
       method: 'POST',
       path: '/api/sessions/:id/messages',
       who: 'person',
-      summary: 'Starts a turn, or answers what is pending; says which',
+      summary: 'Starts a turn, answers what is pending, or is only logged; says which',
       params: sessionParams,
       body: messageBody,
-      answers: {
-        202: z.object({ routed: z.enum(['agent', 'interaction']), interactionId: z.string().optional() }),
-      },
+      answers: { 202: routedMessage },
       errors: [404, 409],
       async handle({ params, body, credential, origin }) {
         const routed = await host.message({ ...body, ...origin, by: credential.by, sessionId: params.id })

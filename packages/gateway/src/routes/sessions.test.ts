@@ -86,6 +86,11 @@ it('shows a session as it stands', async () => {
   expect(Math.abs(body.now - Date.now())).toBeLessThan(60_000)
 })
 
+it('says that a message is only logged where the session has no agent', async () => {
+  const path = `/api/sessions/${await person.session({ agent: null })}/messages`
+  expect(await person.post(path, { text: 'hello' })).toMatchObject({ status: 202, body: { routed: 'log' } })
+})
+
 it('has an agent do what a message says, and takes an answer by message', async () => {
   const id = await person.session({ agent: 'quick' })
   const path = `/api/sessions/${id}/messages`
