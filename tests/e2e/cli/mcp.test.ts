@@ -23,6 +23,24 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     ])
   })
 
+  it('learns that asking changes nothing, and when to use which tool', async () => {
+    const harmless = {
+      readOnlyHint: true,
+      destructiveHint: false,
+      idempotentHint: false,
+      openWorldHint: false,
+    }
+    const { tools } = await client().listTools()
+    expect(tools.map(({ name, annotations }) => [name, annotations])).toEqual([
+      ['ask_user', harmless],
+      ['request_approval', harmless],
+      ['review_plan', harmless],
+      ['permission_prompt', undefined],
+    ])
+    const instructions = client().getInstructions()
+    for (const name of ['ask_user', 'request_approval', 'review_plan']) expect(instructions).toContain(name)
+  })
+
   it('asks a question, and is told the answer', async () => {
     const asked = call(client(), 'ask_user', { questions: [database] })
     const item = await nextPending(shared())

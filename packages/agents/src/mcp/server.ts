@@ -13,6 +13,13 @@ import { askTools, type Arguments, type AskTool } from './tools.js'
 const CLAUDE_CALL = 'claudecode/toolUseId'
 const PROGRESS_MS = 10_000
 
+/** Clients put this into the model's context. */
+const INSTRUCTIONS =
+  'Askback brings your requests to a person and returns exactly what they said. Use ask_user when you need a decision or ' +
+  'a fact that only the user has, request_approval before you do something that needs permission, and review_plan before ' +
+  'you carry out a plan. Each call waits until the person answers, which can take minutes. If nobody answers, the result ' +
+  'says so: do not assume an answer or a permission.'
+
 export interface AskServerOptions {
   version: string
   /** Asks a person and resolves with the settled interaction; an abort cancels it. */
@@ -26,7 +33,10 @@ export interface AskServerOptions {
 
 /** An MCP server whose tools ask a person. */
 export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskServerOptions): McpServer {
-  const mcp = new McpServer({ name: 'askback', version }, { capabilities: { tools: {} } })
+  const mcp = new McpServer(
+    { name: 'askback', title: 'Askback', version },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+  )
   // Below its own layer, which would want the schemas a second time.
   const { server } = mcp
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: askTools.map(described) }))
@@ -58,8 +68,8 @@ export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskS
   return mcp
 }
 
-function described({ name, title, description, inputSchema }: AskTool) {
-  return { name, title, description, inputSchema }
+function described({ name, title, description, inputSchema, annotations }: AskTool) {
+  return { name, title, description, inputSchema, ...(annotations && { annotations }) }
 }
 
 /** Not as structured content: clients would show that to the model instead of the words. */

@@ -13,11 +13,23 @@ import { planChange, refusalOf } from '../session/refusal.js'
 
 export type Arguments = Record<string, Json>
 
+/**
+ * Asking a person changes nothing by itself. Without these hints clients assume the worst: `codex exec`, which never asks
+ * for approval, refuses the call.
+ */
+const ASKS_ONLY = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: false,
+} as const
+
 export interface AskTool {
   name: string
   title: string
   description: string
   inputSchema: { type: 'object'; properties: Record<string, object>; required: string[] }
+  annotations?: typeof ASKS_ONLY
   /** What a person is asked. */
   request(given: Arguments): Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'toolCallId'>
   /** What the model is told of how it ended. */
@@ -59,6 +71,7 @@ const askUser: AskTool = {
     properties: { questions: { type: 'array', minItems: 1, maxItems: 4, items: question } },
     required: ['questions'],
   },
+  annotations: ASKS_ONLY,
   request: ({ questions = null }) => ({
     kind: 'question',
     toolName: 'ask_user',
@@ -86,6 +99,7 @@ const requestApproval: AskTool = {
     },
     required: ['tool', 'input'],
   },
+  annotations: ASKS_ONLY,
   request: ({ tool, input = null, title, description, reason }) => ({
     kind: 'approval',
     ...(typeof tool === 'string' && { toolName: tool }),
@@ -113,6 +127,7 @@ const reviewPlan: AskTool = {
     properties: { plan: text('The whole plan, in Markdown.') },
     required: ['plan'],
   },
+  annotations: ASKS_ONLY,
   request: ({ plan = null }) => ({ kind: 'plan_review', toolName: 'review_plan', request: { plan } }),
   tell(_, { settlement, message, answer }) {
     if (settlement === 'denied') return planChange(message)
@@ -124,7 +139,10 @@ const reviewPlan: AskTool = {
   },
 }
 
-/** For `claude --permission-prompt-tool`: what it answers is read by the program, not by the model. */
+/**
+ * For `claude --permission-prompt-tool`: what it answers is read by the program, not by the model. It has no annotations, so
+ * that a client asks before a model calls it.
+ */
 const permissionPrompt: AskTool = {
   name: 'permission_prompt',
   title: 'Permission prompt',
