@@ -65,7 +65,11 @@ async function checkIndexes({ disk, clock, offset }: World, session: LoggedSessi
     .map(({ interactionId }) => interactionId)
     .join()
   holds(folded === pending, 'pending index', () => `fold ${folded}`)
-  holds(state.pendingCount === session.pending.size, 'pending index', () => `fold ${state.pendingCount}`)
+  holds(
+    state.pendingIds.size === session.pending.size,
+    'pending index',
+    () => `fold ${state.pendingIds.size}`,
+  )
   for (const { request, response } of asked) {
     const { interactionId, expiresAt = Infinity, onTimeout } = request
     const overdue = clock.now() + offset - expiresAt

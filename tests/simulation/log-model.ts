@@ -159,6 +159,15 @@ export class LogModel {
         session.mode = event.permissionMode
         session.ended = event.status === 'ended'
         break
+      case 'interaction_pending': {
+        const { interactionId, pending } = event
+        const twice = () => `${interactionId} is told pending: ${pending} twice`
+        holds(session.pending.has(interactionId) !== pending, 'L2', twice)
+        holds(!pending || !this.asked.has(interactionId), 'L2', twice)
+        if (pending) session.pending.add(interactionId)
+        else session.pending.delete(interactionId)
+        break
+      }
       case 'interaction_request':
         this.#open(session, event)
         break
@@ -178,7 +187,6 @@ export class LogModel {
     const asked: Asked = { session, request, claimTold: false, handedOver: false, granted: 0 }
     this.asked.set(interactionId, asked)
     session.asked.push(asked)
-    session.pending.add(interactionId)
   }
 
   #settle(session: LoggedSession, response: EventOf<'interaction_response'>): void {
@@ -187,7 +195,6 @@ export class LogModel {
     holds(asked?.session === session, 'L3', () => `a response to ${interactionId}, which was not asked`)
     holds(!asked.response, 'L3', () => `${interactionId} has two responses`)
     asked.response = response
-    session.pending.delete(interactionId)
     this.responses.push(response)
   }
 

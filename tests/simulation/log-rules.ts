@@ -50,12 +50,13 @@ function checkOrder(model: LogModel, events: SessionEvent[], index: number, even
     holds(event.reason === answered.settlement, 'L2', where)
   }
   if (event.type !== 'interaction_response') return
-  if (event.settlement !== 'superseded') return holds(isPending(next, event, false), 'L2', where)
+  holds(isPending(next, event, false), 'L2', where)
+  if (event.settlement !== 'superseded') return
   const successor = events.find(
     (other): other is EventOf<'interaction_request'> =>
       other.type === 'interaction_request' && other.interactionId === event.supersededBy,
   )
-  holds(successor !== undefined && successor.seq > event.seq, 'L6', where)
+  holds(successor !== undefined && successor.seq > event.seq + 1, 'L6', where)
   const { toolCallId, kind } = successor
   holds(toolCallId === event.toolCallId && kind === event.kind, 'L6', where)
   if (successor.errors) checkReprompt(model.known(event.interactionId), successor)

@@ -1,4 +1,4 @@
-import { NO_TOOL_CALLS, NONE_ADRIFT } from './nothing.js'
+import { NO_TOOL_CALLS, NO_IDS } from './nothing.js'
 import type { Item, SessionState, Turn } from './state.js'
 
 /** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
@@ -19,6 +19,10 @@ export class Draft {
 
   interactions() {
     return (this.state.interactions = this.#ownMap(this.state.interactions))
+  }
+
+  pendingIds() {
+    return (this.state.pendingIds = this.#ownSet(this.state.pendingIds))
   }
 
   adrift() {
@@ -59,7 +63,7 @@ export class Draft {
   }
 
   #own<T extends object>(value: T, copy: (value: T) => T): T {
-    const owned = this.#fresh ? this.#fresh.has(value) : value !== NO_TOOL_CALLS && value !== NONE_ADRIFT
+    const owned = this.#fresh ? this.#fresh.has(value) : value !== NO_TOOL_CALLS && value !== NO_IDS
     if (owned) return value
     const copied = copy(value)
     this.#fresh?.add(copied)

@@ -1,8 +1,8 @@
 import type { EventOf } from './events.js'
 import type { Interaction } from './interaction.js'
 
-export function openInteraction(event: EventOf<'interaction_request'>): Interaction {
-  return copyOf(event, 'pending')
+export function openInteraction(event: EventOf<'interaction_request'>, isPending = true): Interaction {
+  return copyOf(event, isPending ? 'pending' : 'settled')
 }
 
 export function progressInteraction(item: Interaction, event: EventOf<'interaction_progress'>): Interaction {
@@ -12,7 +12,16 @@ export function progressInteraction(item: Interaction, event: EventOf<'interacti
 }
 
 export function settleInteraction(item: Interaction, event: EventOf<'interaction_response'>): Interaction {
-  const next = copyOf(item, 'settled')
+  return respondToInteraction(item, event, 'settled')
+}
+
+/** Adds the response and leaves the status alone: whether it is pending is for `interaction_pending` to say (L2). */
+export function respondToInteraction(
+  item: Interaction,
+  event: EventOf<'interaction_response'>,
+  status: Interaction['status'] = item.status,
+): Interaction {
+  const next = copyOf(item, status)
   next.settlement = event.settlement
   next.settledAt = event.at
   if (event.answer !== undefined) next.answer = event.answer
@@ -22,6 +31,10 @@ export function settleInteraction(item: Interaction, event: EventOf<'interaction
   if (event.updatedDigest !== undefined) next.updatedDigest = event.updatedDigest
   if (event.supersededBy !== undefined) next.supersededBy = event.supersededBy
   return next
+}
+
+export function closeInteraction(item: Interaction): Interaction {
+  return copyOf(item, 'settled')
 }
 
 export function deliverInteraction(item: Interaction): Interaction {

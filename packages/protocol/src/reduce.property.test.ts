@@ -124,22 +124,60 @@ describe('what always holds', () => {
         const state = fold(emptyState('s1'), log)
         const open = new Set<string>()
         for (const event of log) {
-          if (event.type === 'interaction_request') open.add(event.interactionId)
-          if (event.type === 'interaction_response') open.delete(event.interactionId)
+          if (event.type !== 'interaction_pending') continue
+          if (event.pending) open.add(event.interactionId)
+          else open.delete(event.interactionId)
         }
         expect(pendingOf(state).map((item) => item.interactionId)).toEqual([...open])
-        expect(state.pendingCount).toBe(open.size)
+        expect(state.pendingIds).toEqual(open)
         expect(state.seq).toBe(log.length)
-        const { agent, activeTurnId, failed, ended, pendingCount } = state
+        const { agent, activeTurnId, failed, ended, pendingIds } = state
         expect(state.status).toBe(
-          statusOf({ agent, turnActive: activeTurnId !== null, pending: pendingCount, failed, ended }),
+          statusOf({ agent, turnActive: activeTurnId !== null, pending: pendingIds.size, failed, ended }),
         )
         expectWindow(state)
       }),
       { numRuns: 300 },
     )
   })
+
+  it('[L2] every interaction_pending:true is closed at most once, and status never looks at anything else', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        const rest = log.map((event) =>
+          event.type === 'interaction_request' || event.type === 'interaction_response'
+            ? ({ ...event, type: 'weather_report' } as unknown as SessionEvent)
+            : event,
+        )
+        const [all, without] = [fold(emptyState('s1'), log), fold(emptyState('s1'), rest)]
+        expect([without.status, without.pendingIds]).toEqual([all.status, all.pendingIds])
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('[L2] a log without interaction_pending:false for superseded ones folds to the same state', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        const isLeftOut = (event: SessionEvent) =>
+          event.type === 'interaction_pending' && event.reason === 'superseded'
+        const old = log
+          .filter((event) => !isLeftOut(event))
+          .map((event, index) => ({ ...event, seq: index + 1 }))
+        const [now, before] = [fold(emptyState('s1'), log), fold(emptyState('s1'), old)]
+        expect(withoutSeq(before)).toEqual(withoutSeq(now))
+      }),
+      { numRuns: 300 },
+    )
+  })
 })
+
+/** An old log has fewer events, so that only the order of what it holds can be compared. */
+function withoutSeq(state: SessionState): unknown {
+  return JSON.parse(
+    JSON.stringify(exact(state), (key, value: unknown) => (key === 'seq' ? undefined : value)),
+  )
+}
 
 function expectWindow(state: SessionState): void {
   expect(state.turns.length).toBeLessThanOrEqual(21)
@@ -155,9 +193,10 @@ function expectWindow(state: SessionState): void {
 
 /** Maps and sets as lists, so that their order counts, where it has a meaning. */
 function exact(state: SessionState): unknown {
-  const { toolCalls, interactions, adrift, callsAdrift, ...rest } = state
+  const { toolCalls, interactions, pendingIds, adrift, callsAdrift, ...rest } = state
   return {
     ...rest,
+    pendingIds: [...pendingIds].sort(),
     toolCalls: [...toolCalls],
     interactions: [...interactions],
     adrift: [...adrift].sort(),
@@ -213,15 +252,13 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
   ) => {
     const anchored = { interactionId, toolCallId: `t-${interactionId}`, toolName: 'Bash' }
     push({ type: 'interaction_response', ...anchored, kind: 'approval', digest: 'd', ...more })
-    if (more.settlement === 'denied') {
-      push({
-        type: 'interaction_pending',
-        ...anchored,
-        pending: false,
-        presentation: 'tool',
-        reason: 'denied',
-      })
-    }
+    push({
+      type: 'interaction_pending',
+      ...anchored,
+      pending: false,
+      presentation: 'tool',
+      reason: more.settlement,
+    })
     pending.splice(pending.indexOf(interactionId), 1)
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { NewEvent, SessionEvent } from './events.js'
+import type { NewEvent, NewEventOf, SessionEvent } from './events.js'
 import { anchored, answer, ask, begin, by, finish, logOf, start, stateOf, text } from './log.fixture.js'
 import { fold, foldInto, reduce } from './reduce.js'
 import { emptyState, pendingOf, sessionOf, stateFromJson, stateToJson } from './state.js'
@@ -80,7 +80,7 @@ describe('each event', () => {
   it('an interaction that is asked anew under its id is pending once, and the latest', () => {
     const state = stateOf(start, ...ask('i1'), ...ask('i2'), ...ask('i1'))
     expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i2', 'i1'])
-    expect(state.pendingCount).toBe(2)
+    expect(state.pendingIds.size).toBe(2)
     expect(stateFromJson(stateToJson(state))).toEqual(state)
   })
 
@@ -181,16 +181,70 @@ describe('each event', () => {
     expect(stateOf(start, delivered).interactions.size).toBe(0)
   })
 
-  it('[L6] [L11] a superseded one leaves pending without an event of its own', () => {
-    const [response] = answer('i1')
-    const state = stateOf(
-      start,
-      ...ask('i1'),
-      { ...response, settlement: 'superseded', supersededBy: 'i2' } as NewEvent,
-      ...ask('i2'),
-    )
+  it('[L2] pending, status and count follow interaction_pending alone', () => {
+    const [opened, request] = ask('i1')
+    const [response, closed] = answer('i1')
+    const steps = [start, begin('u1'), opened!, request!, response!, closed!]
+    const seen = steps.map((_, index) => {
+      const state = stateOf(...steps.slice(0, index + 1))
+      return [state.status, state.pendingIds.size, pendingOf(state).length]
+    })
+    expect(seen).toEqual([
+      ['idle', 0, 0],
+      ['running', 0, 0],
+      ['waiting', 1, 0],
+      ['waiting', 1, 1],
+      ['waiting', 1, 1],
+      ['running', 0, 0],
+    ])
+    expect(stateOf(start, begin('u1'), request!)).toMatchObject({ status: 'running', pendingIds: new Set() })
+    expect(pendingOf(stateOf(start, begin('u1'), request!))).toEqual([])
+  })
+
+  const superseded = (from: string, to: string): NewEvent[] => {
+    const [response, closed] = answer(from) as [
+      NewEventOf<'interaction_response'>,
+      NewEventOf<'interaction_pending'>,
+    ]
+    const { answer: _answer, message: _message, ...rest } = response
+    return [
+      { ...rest, settlement: 'superseded', supersededBy: to },
+      { ...closed, reason: 'superseded' },
+    ]
+  }
+
+  it('[L6] [L11] a superseded one is closed by its own interaction_pending', () => {
+    const state = stateOf(start, ...ask('i1'), ...superseded('i1', 'i2'), ...ask('i2'))
     expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i2'])
-    expect(state.interactions.get('i1')).toMatchObject({ settlement: 'superseded', supersededBy: 'i2' })
+    expect([...state.pendingIds]).toEqual(['i2'])
+    expect(state.interactions.get('i1')).toMatchObject({
+      status: 'settled',
+      settlement: 'superseded',
+      supersededBy: 'i2',
+    })
+  })
+
+  it('[L2] an old log, where nothing closed a superseded one, folds to the same', () => {
+    const [response] = superseded('i1', 'i2')
+    const delivered: NewEvent = {
+      type: 'interaction_delivered',
+      interactionId: 'i1',
+      toolCallId: 't-i1',
+      to: 'agent',
+    }
+    const events = [start, ...ask('i1'), response!, delivered, ...ask('i2')]
+    const state = stateOf(...events)
+    expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i2'])
+    expect([...state.pendingIds]).toEqual(['i2'])
+    expect(state.interactions.get('i1')).toMatchObject({
+      status: 'settled',
+      settlement: 'superseded',
+      delivered: true,
+    })
+    for (let cut = 1; cut < events.length; cut++) {
+      const before = stateFromJson(structuredClone(stateToJson(stateOf(...events.slice(0, cut)))))
+      expect(fold(before, logOf(...events)), `cut at ${cut}`).toEqual(state)
+    }
   })
 
   it('session_status sets the mode; an agent’s own id lives until its context is cleared', () => {

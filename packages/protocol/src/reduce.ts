@@ -1,7 +1,13 @@
 import { Draft } from './draft.js'
 import type { EventOf, SessionEvent } from './events.js'
 import type { Interaction } from './interaction.js'
-import { deliverInteraction, openInteraction, progressInteraction, settleInteraction } from './lifecycle.js'
+import {
+  closeInteraction,
+  deliverInteraction,
+  openInteraction,
+  progressInteraction,
+  respondToInteraction,
+} from './lifecycle.js'
 import { statusOf } from './session.js'
 import { CALL_FORGOTTEN_MS, type Item, type SessionState, type ToolCall } from './state.js'
 
@@ -93,7 +99,10 @@ function apply(draft: Draft, event: SessionEvent): void {
       break
     }
     case 'interaction_pending':
-      // The request and the response say it, too.
+      if (event.pending) {
+        if (state.supersededId !== null) close(draft, state.supersededId)
+        draft.pendingIds().add(event.interactionId)
+      } else close(draft, event.interactionId)
       break
     case 'interaction_request':
       open(draft, event)
@@ -103,7 +112,7 @@ function apply(draft: Draft, event: SessionEvent): void {
       change(draft, event.interactionId, (item) => progressInteraction(item, event))
       break
     case 'interaction_response':
-      settle(draft, event)
+      respond(draft, event)
       break
     case 'interaction_delivered':
       change(draft, event.interactionId, deliverInteraction)
@@ -131,7 +140,7 @@ function apply(draft: Draft, event: SessionEvent): void {
   state.status = statusOf({
     agent: state.agent,
     turnActive: state.activeTurnId !== null,
-    pending: state.pendingCount,
+    pending: state.pendingIds.size,
     failed: state.failed,
     ended: state.ended,
   })
@@ -147,23 +156,28 @@ function open(draft: Draft, event: EventOf<'interaction_request'>): void {
   const { interactionId } = event
   const { state } = draft
   const interactions = draft.interactions()
-  const before = interactions.get(interactionId)
-  if (before) {
-    interactions.delete(interactionId)
-    if (state.adrift.has(interactionId)) draft.adrift().delete(interactionId)
-  }
-  interactions.set(interactionId, openInteraction(event))
-  if (before?.status !== 'pending') state.pendingCount++
+  if (interactions.delete(interactionId) && state.adrift.has(interactionId))
+    draft.adrift().delete(interactionId)
+  interactions.set(interactionId, openInteraction(event, state.pendingIds.has(interactionId)))
 }
 
-function settle(draft: Draft, event: EventOf<'interaction_response'>): void {
-  const { interactionId } = event
-  const { interactions, adrift } = draft.state
-  const item = interactions.get(interactionId)
-  if (item?.status !== 'pending') return
-  draft.state.pendingCount--
-  if (!adrift.has(interactionId)) {
-    draft.interactions().set(interactionId, settleInteraction(item, event))
+/** L3: the first response counts. */
+function respond(draft: Draft, event: EventOf<'interaction_response'>): void {
+  const { interactionId, settlement } = event
+  const item = draft.state.interactions.get(interactionId)
+  if (!item || item.settlement !== undefined) return
+  draft.interactions().set(interactionId, respondToInteraction(item, event))
+  if (settlement === 'superseded') draft.state.supersededId = interactionId
+}
+
+/** L2: it is pending no longer. What has left the window was only there because it was pending. */
+function close(draft: Draft, interactionId: string): void {
+  const { state } = draft
+  if (state.supersededId === interactionId) state.supersededId = null
+  if (!state.pendingIds.has(interactionId)) return
+  draft.pendingIds().delete(interactionId)
+  if (!state.adrift.has(interactionId)) {
+    change(draft, interactionId, closeInteraction)
     return
   }
   draft.adrift().delete(interactionId)

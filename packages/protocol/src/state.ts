@@ -1,11 +1,11 @@
 import type { EventOf } from './events.js'
 import type { Actor, Interaction } from './interaction.js'
 import type { Json } from './json.js'
-import { NO_TOOL_CALLS, NONE_ADRIFT } from './nothing.js'
+import { NO_TOOL_CALLS, NO_IDS } from './nothing.js'
 import type { PermissionMode, Session, SessionStatus } from './session.js'
 
 /** Bumped when `reduce` changes what it makes of old events, so that stored snapshots of an older make are not used. */
-export const STATE_VERSION = 2
+export const STATE_VERSION = 3
 
 /** How long a call that has ended can still be matched: its script may have outlived it a little. */
 export const CALL_FORGOTTEN_MS = 30_000
@@ -74,8 +74,13 @@ export interface SessionState {
   toolCalls: ReadonlyMap<string, ToolCall>
   /** Those of the turns above, and all that are pending, in the order they were asked. */
   interactions: ReadonlyMap<string, Interaction>
-  /** How many of them are pending. */
-  pendingCount: number
+  /** What `interaction_pending` says is pending (L2). One that is just being opened has no interaction yet. */
+  pendingIds: ReadonlySet<string>
+  /**
+   * A superseded interaction that is still pending. Its `interaction_pending: false` comes next; logs from before L2 asked
+   * for that have none, and go on with the `interaction_pending: true` of its successor.
+   */
+  supersededId: string | null
   /** Pending ones whose turn has left the window. */
   adrift: ReadonlySet<string>
   /** Tool calls whose turn has left the window. */
@@ -84,7 +89,7 @@ export interface SessionState {
 
 export interface SessionStateJson extends Omit<
   SessionState,
-  'toolCalls' | 'interactions' | 'pendingCount' | 'adrift' | 'callsAdrift'
+  'toolCalls' | 'interactions' | 'pendingIds' | 'adrift' | 'callsAdrift'
 > {
   version: number
   toolCalls: ToolCall[]
@@ -92,6 +97,8 @@ export interface SessionStateJson extends Omit<
   interactions: Interaction[]
   /** Oldest first. */
   pending: Interaction[]
+  /** The ids of those that are pending and whose request is the next event. Empty but in the middle of an append. */
+  opening: string[]
 }
 
 export function emptyState(sessionId: string): SessionState {
@@ -115,21 +122,15 @@ export function emptyState(sessionId: string): SessionState {
     turns: [],
     toolCalls: NO_TOOL_CALLS,
     interactions: new Map(),
-    pendingCount: 0,
-    adrift: NONE_ADRIFT,
-    callsAdrift: NONE_ADRIFT,
+    pendingIds: NO_IDS,
+    supersededId: null,
+    adrift: NO_IDS,
+    callsAdrift: NO_IDS,
   }
 }
 
 export function stateToJson(state: SessionState): SessionStateJson {
-  const {
-    toolCalls,
-    interactions,
-    pendingCount: _count,
-    adrift: _adrift,
-    callsAdrift: _calls,
-    ...rest
-  } = state
+  const { toolCalls, interactions, pendingIds, adrift: _adrift, callsAdrift: _calls, ...rest } = state
   return {
     ...rest,
     turns: copyTurns(rest.turns),
@@ -137,14 +138,16 @@ export function stateToJson(state: SessionState): SessionStateJson {
     toolCalls: [...toolCalls.values()],
     interactions: [...interactions.values()].filter((item) => item.status === 'settled'),
     pending: pendingOf(state),
+    opening: [...pendingIds].filter((id) => interactions.get(id)?.status !== 'pending'),
   }
 }
 
 export function stateFromJson(json: SessionStateJson): SessionState {
-  const { version: _, toolCalls, interactions, pending, ...rest } = json
+  const { version: _, toolCalls, interactions, pending, opening, ...rest } = json
   // In the order they were asked, as the whole log would have it: the latest of a tool call must stay the latest.
   const asked = [...interactions, ...pending].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
-  const adrift = new Set(pending.map((item) => item.interactionId))
+  const pendingIds = pending.map((item) => item.interactionId)
+  const adrift = new Set(pendingIds)
   const callsAdrift = new Set(toolCalls.map((call) => call.toolCallId))
   for (const turn of rest.turns) {
     for (const item of turn.items) {
@@ -157,7 +160,7 @@ export function stateFromJson(json: SessionStateJson): SessionState {
     turns: copyTurns(rest.turns),
     toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
     interactions: new Map(asked.map((item) => [item.interactionId, item])),
-    pendingCount: pending.length,
+    pendingIds: new Set([...pendingIds, ...opening]),
     adrift,
     callsAdrift,
   }

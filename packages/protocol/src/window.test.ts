@@ -116,7 +116,7 @@ describe('the window', () => {
     expect(pendingOf(waiting).map((item) => item.interactionId)).toEqual(['i1'])
     expect([...waiting.adrift]).toEqual(['i1'])
     const settled = stateOf(...old, ...answer('i1'))
-    expect([settled.interactions.size, settled.pendingCount, settled.adrift.size]).toEqual([0, 0, 0])
+    expect([settled.interactions.size, settled.pendingIds.size, settled.adrift.size]).toEqual([0, 0, 0])
   })
 
   it('a message outside a turn begins a container of its own, which others without a turn join', () => {

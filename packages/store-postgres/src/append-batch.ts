@@ -1,4 +1,4 @@
-import { auditRow, sessionChange, sessionInfo, type Append } from '@askback/core'
+import { auditRow, pendingChanges, sessionChange, sessionInfo, type Append } from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import type { Value } from './database.js'
 import { keyText } from './key-text.js'
@@ -11,7 +11,7 @@ export function appendParameters(appends: Append[]): Value[] {
   const fences = new Table(2)
   const keys = new Table(4)
   const calls = new Table(5)
-  const asked = new Table(8)
+  const asked = new Table(9)
   const audit = new Table(3)
   const isFenced = appends.some((append) => append.fence)
   for (const [index, append] of appends.entries()) {
@@ -26,8 +26,8 @@ export function appendParameters(appends: Append[]): Value[] {
     for (const [id, call] of callsOf(append.events))
       calls.add(job, keyText(id), call.made, call.madeEnded, call.ended)
     for (const [id, item] of askedOf(append.events)) {
-      const { tool, expires, request, progress, response, delivered } = item
-      asked.add(job, keyText(id), tool, expires, request, progress, response, delivered)
+      const { tool, expires, request, progress, response, delivered, pending } = item
+      asked.add(job, keyText(id), tool, expires, request, progress, response, delivered, pending)
     }
     for (const event of append.events) {
       if (event.type !== 'interaction_response' || event.copyOf !== undefined) continue
@@ -91,6 +91,8 @@ interface Asked {
   progress: number | null
   response: number | null
   delivered: boolean
+  /** `null` where the append does not change it. */
+  pending: boolean | null
 }
 
 /** What an append says of its interactions, by the place of each event in it. */
@@ -104,6 +106,7 @@ function askedOf(events: SessionEvent[]): Map<string, Asked> {
       progress: null,
       response: null,
       delivered: false,
+      pending: null,
     }
     const item: Asked = asked.get(id) ?? none
     asked.set(id, item)
@@ -131,5 +134,6 @@ function askedOf(events: SessionEvent[]): Map<string, Asked> {
       default:
     }
   }
+  for (const [id, pending] of pendingChanges(events)) of(id).pending = pending
   return asked
 }

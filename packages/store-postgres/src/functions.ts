@@ -11,7 +11,7 @@ const settings = (schema: string) => `SET search_path = ${schema}, pg_temp
  * Whoever appends shares a lock that \`changes\` takes for itself where it finds a hole: positions are taken before
  * they are committed, and not in that order.
  */
-const append = (schema: string, lock: string) => `
+export const append = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.append(
   ids text[], expected bigint[], log_ids text[], bodies text[], counts int[], first_ids text[], infos text[],
   updated float8[], statuses text[], modes text[],
@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION ${schema}.append(
   kv_jobs int[], kv_keys text[], kv_values text[], kv_absent boolean[],
   call_jobs int[], call_ids text[], call_made boolean[], call_made_ended boolean[], call_ended boolean[],
   asked_jobs int[], asked_ids text[], asked_tools text[], asked_expires float8[], asked_request int[],
-  asked_progress int[], asked_response int[], asked_delivered boolean[],
+  asked_progress int[], asked_response int[], asked_delivered boolean[], asked_pending boolean[],
   audit_jobs int[], audit_bodies text[], audit_messages text[]
 ) RETURNS int[] LANGUAGE plpgsql ${settings(schema)} SET lock_timeout = '10s' AS $body$
 DECLARE
@@ -123,9 +123,10 @@ BEGIN
       SELECT a.id, nextval('numbers'), keys[a.job], a.tool, places[a.job], a.request,
         CASE WHEN a.progress IS NOT NULL THEN places[a.job] END, a.progress,
         CASE WHEN a.response IS NOT NULL THEN places[a.job] END, a.response,
-        a.delivered, a.response IS NULL, a.expires
+        a.delivered, coalesce(a.pending, false), a.expires
       FROM unnest(asked_jobs, asked_ids, asked_tools, asked_expires, asked_request, asked_progress, asked_response,
-        asked_delivered) AS a(job, id, tool, expires, request, progress, response, delivered)
+        asked_delivered, asked_pending)
+        AS a(job, id, tool, expires, request, progress, response, delivered, pending)
       WHERE a.request IS NOT NULL AND places[a.job] IS NOT NULL
       ON CONFLICT (id) DO UPDATE SET number = excluded.number, session = excluded.session,
         tool_call_id = excluded.tool_call_id, request = excluded.request, request_at = excluded.request_at,
@@ -138,9 +139,9 @@ BEGIN
           response = CASE WHEN a.response IS NULL THEN i.response ELSE places[a.job] END,
           response_at = coalesce(a.response, i.response_at),
           delivered = i.delivered OR a.delivered,
-          pending = i.pending AND a.response IS NULL
-      FROM unnest(asked_jobs, asked_ids, asked_request, asked_progress, asked_response, asked_delivered)
-        AS a(job, id, request, progress, response, delivered)
+          pending = coalesce(a.pending, i.pending)
+      FROM unnest(asked_jobs, asked_ids, asked_request, asked_progress, asked_response, asked_delivered, asked_pending)
+        AS a(job, id, request, progress, response, delivered, pending)
       WHERE a.request IS NULL AND places[a.job] IS NOT NULL AND i.id = a.id AND i.session = keys[a.job];
   END IF;
 

@@ -6,6 +6,7 @@ import { stored } from './stored.js'
 type Row = [
   number: number,
   delivered: boolean,
+  pending: boolean,
   request: string,
   requestAt: number,
   progress: string | null,
@@ -16,7 +17,7 @@ type Row = [
 
 /** The interactions that a condition names, each made of the events that made it. */
 export function interactionReader(db: Database, schema: string) {
-  const select = `SELECT i.number, i.delivered, a.body, i.request_at, b.body, i.progress_at, c.body, i.response_at
+  const select = `SELECT i.number, i.delivered, i.pending, a.body, i.request_at, b.body, i.progress_at, c.body, i.response_at
     FROM ${schema}.interactions i JOIN ${schema}.sessions s ON s.key = i.session
     JOIN ${schema}.log a ON a.pos = i.request
     LEFT JOIN ${schema}.log b ON b.pos = i.progress LEFT JOIN ${schema}.log c ON c.pos = i.response`
@@ -36,12 +37,13 @@ export function interactionReader(db: Database, schema: string) {
 }
 
 function rebuild(row: Row): Interaction {
-  const [, delivered, request, requestAt, progress, progressAt, response, responseAt] = row
+  const [, delivered, pending, request, requestAt, progress, progressAt, response, responseAt] = row
   return interactionFrom({
     request: event('interaction_request', request, requestAt),
     ...(progress !== null && { progress: event('interaction_progress', progress, progressAt) }),
     ...(response !== null && { response: event('interaction_response', response, responseAt) }),
     delivered,
+    pending,
   })
 }
 

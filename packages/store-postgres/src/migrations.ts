@@ -1,12 +1,14 @@
 import { AskbackError } from '@askback/protocol'
 import type { Database } from './database.js'
-import { functions, news } from './functions.js'
+import { append, functions, news } from './functions.js'
 import { deadlines, tableNames, tables } from './tables.js'
 
 /** Each brings the schema one version on; only the last may be changed, and only until it is released. */
 const steps = [
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${tables} ${functions(schema, lock)}`,
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${deadlines} ${news(schema, lock)}`,
+  // `append` learns what is pending from the caller. One with fewer parameters stays for gateways that still run.
+  (schema: string, lock: string) => append(schema, lock),
 ]
 
 type Query = (sql: string, params?: string[]) => Promise<unknown[][]>

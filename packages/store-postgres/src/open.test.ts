@@ -1,4 +1,4 @@
-import { SessionScript, text } from '@askback/core/testing'
+import { answer, ask, SessionScript, text } from '@askback/core/testing'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -93,6 +93,19 @@ it('a user who may not make tables uses those that are there', async () => {
   const store = await open(server.url({ user: 'writer', password: 'open sesame' }), schema)
   const script = new SessionScript('s')
   expect(await store.append(script.start())).toEqual({ ok: true })
+  await store.close()
+})
+
+it('a schema of the version before is brought up to date, and counts what is pending as before', async () => {
+  const schema = await made()
+  // What that version had: an append that tells pending from the response.
+  await admin.query(`DROP FUNCTION ${schema}.append; UPDATE ${schema}.meta SET value = 2`)
+  const store = await open(server.url(), schema)
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  await store.append(script.next(...ask('a'), ...ask('b')))
+  await store.append(script.next(...answer('a')))
+  expect((await store.pending({ limit: 9 })).items).toMatchObject([{ interactionId: 'b' }])
   await store.close()
 })
 

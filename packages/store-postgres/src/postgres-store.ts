@@ -25,7 +25,7 @@ export interface PostgresStoreOptions extends ConnectionOptions {
 
 const ROWS_AT_ONCE = 1000
 /** One parameter for each column of `append`. */
-const PARAMETERS = Array.from({ length: 32 }, (_, index) => `$${index + 1}`).join(', ')
+const PARAMETERS = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(', ')
 
 /** One database for any number of processes. What is acknowledged is committed. */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {

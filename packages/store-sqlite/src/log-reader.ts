@@ -13,10 +13,16 @@ export interface LogReader {
   pending(query: { session?: number; after: number; limit: number }): Page<Interaction>
 }
 
-type InteractionRow = [request: number, progress: number | null, response: number | null, delivered: number]
+type InteractionRow = [
+  request: number,
+  progress: number | null,
+  response: number | null,
+  delivered: number,
+  pending: number,
+]
 
 const BODY = 'CAST(body AS BLOB)'
-const INTERACTION = 'SELECT request, progress, response, delivered FROM interactions'
+const INTERACTION = 'SELECT request, progress, response, delivered, pending FROM interactions'
 /** An erased session is gone at once, though its rows go bit by bit. */
 const NOT_ERASED = 'session NOT IN (SELECT session FROM erased)'
 
@@ -46,12 +52,13 @@ export function logReader(db: Connection): LogReader {
   )
 
   function rebuild(row: InteractionRow, events: EventsByPlace): Interaction {
-    const [request, progress, response, delivered] = row
+    const [request, progress, response, delivered, pending] = row
     return interactionFrom({
       request: events.at('interaction_request', request),
       ...(progress !== null && { progress: events.at('interaction_progress', progress) }),
       ...(response !== null && { response: events.at('interaction_response', response) }),
       delivered: delivered === 1,
+      pending: pending === 1,
     })
   }
 

@@ -1,5 +1,6 @@
 import {
   auditRow,
+  pendingChanges,
   sessionChange,
   sessionInfo,
   type Append,
@@ -79,7 +80,8 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       const pos = places.take(events.length)
       session.seq += events.length
       insertLog(pos, session.key, expectedSeq + 1, session.seq, body)
-      for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events)
+      const pending = pendingChanges(events)
+      for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events, pending)
       touch(session.key, events)
       for (const { key, value } of writes) kv.write(key, value)
       return { ok: true }
@@ -94,20 +96,29 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
   }
 }
 
-type Index = (session: number, place: number, event: SessionEvent, appended: SessionEvent[]) => void
+type Index = (
+  session: number,
+  place: number,
+  event: SessionEvent,
+  appended: SessionEvent[],
+  pending: ReadonlyMap<string, boolean>,
+) => void
 
 function eventIndex(db: Connection): Index {
   const callTool = db.run('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
   const endTool = db.run('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
   const open = db.run(
-    'INSERT OR REPLACE INTO interactions (id, session, tool_call_id, request, expires_at) VALUES (?, ?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO interactions (id, session, tool_call_id, request, expires_at, pending) VALUES (?, ?, ?, ?, ?, ?)',
   )
   const progress = db.run('UPDATE interactions SET progress = ? WHERE id = ?')
-  const settle = db.run('UPDATE interactions SET response = ?, delivered = ?, pending = 0 WHERE id = ?')
+  const settle = db.run(
+    'UPDATE interactions SET response = ?, delivered = ?, pending = ifnull(?, pending) WHERE id = ?',
+  )
+  const close = db.run('UPDATE interactions SET pending = 0 WHERE id = ?')
   const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
   const audit = db.run(INSERT_AUDIT)
 
-  return (session, place, event, appended) => {
+  return (session, place, event, appended, pending) => {
     switch (event.type) {
       case 'tool_call':
         callTool(session, event.toolCallId)
@@ -116,16 +127,31 @@ function eventIndex(db: Connection): Index {
         endTool(session, event.toolCallId)
         break
       case 'interaction_request':
-        open(event.interactionId, session, event.toolCallId, place, event.expiresAt ?? null)
+        open(
+          event.interactionId,
+          session,
+          event.toolCallId,
+          place,
+          event.expiresAt ?? null,
+          pending.get(event.interactionId) ? 1 : 0,
+        )
+        break
+      case 'interaction_pending':
+        // Where the append has the request or the response, that statement writes it.
+        if (!event.pending && !has(appended, 'interaction_response', event.interactionId))
+          close(event.interactionId)
         break
       case 'interaction_progress':
         progress(place, event.interactionId)
         break
       case 'interaction_response': {
+        const { interactionId } = event
+        const isPending = pending.get(interactionId)
         settle(
           place,
-          has(appended, 'interaction_delivered', event.interactionId) ? 1 : 0,
-          event.interactionId,
+          has(appended, 'interaction_delivered', interactionId) ? 1 : 0,
+          isPending === undefined ? null : Number(isPending),
+          interactionId,
         )
         if (event.copyOf !== undefined) break
         const { message, ...row } = auditRow(event)

@@ -58,7 +58,7 @@ export function createLayout(): (state: SessionState, live?: readonly LiveBlock[
       live,
     )
     const typing = isTyping(state)
-    const waiting = state.pendingCount > 0
+    const waiting = state.pendingIds.size > 0
     const shared = share(last?.turns, laid)
     const isUnchanged = last?.turns === shared && last.typing === typing && last.waiting === waiting
     return (last = last && isUnchanged ? last : { turns: shared, typing, waiting })
@@ -66,8 +66,8 @@ export function createLayout(): (state: SessionState, live?: readonly LiveBlock[
 }
 
 /** L13: an agent that waits for a person does not type, whatever its turn says. */
-export function isTyping({ activeTurnId, pendingCount, ended }: SessionState): boolean {
-  return activeTurnId !== null && pendingCount === 0 && !ended
+export function isTyping({ activeTurnId, pendingIds, ended }: SessionState): boolean {
+  return activeTurnId !== null && pendingIds.size === 0 && !ended
 }
 
 /** Pending interactions whose turn has left the window are still to be answered: they come first. */

@@ -100,6 +100,12 @@ function beforeAll(state: SessionState, events: readonly SessionEvent[]): Sessio
   const asked = new Set(
     events.flatMap((event) => (event.type === 'interaction_request' ? [event.interactionId] : [])),
   )
+  // A page may begin between `interaction_pending` and its request.
+  const opened = new Set(
+    events.flatMap((event) =>
+      event.type === 'interaction_pending' && event.pending ? [event.interactionId] : [],
+    ),
+  )
   const older = pendingOf(state).filter((item) => !asked.has(item.interactionId))
   const opensTurn = events.some(
     (event) => event.type === 'turn_started' && event.turnId === state.activeTurnId,
@@ -112,7 +118,8 @@ function beforeAll(state: SessionState, events: readonly SessionEvent[]): Sessio
     turns: [],
     toolCalls: new Map(),
     interactions: new Map(older.map((item) => [item.interactionId, item])),
-    pendingCount: older.length,
+    pendingIds: new Set([...state.pendingIds].filter((id) => !opened.has(id))),
+    supersededId: null,
     adrift: new Set(older.map((item) => item.interactionId)),
     callsAdrift: new Set(),
   }

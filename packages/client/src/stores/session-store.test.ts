@@ -201,7 +201,7 @@ describe('the past', () => {
     const loading = session.store.loadOlder()
     session.transport.play('s1', ...turns(400, 402), ...settled('old'))
     await loading
-    await eventually(() => expect(session.view().state?.pendingCount).toBe(0))
+    await eventually(() => expect(session.view().state?.pendingIds.size).toBe(0))
     const { state, older } = session.view()
     expect(older).toBe('available')
     expect(state?.turns.length).toBeGreaterThanOrEqual(31)

@@ -139,7 +139,7 @@ export function faultsConform(
     it('an answer given offline is kept and sent', async () => {
       const { client, store, transport, faults, backend, sessionId, view, ask } = await watching()
       const { interactionId } = await ask()
-      await until(() => expect(view().state?.pendingCount).toBe(1))
+      await until(() => expect(view().state?.pendingIds.size).toBe(1))
       faults.offline()
       const answering = store.respond(interactionId, replies)
       await until(() => expect(view().submissions.get(interactionId)?.status).toBe('queued'), transport)

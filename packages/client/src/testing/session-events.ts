@@ -83,7 +83,7 @@ export function askedQuestion(interactionId: string, fields: Asked = {}): NewEve
 
 type Settled = Partial<EventOf<'interaction_response'>> & Pick<Interaction, 'settlement'>
 
-/** L2: the response, then the end of pending; a superseded one has only the response. */
+/** L2: the response, then the end of pending. */
 export function settled(interactionId: string, fields: Settled = {}): NewEvent[] {
   const { settlement = 'approved', toolCallId = `call-${interactionId}`, toolName = 'Bash' } = fields
   const shared = { interactionId, toolCallId, toolName }
@@ -95,7 +95,6 @@ export function settled(interactionId: string, fields: Settled = {}): NewEvent[]
     ...fields,
     settlement,
   }
-  if (settlement === 'superseded') return [response]
   const presentation = 'tool'
   return [
     response,

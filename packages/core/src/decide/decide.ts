@@ -55,7 +55,7 @@ function decideWithoutStatus(state: SessionState, command: Command, context: Con
 function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   if (events.length === 0) return events
   let { activeTurnId, failed, ended, permissionMode } = state
-  let pending = state.pendingCount
+  let pending = state.pendingIds.size
   let agent = state.agent
   const kept: NewEvent[] = []
   for (const event of events) {
@@ -71,11 +71,8 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
       case 'turn_ended':
         if (activeTurnId === event.turnId) activeTurnId = null
         break
-      case 'interaction_request':
-        pending++
-        break
-      case 'interaction_response':
-        pending--
+      case 'interaction_pending':
+        pending += event.pending ? 1 : -1
         break
       case 'error':
         failed ||= event.fatal

@@ -118,8 +118,7 @@ function attach(state: SessionState, existing: Interaction, context: Context): D
 
 function giveWay(state: SessionState, item: Interaction, supersededBy: string, context: Context): Part {
   if (expired(item, context.now)) return lapse(state, item, context)
-  const [response, , ...claim] = settlement(item, { settlement: 'superseded', supersededBy }, context)
-  return { events: [response!, ...claim] }
+  return { events: settlement(item, { settlement: 'superseded', supersededBy }, context) }
 }
 
 /** A default answer must be able to do at the deadline what it says. */
@@ -128,10 +127,10 @@ function checkDeclaredRule(state: SessionState, item: Interaction, context: Cont
 }
 
 function checkRoom(state: SessionState, { maxPending }: Context): void {
-  if (state.pendingCount < maxPending) return
+  if (state.pendingIds.size < maxPending) return
   throw new AskbackError(
     'rate_limited',
-    `This session already waits for ${state.pendingCount} answers, which is its limit. Answer or cancel some first.`,
+    `This session already waits for ${state.pendingIds.size} answers, which is its limit. Answer or cancel some first.`,
   )
 }
 

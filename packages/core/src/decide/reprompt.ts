@@ -3,7 +3,7 @@ import type { Reprompt } from '../kinds/kinds.js'
 import type { Context, Decision } from './command.js'
 import { pendingEvent, requestEvent, responseEvent } from './interaction-events.js'
 
-/** L6: in one append the old one gives way to a new one that carries the errors and what was typed. */
+/** L6: one append supersedes the old one and opens a new one with the errors and what was typed. */
 export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {
   const interactionId = context.newId()
   const repromptOf = item.repromptOf ?? item.interactionId
@@ -13,6 +13,7 @@ export function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, 
     refusal: { code: 'invalid_answer', errors },
     events: [
       responseEvent(item, { settlement: 'superseded', supersededBy: interactionId }),
+      pendingEvent(item, false, 'superseded'),
       pendingEvent(again, true, 'reprompted'),
       requestEvent(again),
     ],

@@ -55,6 +55,12 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
         settlement: 'superseded',
         supersededBy: interaction.interactionId,
       },
+      {
+        type: 'interaction_pending',
+        interactionId: old.interactionId,
+        pending: false,
+        reason: 'superseded',
+      },
       { type: 'interaction_delivered', interactionId: old.interactionId },
       {
         type: 'interaction_pending',

@@ -38,7 +38,7 @@ describe('[L6] a form whose values do not pass', () => {
     })
     expect(again.interactionId).not.toBe(old.interactionId)
     expect((await test.store.changes({ limit: 100 })).at(-1)!.events.map((event) => event.seq)).toEqual([
-      5, 6, 7,
+      5, 6, 7, 8,
     ])
     const anchored = { toolCallId: 't', toolName: 'Deploy', turnId: 'turn' }
     expect(await test.events(before)).toMatchObject([
@@ -47,6 +47,13 @@ describe('[L6] a form whose values do not pass', () => {
         interactionId: old.interactionId,
         settlement: 'superseded',
         supersededBy: again.interactionId,
+        ...anchored,
+      },
+      {
+        type: 'interaction_pending',
+        interactionId: old.interactionId,
+        pending: false,
+        reason: 'superseded',
         ...anchored,
       },
       {

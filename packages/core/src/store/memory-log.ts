@@ -1,7 +1,7 @@
 import type { EventOf, Session, SessionEvent } from '@askback/protocol'
 import { auditRow } from './audit.js'
 import { indexAfter, PlacedList, type Placed } from './by-place.js'
-import { sessionChange, sessionInfo, type InteractionParts } from './records.js'
+import { pendingChanges, sessionChange, sessionInfo, type InteractionParts } from './records.js'
 import type { AuditRow, SessionRow, Snapshot } from './store.js'
 
 export interface Asked extends InteractionParts, Placed {
@@ -46,10 +46,12 @@ export class MemoryLog {
   append(sessionId: string, events: SessionEvent[]): void {
     const session = this.sessions.get(sessionId) ?? this.#begin(events)
     const from = session.events.length
+    const pending = pendingChanges(events)
     for (const event of events) {
       session.events.push(event)
-      this.#index(session, event)
+      this.#index(session, event, pending)
     }
+    for (const [interactionId, isPending] of pending) if (!isPending) this.#close(session, interactionId)
     const { status, permissionMode } = sessionChange(events)
     if (status !== undefined) session.status = status
     if (permissionMode !== undefined) session.permissionMode = permissionMode
@@ -71,7 +73,7 @@ export class MemoryLog {
     for (const asked of [...session.asked.values()].flat()) {
       this.interactions.delete(asked.request.interactionId)
       asked.erased = true
-      if (!asked.response) this.pending.leave()
+      if (asked.pending) this.pending.leave()
     }
   }
 
@@ -92,7 +94,7 @@ export class MemoryLog {
     return session
   }
 
-  #index(session: LoggedSession, event: SessionEvent): void {
+  #index(session: LoggedSession, event: SessionEvent, pending: ReadonlyMap<string, boolean>): void {
     switch (event.type) {
       case 'tool_call':
         if (!session.toolCalls.has(event.toolCallId)) session.toolCalls.set(event.toolCallId, false)
@@ -101,7 +103,7 @@ export class MemoryLog {
         if (session.toolCalls.has(event.toolCallId)) session.toolCalls.set(event.toolCallId, true)
         break
       case 'interaction_request':
-        this.#open(session, event)
+        this.#open(session, event, pending.get(event.interactionId) === true)
         break
       case 'interaction_progress': {
         const asked = this.interactions.get(event.interactionId)
@@ -111,10 +113,7 @@ export class MemoryLog {
       case 'interaction_response': {
         if (event.copyOf === undefined) this.audit.push(auditRow(event))
         const asked = this.interactions.get(event.interactionId)
-        if (!asked) break
-        asked.response = event
-        session.pending.leave()
-        this.pending.leave()
+        if (asked) asked.response = event
         break
       }
       case 'interaction_delivered': {
@@ -126,7 +125,15 @@ export class MemoryLog {
     }
   }
 
-  #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
+  #close(session: LoggedSession, interactionId: string): void {
+    const asked = this.interactions.get(interactionId)
+    if (!asked?.pending) return
+    asked.pending = false
+    session.pending.leave()
+    this.pending.leave()
+  }
+
+  #open(session: LoggedSession, request: EventOf<'interaction_request'>, pending: boolean): void {
     const asked: Asked = {
       place: this.nextPlace(),
       session,
@@ -134,12 +141,14 @@ export class MemoryLog {
       progress: undefined,
       response: undefined,
       delivered: false,
+      pending,
       erased: false,
     }
     const others = session.asked.get(request.toolCallId)
     if (Array.isArray(others)) others.push(asked)
     else session.asked.set(request.toolCallId, others ? [others, asked] : asked)
     this.interactions.set(request.interactionId, asked)
+    if (!pending) return
     session.pending.add(asked)
     this.pending.add(asked)
   }
@@ -155,7 +164,7 @@ export function rowOf(session: LoggedSession): SessionRow {
 }
 
 function pendingList(): PlacedList<Asked> {
-  return new PlacedList((asked) => asked.erased || asked.response !== undefined)
+  return new PlacedList((asked) => asked.erased || !asked.pending)
 }
 
 function withoutMessage({ message: _, ...row }: AuditRow): AuditRow {

@@ -3,7 +3,7 @@ import {
   deliverInteraction,
   openInteraction,
   progressInteraction,
-  settleInteraction,
+  respondToInteraction,
   type EventOf,
   type Interaction,
   type Session,
@@ -17,14 +17,34 @@ export interface InteractionParts {
   progress?: EventOf<'interaction_progress'> | undefined
   response?: EventOf<'interaction_response'> | undefined
   delivered: boolean
+  /** What its last `interaction_pending` says. */
+  pending: boolean
 }
 
 /** The same as the fold makes of them, for every store alike. */
-export function interactionFrom({ request, progress, response, delivered }: InteractionParts): Interaction {
-  let item = openInteraction(request)
+export function interactionFrom(parts: InteractionParts): Interaction {
+  const { request, progress, response, delivered, pending } = parts
+  let item = openInteraction(request, pending)
   if (progress) item = progressInteraction(item, progress)
-  if (response) item = settleInteraction(item, response)
+  if (response) item = respondToInteraction(item, response)
   return delivered ? deliverInteraction(item) : item
+}
+
+const NO_CHANGES: ReadonlyMap<string, boolean> = new Map()
+
+/**
+ * Whether each interaction that an append opens or closes is pending after it (L2). An append from before that rule closes a
+ * superseded one by its response alone; logs are imported as they were written.
+ */
+export function pendingChanges(events: readonly SessionEvent[]): ReadonlyMap<string, boolean> {
+  let changes: Map<string, boolean> | undefined
+  for (const event of events) {
+    if (event.type === 'interaction_pending')
+      (changes ??= new Map<string, boolean>()).set(event.interactionId, event.pending)
+    else if (event.type === 'interaction_response' && event.settlement === 'superseded')
+      (changes ??= new Map<string, boolean>()).set(event.interactionId, false)
+  }
+  return changes ?? NO_CHANGES
 }
 
 /** What the first append of a session says of it for good. */

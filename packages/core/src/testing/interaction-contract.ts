@@ -68,13 +68,40 @@ export function interactionContract(createStore: CreateStore): void {
       expect(await store().countPending()).toBe(0)
     })
 
+    it('are pending until interaction_pending says otherwise, whatever the request and the response say', async () => {
+      const script = await begun()
+      const [response, closed] = answer('i')
+      const steps = [script.next(...ask('i')), script.next(response), script.next(closed)]
+      for (const [index, step] of steps.entries()) {
+        await store().append(step)
+        const state = await foldOf(store(), 's')
+        expect(await store().interaction('i')).toEqual(state.interactions.get('i'))
+        expect((await store().pending({ limit: 10 })).items).toEqual(pendingOf(state))
+        expect(await store().countPending()).toBe(index < 2 ? 1 : 0)
+      }
+      await store().append(script.next(ask('j')[1]))
+      expect(await store().interaction('j')).toMatchObject({ status: 'settled' })
+      expect(await store().countPending()).toBe(0)
+    })
+
+    it('that were superseded in a log from before L2 are pending no longer', async () => {
+      const script = await begun()
+      await store().append(script.next(...ask('z', { toolCallId: 'c', expiresAt: 5 })))
+      const [superseded] = answer('z', { toolCallId: 'c', settlement: 'superseded', supersededBy: 'a' })
+      await store().append(script.next(superseded, ...ask('a', { toolCallId: 'c' })))
+      const { interactions } = await foldOf(store(), 's')
+      expect(await store().interactionsOf('s', 'c')).toEqual([interactions.get('z'), interactions.get('a')])
+      expect((await store().pending({ limit: 9 })).items).toEqual([interactions.get('a')])
+      expect(await store().deadlines()).toEqual([])
+    })
+
     it('of one tool call come oldest first, superseded ones among them', async () => {
       const script = await begun()
       const toolCallId = 'c\u0000'
       await store().append(script.next(...ask('z', { toolCallId }), ...ask('other')))
-      const [superseded] = answer('z', { toolCallId, settlement: 'superseded', supersededBy: 'a' })
+      const superseded = answer('z', { toolCallId, settlement: 'superseded', supersededBy: 'a' })
       await store().append(
-        script.next(superseded, ...ask('a', { toolCallId, errors: { field: 'too short' } })),
+        script.next(...superseded, ...ask('a', { toolCallId, errors: { field: 'too short' } })),
       )
       const { interactions } = await foldOf(store(), 's')
       expect(await store().interactionsOf('s', toolCallId)).toEqual([
