@@ -9,5 +9,5 @@ export default defineConfig({
   plugins: [react(), tailwindcss()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
-  build: { target: ['chrome123', 'firefox120', 'safari17.5'], chunkSizeWarningLimit: 1000 },
+  build: { chunkSizeWarningLimit: 1000 },
 })

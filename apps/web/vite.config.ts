@@ -9,8 +9,7 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), writtenInto('theme.js'), fetchAtOnce('start'), compressed()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
-  // What has light-dark(), which must not be rewritten: the components' theme can be set on any element.
-  build: { target: ['chrome123', 'firefox120', 'safari17.5'], chunkSizeWarningLimit: 1000 },
+  build: { chunkSizeWarningLimit: 1000 },
   server: {
     proxy: { '/api': { target: 'http://127.0.0.1:4100', ws: true }, '/login': 'http://127.0.0.1:4100' },
   },
