@@ -63,7 +63,9 @@ it('a page overrides a color with one rule on its root, in both themes', async (
   const tokens = readFileSync(join(styles, 'tokens.css'), 'utf8')
   for (const colorScheme of ['light', 'dark'] as const) {
     const browserPage = await newPage({ colorScheme })
-    await browserPage.setContent(`<style>:root { --ab-line: red }</style><style>${tokens}</style><body></body>`)
+    await browserPage.setContent(
+      `<style>:root { --ab-line: red }</style><style>${tokens}</style><body></body>`,
+    )
     const line = await browserPage.evaluate(() =>
       getComputedStyle(document.body).getPropertyValue('--ab-line'),
     )
