@@ -100,3 +100,48 @@ describe.concurrent('the settings of Claude Code', () => {
     await session.close()
   })
 })
+
+it('the model gets the system prompt of Claude Code, in a resumed conversation too', async () => {
+  const when = 'who are you'
+  endpoint.add({ when, steps: [{ say: [{ text: 'Claude Code.' }] }] })
+  const session = await claudeSession({ url: endpoint.url })
+  await session.say(when)
+  await session.until('turn_ended')
+  await session.close()
+  const again = await claudeSession({ url: endpoint.url, before: session })
+  await again.say(when)
+  await again.until('turn_ended', 2)
+  await again.close()
+  const systems = endpoint.of(when).map(({ system }) => system)
+  expect(systems).toHaveLength(2)
+  for (const system of systems) {
+    expect(system.length).toBeGreaterThan(4000)
+    expect(system).toContain('permission mode')
+  }
+})
+
+it('Claude Code asks before it writes into its memory', async () => {
+  const when = 'remember this'
+  const { home, cwd } = await places()
+  // Where Claude Code keeps the memory of a folder, and writes without asking if that is enabled.
+  const file_path = join(home, '.claude/projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'memory/fact.md')
+  endpoint.add({
+    when,
+    steps: [
+      { say: [{ tool: 'Write', input: { file_path, content: 'A fact.' } }] },
+      { say: [{ text: 'Ok.' }] },
+    ],
+  })
+  const session = await claudeSession({
+    url: endpoint.url,
+    cwd,
+    agent: { env: claudeEnv(endpoint.url, home) },
+  })
+  await session.say(when)
+  const [item] = await session.pending()
+  expect(item!.request).toMatchObject({ input: { file_path }, reason: expect.stringContaining('memory') })
+  await session.answer(item!, { decision: 'deny' })
+  await session.until('turn_ended')
+  expect(existsSync(file_path)).toBe(false)
+  await session.close()
+})

@@ -4,16 +4,17 @@ import { approve } from './approval.js'
 import { asking, type Asking } from '../session/asking.js'
 import { elicit } from '../session/elicitation.js'
 import type { Grants } from '../session/grants.js'
+import { memoryEdits } from './memory-edits.js'
 import { PARKED_TOOLS, parkingHook, type ParkingOptions } from './parking.js'
 import { PlanMissing, planOf, reviewPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
 import { refusalOf, type Refused } from '../session/refusal.js'
-import type { CanUseTool, OnElicitation, PermissionResult, QueryOptions, ToolUse } from './sdk.js'
+import type { CanUseTool, HookMatcher, OnElicitation, PermissionResult, ToolUse } from './sdk.js'
 
 export interface ClaudeHooks {
   canUseTool: CanUseTool
   onElicitation: OnElicitation
-  hooks?: NonNullable<QueryOptions['hooks']>
+  hooks: { PreToolUse: HookMatcher[] }
 }
 
 export interface ClaudeHooksOptions {
@@ -21,6 +22,8 @@ export interface ClaudeHooksOptions {
   cwd?: string | null
   /** Where the agent keeps its plan files: `~/.claude/plans` unless its configuration lies elsewhere. */
   plansFolder?: string | null
+  /** Below which the agent keeps its memory: `~/.claude/projects` likewise. Edits there ask a person. */
+  memoryFolder?: string | null
   timeoutMs?: number | null
   /** Stops waiting; what is pending stays so. */
   signal?: AbortSignal
@@ -50,7 +53,7 @@ export function createClaudeHooks(
   options: ClaudeHooksOptions = {},
   ports?: AdapterPorts,
 ): ClaudeHooks {
-  const { cwd = null, plansFolder = null, timeoutMs, clock = systemClock } = options
+  const { cwd = null, plansFolder = null, memoryFolder = null, timeoutMs, clock = systemClock } = options
   /** The last call to each MCP server: what that server asks belongs to it. */
   const lastCalls = new Map<string, Call>()
   const announce = (call: Call) => (ports ? ports.announce(call) : report(session, call))
@@ -117,14 +120,19 @@ export function createClaudeHooks(
         return { action: 'cancel' }
       }
     },
-    ...(ports?.parking && { hooks: parkingHooks({ ...ports.parking, clock, ask: askAhead }) }),
+    hooks: {
+      PreToolUse: [
+        ...(memoryFolder === null ? [] : [memoryEdits(memoryFolder)]),
+        ...(ports?.parking ? [parkingMatcher({ ...ports.parking, clock, ask: askAhead })] : []),
+      ],
+    },
   }
 }
 
 /** No timeout of the program's own: the hook keeps its time itself. */
-function parkingHooks(options: ParkingOptions): NonNullable<QueryOptions['hooks']> {
+function parkingMatcher(options: ParkingOptions): HookMatcher {
   const timeout = Math.ceil(options.afterMs / 1000) + 3600
-  return { PreToolUse: [{ matcher: PARKED_TOOLS, timeout, hooks: [parkingHook(options)] }] }
+  return { matcher: PARKED_TOOLS, timeout, hooks: [parkingHook(options)] }
 }
 
 async function question(session: SessionHandle, call: Call, ask: Asking): Promise<PermissionResult> {

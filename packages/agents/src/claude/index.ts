@@ -74,6 +74,8 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
       const query: QueryOptions = {
         env: environment,
         settingSources: options.settingSources ?? ['user'],
+        // Without it the SDK sends a single sentence in place of Claude Code's own instructions.
+        systemPrompt: { type: 'preset', preset: 'claude_code' },
         managedSettings: { allowManagedPermissionRulesOnly: true, allowManagedHooksOnly: true },
         ...(cwd !== null && { cwd, additionalDirectories: [cwd] }),
         ...(model !== null && { model }),

@@ -107,6 +107,7 @@ export class ClaudeProcess implements AgentProcess {
       {
         cwd,
         plansFolder: configFolder === null ? null : join(configFolder, 'plans'),
+        memoryFolder: configFolder === null ? null : join(configFolder, 'projects'),
         signal: this.#stop.signal,
         clock,
         ...(timeoutMs !== undefined && { timeoutMs }),

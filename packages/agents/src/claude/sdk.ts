@@ -39,11 +39,12 @@ export interface QueryOptions {
   managedSettings?: { allowManagedPermissionRulesOnly?: boolean; allowManagedHooksOnly?: boolean }
   additionalDirectories?: string[]
   disallowedTools?: string[]
+  systemPrompt?: { type: 'preset'; preset: 'claude_code' }
   extraArgs?: Record<string, string | null>
   mcpServers?: Record<string, McpServer>
   canUseTool?: CanUseTool
   onElicitation?: OnElicitation
-  hooks?: { PreToolUse?: { matcher?: string; hooks: PreToolUseHook[]; timeout?: number }[] }
+  hooks?: { PreToolUse?: HookMatcher[] }
   spawnClaudeCodeProcess?: (options: SpawnRequest) => SpawnedClaude
 }
 
@@ -87,6 +88,13 @@ export type OnElicitation = (
   options: { signal: AbortSignal },
 ) => Promise<ElicitationResult>
 
+export interface HookMatcher {
+  matcher?: string
+  hooks: PreToolUseHook[]
+  /** In seconds. */
+  timeout?: number
+}
+
 export interface PreToolUseInput {
   hook_event_name: string
   tool_name?: string
@@ -102,7 +110,11 @@ export type PreToolUseHook = (
 ) => Promise<PreToolUseOutput>
 
 export interface PreToolUseOutput {
-  hookSpecificOutput?: { hookEventName: 'PreToolUse'; permissionDecision?: 'defer' }
+  hookSpecificOutput?: {
+    hookEventName: 'PreToolUse'
+    permissionDecision?: 'ask' | 'defer'
+    permissionDecisionReason?: string
+  }
 }
 
 export interface SpawnRequest {
@@ -118,9 +130,15 @@ export type SpawnedClaude = ChildProcessByStdio<Writable, Readable, Readable>
 /** What the iterator yields: the messages below, and others. */
 export type SdkMessage = { type: string }
 
-export type KnownMessage = SystemMessage | AssistantMessage | UserMessage | StreamMessage | ResultMessage
+export type KnownMessage =
+  | SystemMessage
+  | AssistantMessage
+  | UserMessage
+  | StreamMessage
+  | ResultMessage
+  | ConversationResetMessage
 
-export type SystemMessage = InitMessage | RetryMessage | BackgroundMessage
+export type SystemMessage = InitMessage | RetryMessage | BackgroundMessage | CommandOutputMessage
 
 export interface InitMessage {
   type: 'system'
@@ -133,6 +151,19 @@ export interface BackgroundMessage {
   type: 'system'
   subtype: 'background_tasks_changed'
   tasks: unknown[]
+}
+
+/** What a slash command that Claude Code runs without its model has printed. */
+export interface CommandOutputMessage {
+  type: 'system'
+  subtype: 'local_command_output'
+  content: string
+  uuid: Uuid
+}
+
+/** The same process continues with an empty context, under another session id: `/clear`. */
+export interface ConversationResetMessage {
+  type: 'conversation_reset'
 }
 
 /** The program waits, and then asks its model once more. */
@@ -222,6 +253,8 @@ export interface ResultMessage {
   /** The last text, or what went wrong. */
   result?: string
   errors?: string[]
+  /** The messages that this result answers; a local slash command is acknowledged here and nowhere else. */
+  user_message_uuids?: string[]
   total_cost_usd: number
   usage: { input_tokens: number; output_tokens: number }
 }
