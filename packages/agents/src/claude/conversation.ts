@@ -112,14 +112,19 @@ export class Conversation {
         // What it says after an interrupt is what it was saying then.
         return turn.said(message, this.#interrupted !== null)
       case 'user':
-        if (message.uuid !== undefined) {
-          this.run.taken(message.uuid)
-          await turn.taken(message.uuid)
-        }
+        if (message.uuid !== undefined) await this.#acknowledge(message.uuid)
         return turn.heard(message)
+      case 'conversation_reset':
+        return turn.contextCleared()
       case 'result':
         return this.#result(message)
     }
+  }
+
+  /** Claude Code has processed the message of this id. */
+  async #acknowledge(id: string): Promise<void> {
+    this.run.taken(id)
+    await this.#options.turn.taken(id)
   }
 
   async #system(message: SystemMessage): Promise<void> {
@@ -128,6 +133,8 @@ export class Conversation {
         return this.#options.turn.init(message)
       case 'api_retry':
         return this.#retry(message)
+      case 'local_command_output':
+        return this.#options.turn.commandOutput(message)
       case 'background_tasks_changed':
         this.#inBackground = message.tasks.length
     }
@@ -152,8 +159,9 @@ export class Conversation {
     const errors = result.errors?.join(' ') ?? ''
     const said = errors || result.result || result.subtype
     // The program ends now, and is started over.
-    if (this.#forgets(errors)) this.#isForgotten = true
-    else if (this.#hopeless !== null) await this.#fail(this.#hopeless)
+    if (this.#forgets(errors)) return void (this.#isForgotten = true)
+    for (const id of result.user_message_uuids ?? []) await this.#acknowledge(id)
+    if (this.#hopeless !== null) await this.#fail(this.#hopeless)
     else if (result.is_error || result.subtype !== 'success') await this.#fail(failureOf(this.#error, said))
     else if (!this.run.hasMail) await this.#endTurn('done')
   }

@@ -1,6 +1,13 @@
 import type { Delta, Reported } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
-import type { AssistantMessage, StreamEvent, StreamMessage, ToolResultBlock, UserMessage } from './sdk.js'
+import type {
+  AssistantMessage,
+  StreamEvent,
+  StreamMessage,
+  ToolResultBlock,
+  UserMessage,
+  Uuid,
+} from './sdk.js'
 
 /** Turns the agent's messages into events: each finished block is one, and its pieces are deltas of the same id. */
 export class MessageReader {
@@ -101,6 +108,16 @@ export class MessageReader {
     this.#blocks.set(responseId, index + 1)
     return index
   }
+}
+
+/** `/compact` prints in this form only; other commands speak in the model's name. */
+export function commandOutputIn({
+  message: { content },
+  uuid,
+}: UserMessage): { uuid: Uuid; content: string } | null {
+  if (typeof content !== 'string' || uuid === undefined) return null
+  const printed = /^<local-command-(stdout|stderr)>([\s\S]*)<\/local-command-\1>$/.exec(content)
+  return printed && { uuid, content: printed[2]! }
 }
 
 function blockId(responseId: string, index: number): string {

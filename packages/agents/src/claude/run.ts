@@ -23,7 +23,7 @@ export type Mail = [Uuid, string][]
 export class ClaudeRun {
   readonly query: ClaudeQuery
   readonly #input = new InputQueue()
-  readonly #waiting = new Map<Uuid, string>()
+  readonly #waiting = new Map<string, Mail[number]>()
   #child: AgentChild | null = null
   #mode: SdkMode
   /** It may be told to end before it was started. */
@@ -52,7 +52,7 @@ export class ClaudeRun {
 
   /** Gives the message's id, under which the agent takes it up. */
   send(text: string, uuid: Uuid = randomUUID()): Uuid {
-    this.#waiting.set(uuid, text)
+    this.#waiting.set(uuid, [uuid, text])
     this.#input.push({
       type: 'user',
       message: { role: 'user', content: text },
@@ -63,7 +63,7 @@ export class ClaudeRun {
   }
 
   /** The agent has taken up this message. */
-  taken(uuid: Uuid): void {
+  taken(uuid: string): void {
     this.#waiting.delete(uuid)
   }
 
@@ -74,7 +74,7 @@ export class ClaudeRun {
 
   /** What it has been sent and has not taken up. */
   get mail(): Mail {
-    return [...this.#waiting]
+    return [...this.#waiting.values()]
   }
 
   get complaint(): string {

@@ -1,7 +1,14 @@
 import type { AgentContext, Clock, Reported } from '@askback/core'
 import { Calls } from './calls.js'
-import { MessageReader } from './reader.js'
-import type { AssistantMessage, InitMessage, ResultMessage, StreamMessage, UserMessage } from './sdk.js'
+import { commandOutputIn, MessageReader } from './reader.js'
+import type {
+  AssistantMessage,
+  CommandOutputMessage,
+  InitMessage,
+  ResultMessage,
+  StreamMessage,
+  UserMessage,
+} from './sdk.js'
 import { TurnUsage } from './turn-usage.js'
 
 /** What the agent does, as events of the turn that it does it in. */
@@ -39,6 +46,12 @@ export class TurnLog {
   /** Not gone back to from here on, whether or not there will be another one. */
   async forgetConversation(): Promise<void> {
     await this.report({ type: 'context_cleared' })
+  }
+
+  /** `/clear`: the same process continues with an empty context, and counts its cost from zero. */
+  async contextCleared(): Promise<void> {
+    this.#usage.newProgram()
+    await this.forgetConversation()
   }
 
   /** Reported when the agent has taken up the message that tells of it: a crash before that leaves it to be told again. */
@@ -82,7 +95,15 @@ export class TurnLog {
   }
 
   async heard(message: UserMessage): Promise<void> {
+    const output = commandOutputIn(message)
+    if (output !== null) return this.commandOutput(output)
     await this.report(...this.#reader.results(message).filter((event) => this.calls.end(event)))
+  }
+
+  /** What a slash command has printed is shown as the agent's text. */
+  async commandOutput({ uuid, content }: Pick<CommandOutputMessage, 'uuid' | 'content'>): Promise<void> {
+    const text = content.trim()
+    if (text !== '') await this.report({ type: 'text', blockId: uuid, text })
   }
 
   count(result: ResultMessage): void {
