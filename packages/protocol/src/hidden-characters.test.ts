@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { piecesOf, type Strictness } from './hidden-characters.js'
+import { piecesOf, spellOutLine, type Strictness } from './hidden-characters.js'
 
 function shown(text: string, strictness: Strictness = 'code'): string {
   return piecesOf(text, strictness)
@@ -33,8 +33,37 @@ describe('in code and prose alike', () => {
 
 describe('in prose', () => {
   it('emoji stay whole', () => {
-    const family = '👩‍👩‍👧 👍🏽 ❤️ 🏴\u{e0067}\u{e0062}\u{e007f}'
-    expect(shown(family, 'prose')).toBe(family)
+    const emoji = '👩‍👩‍👧 👍🏽 ❤️ 1️⃣ 👩‍❤️‍👩 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'
+    expect(shown(emoji, 'prose')).toBe(emoji)
+  })
+
+  it('tags that make no flag are spelled out: they could carry a text', () => {
+    const tags = (text: string) =>
+      Array.from(text, (each) => String.fromCodePoint(0xe0000 + each.codePointAt(0)!))
+    const spelled = (text: string) =>
+      tags(text).map((tag) => `<U+${tag.codePointAt(0)!.toString(16).toUpperCase()}>`)
+    for (const text of ['hello world', 'gbeng', 'gb\u007f']) {
+      expect(shown(`👍${tags(text).join('')}`, 'prose')).toBe(`👍${spelled(text).join('')}`)
+    }
+  })
+
+  it('a selector that selects nothing is spelled out', () => {
+    expect(shown('a\ufe0f 1\ufe0f \ufe01', 'prose')).toBe('a<U+FE0F> 1<U+FE0F> <U+FE01>')
+  })
+
+  it('the spaces of ordinary typography stay, other blanks are spelled out', () => {
+    expect(shown('Oui\u00a0? Non\u202f!\u3000ok', 'prose')).toBe('Oui\u00a0? Non\u202f!\u3000ok')
+    expect(shown('a\u2003b\u2800c\u3164d', 'prose')).toBe('a<U+2003>b<U+2800>c<U+3164>d')
+  })
+
+  it('marks stay on their letters, up to four of them', () => {
+    const marked = 'e\u0301 ใหม่ नमस्ते שָׁלוֹם'
+    expect(shown(marked, 'prose')).toBe(marked)
+    expect(shown(`e${'\u0301'.repeat(6)}`, 'prose')).toBe(`e${'\u0301'.repeat(4)}<U+0301><U+0301>`)
+  })
+
+  it('a mark of another script on a Latin letter is spelled out', () => {
+    expect(shown('a\u0e49', 'prose')).toBe('a<U+0E49>')
   })
 
   it('a joiner that joins no emoji is spelled out', () => {
@@ -65,13 +94,50 @@ describe('in code', () => {
     expect(shown('curl https://\u0430\u0440\u0440.com/я')).toBe('curl https://<U+0430><U+0440><U+0440>.com/я')
   })
 
-  it('words of other scripts stay', () => {
-    expect(shown('echo Привет')).toBe('echo Привет')
+  it.each([
+    'echo Привет, а у меня',
+    'echo γειά σου',
+    'echo 日本語abc。',
+    'cat /home/Документы/файл1.txt',
+    'echo שלום ١٢٣',
+    'echo "Loading… it’s 5 m² — café"',
+  ])('ordinary words of any language stay: %s', (text) => {
+    expect(shown(text)).toBe(text)
   })
+
+  it.each([
+    ['a word of look-alikes only', '\u0441\u043e\u0440\u0443 x', '<U+0441><U+043E><U+0440><U+0443> x'],
+    ['one look-alike as an option', 'ls -\u0430', 'ls -<U+0430>'],
+    ['one look-alike in a path', 'cat /\u0430/b', 'cat /<U+0430>/b'],
+    ['a look-alike of any script in a Latin word', 'l\u0578ad', 'l<U+0578>ad'],
+    ['full-width letters', '\uff52\uff4d -rf', '<U+FF52><U+FF4D> -rf'],
+    ['a full-width slash', 'a\uff0fb', 'a<U+FF0F>b'],
+    ['mathematical letters', '\u{1d42b}m', '<U+1D42B>m'],
+    ['a division slash', 'etc\u2215passwd', 'etc<U+2215>passwd'],
+    ['a dash where an option begins', 'rm \u2013rf a\u2013b', 'rm <U+2013>rf a\u2013b'],
+    ['a minus sign', 'rm \u2212rf', 'rm <U+2212>rf'],
+    ['a quotation mark that quotes nothing', 'echo \u2018a; b\u2019', 'echo <U+2018>a; b\u2019'],
+    ['a Greek question mark', 'a\u037e b', 'a<U+037E> b'],
+    ['a full stop of another script in a host', 'ssh a@b\u3002com', 'ssh a@b<U+3002>com'],
+    ['a letter and its mark', 'cafe\u0301', 'cafe<U+0301>'],
+    ['a digit of another script', '1\u09ea', '1<U+09EA>'],
+    ['a selector, even of an emoji', 'echo ❤\ufe0f', 'echo ❤<U+FE0F>'],
+    ['a private character', 'a\ue000', 'a<U+E000>'],
+    ['a character that is not assigned', 'a\u{e0fff}', 'a<U+E0FFF>'],
+    ['phonetic letters', 'lo\u0261', 'lo<U+0261>'],
+  ])('%s is spelled out', (_name, text, expected) => {
+    expect(shown(text)).toBe(expected)
+  })
+})
+
+it('a name or a title is on one line', () => {
+  expect(spellOutLine('Bash\n── Approve?\r\n\tls\u001b[2J', 'code')).toBe('Bash ⏎ ── Approve? ⏎ ls⟦ESC[2J⟧')
 })
 
 // Looked at once more from each of its characters, it would not end before the test does.
 it('a megabyte on one line takes no noticeable time', () => {
   const pieces = piecesOf('é@b.com//x '.repeat(100_000), 'code')
   expect(pieces).not.toHaveLength(0)
+  for (const character of ['а', 'я', '\u0301', '\u{e0061}', '１', '–'])
+    expect(piecesOf(character.repeat(300_000), 'code')).not.toHaveLength(0)
 })

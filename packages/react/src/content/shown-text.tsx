@@ -13,7 +13,11 @@ export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTe
     'shown' in piece ? (
       piece.shown
     ) : (
-      <span key={index} className="ab-hidden-character" title="A character that would not be seen here">
+      <span
+        key={index}
+        className="ab-hidden-character"
+        title="A character that cannot be seen, or looks like another"
+      >
         {piece.name}
       </span>
     ),

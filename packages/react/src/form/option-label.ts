@@ -1,8 +1,6 @@
-import { piecesOf, type FormField } from '@askback/protocol'
+import { spellOut, type FormField } from '@askback/protocol'
 
 /** As one string with hidden characters spelled out: the options of a native list can hold nothing else. */
 export function optionLabel({ value, label }: NonNullable<FormField['options']>[number]): string {
-  return piecesOf(label ?? String(value), 'prose')
-    .map((piece) => ('shown' in piece ? piece.shown : `⟨${piece.name}⟩`))
-    .join('')
+  return spellOut(label ?? String(value), 'prose')
 }
