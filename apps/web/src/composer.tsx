@@ -1,10 +1,13 @@
 import { spellOut } from '@askback/protocol'
-import { ShownText, useComposer } from '@askback/react'
-import { ArrowUpIcon, XIcon } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { useComposer, type ComposerControl } from '@askback/react'
+import { ArrowUpIcon } from 'lucide-react'
+import { useEffect, useId, useRef } from 'react'
+import { ReplyTarget } from './reply-target.js'
 
 export function Composer({ sessionId }: { sessionId: string }) {
-  const { text, setText, target, leave, goBack, canSend, notice, error, send } = useComposer(sessionId)
+  const composer = useComposer(sessionId)
+  const { text, setText, recipient, canSend, notice, error, send } = composer
+  const targetId = useId()
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => grow(field.current), [text])
 
@@ -17,43 +20,16 @@ export function Composer({ sessionId }: { sessionId: string }) {
       }}
     >
       <div className="mx-auto max-w-[46rem]">
-        {target && (
-          <p className="mb-2 flex flex-wrap items-center gap-x-2 text-xs leading-5 text-soft">
-            <span className="flex min-w-0 flex-1 gap-1">
-              <span className="shrink-0">Replying to: </span>
-              <q className="truncate font-medium text-ink" dir="auto">
-                <ShownText text={target.about} />
-              </q>
-            </span>
-            <button
-              type="button"
-              className="-mr-1.5 flex shrink-0 items-center gap-1 rounded px-1.5 py-0.5 hover:bg-side touchable"
-              onClick={leave}
-            >
-              <XIcon className="size-3" aria-hidden />
-              <span>
-                Write to the agent<span className="max-sm:hidden"> instead</span>
-              </span>
-            </button>
-            <span className="basis-full">{target.effect}</span>
-          </p>
-        )}
-        {goBack && (
-          <p className="mb-2 text-xs text-soft">
-            To the agent.{' '}
-            <button type="button" className="underline underline-offset-2" onClick={goBack}>
-              Reply to what is asked
-            </button>
-          </p>
-        )}
+        <ReplyTarget composer={composer} id={targetId} />
         <div className="flex items-end gap-2 rounded-xl border border-line bg-raised px-3 py-2 focus-within:border-brand">
           <textarea
             ref={field}
             dir="auto"
             rows={1}
             value={text}
-            aria-label={target ? `Reply to: ${spellOut(target.about, 'prose')}` : 'Message to the agent'}
-            placeholder={target ? 'Type your reply…' : 'Message the agent…'}
+            aria-label={labelOf(composer)}
+            aria-describedby={targetId}
+            placeholder={placeholders[recipient]}
             className="max-h-48 min-h-6 flex-1 resize-none bg-transparent py-1 text-sm leading-5 pointer-coarse:py-2 outline-none placeholder:text-soft pointer-coarse:text-base"
             onChange={(event) => setText(event.target.value)}
             onKeyDown={(event) => {
@@ -84,6 +60,19 @@ export function Composer({ sessionId }: { sessionId: string }) {
       </div>
     </form>
   )
+}
+
+const placeholders: Record<ComposerControl['recipient'], string> = {
+  interaction: 'Type your reply…',
+  agent: 'Message the agent…',
+  log: 'Add a note to the log…',
+  undecided: 'Choose what you are replying to…',
+}
+
+function labelOf({ target, recipient }: ComposerControl): string {
+  if (target) return `Reply to: ${spellOut(target.about, 'prose')}`
+  if (recipient === 'undecided') return 'Reply'
+  return recipient === 'agent' ? 'Message to the agent' : 'Note for the log'
 }
 
 function grow(field: HTMLTextAreaElement | null): void {

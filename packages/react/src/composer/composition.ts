@@ -1,12 +1,12 @@
 import type { Client, Routed } from '@askback/client'
 import { asAskbackError, type AskbackError } from '@askback/protocol'
 import { kept } from '../kept.js'
-import { isAim, TO_AGENT, type Aim } from './aim.js'
+import { isAim, type Aim } from './aim.js'
 
 interface Draft {
   text: string
-  /** What it was begun for. */
-  aim: Aim
+  /** What it was begun for; `null` where nothing was chosen yet. */
+  aim: Aim | null
 }
 
 interface Written extends Draft {
@@ -39,9 +39,10 @@ class Composition {
     return () => this.#listeners.delete(listener)
   }
 
-  /** `begunFor` counts for the first letter. */
-  setText(text: string, begunFor: Aim): void {
-    this.#write({ text, aim: this.#written.text === '' ? begunFor : this.#written.aim })
+  /** `begunFor` counts for the first letter, and for a text that has no aim yet. */
+  setText(text: string, begunFor: Aim | null): void {
+    const begun = this.#written.text === '' ? null : this.#written.aim
+    this.#write({ text, aim: begun ?? begunFor })
   }
 
   aim(aim: Aim): void {
@@ -93,11 +94,11 @@ class Composition {
 function draftIn(entry: string | null): Draft {
   try {
     const { text, aim } = JSON.parse(entry ?? '{}') as Partial<Record<keyof Draft, unknown>>
-    if (typeof text === 'string' && isAim(aim)) return { text, aim }
+    if (typeof text === 'string' && (aim === null || isAim(aim))) return { text, aim }
   } catch {
     // Not ours.
   }
-  return { text: '', aim: TO_AGENT }
+  return { text: '', aim: null }
 }
 
 /** What was typed while it was on its way stays. */

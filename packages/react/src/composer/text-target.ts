@@ -35,11 +35,15 @@ function targetIn(interaction: Interaction): TextTarget | null {
     case 'approval': {
       const { words, object } = describeCall(interaction.toolName, inputIn(interaction))
       const about = object === null ? words : firstLine(`${words} ${object}`)
-      return { interaction, about, effect: 'Your text denies this, and is given as the reason.' }
+      return {
+        interaction,
+        about,
+        effect: 'Sending a reply denies this and passes your reason to the agent.',
+      }
     }
     case 'plan_review':
       return planReviewRequest.safeParse(interaction.request).success
-        ? { interaction, about: 'the plan', effect: 'Your text asks for another plan.' }
+        ? { interaction, about: 'the plan', effect: 'Sending a reply asks for changes to the plan.' }
         : null
     case 'question':
       return questionTarget(interaction)
@@ -56,14 +60,14 @@ function questionTarget(interaction: Interaction): TextTarget | null {
   const { questions } = parsed.data
   const questionIndex = Math.min(repliesIn(interaction.progress).length, questions.length - 1)
   const about = firstLine(questions[questionIndex]!.question)
-  return { interaction, about, effect: 'Your text is the answer.', questionIndex }
+  return { interaction, about, effect: 'Your reply is the answer.', questionIndex }
 }
 
 function formTarget(interaction: Interaction): TextTarget | null {
   const parsed = formRequest.safeParse(interaction.request)
   const [field, another] = parsed.success ? fieldsOf(parsed.data.schema) : []
   if (!field || another || (field.type !== 'text' && field.type !== 'textarea')) return null
-  return { interaction, about: firstLine(field.label ?? field.name), effect: 'Your text fills in the form.' }
+  return { interaction, about: firstLine(field.label ?? field.name), effect: 'Your reply fills in the form.' }
 }
 
 function inputIn({ request }: Interaction) {

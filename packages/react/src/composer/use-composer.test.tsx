@@ -1,23 +1,30 @@
 // @vitest-environment happy-dom
-import { asked, askedQuestion, settled, type ScriptedTransport } from '@askback/client/testing'
+import { asked, askedQuestion, settled, started, type ScriptedTransport } from '@askback/client/testing'
 import { AskbackError, type NewEvent } from '@askback/protocol'
-import { screen } from '@testing-library/react'
+import { act, screen } from '@testing-library/react'
 import { useState } from 'react'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { useComposer } from '../index.js'
+import { Conversation, useComposer } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
 
 function Composer({ sessionId = 's1' }: { sessionId?: string }) {
-  const { text, setText, target, leave, goBack, send, notice, error } = useComposer(sessionId)
+  const composer = useComposer(sessionId)
+  const { text, setText, target, recipient, choices, choose, canSend, send, notice, error } = composer
   return (
     <>
-      <p>{target ? `Replying to: ${target.about}` : 'To the agent'}</p>
-      <input value={text} onChange={(event) => setText(event.target.value)} />
-      <button onClick={leave}>Leave</button>
-      {goBack && <button onClick={goBack}>Go back</button>}
-      <button onClick={() => void send()}>Send</button>
+      <p>{target ? `Replying to: ${target.about}` : `To: ${recipient}`}</p>
+      <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
+      <button onClick={() => choose(null)}>Leave</button>
+      {choices.map(({ interaction, about }) => (
+        <button key={interaction.interactionId} onClick={() => choose(interaction.interactionId)}>
+          {`Choose ${about}`}
+        </button>
+      ))}
+      <button onClick={() => void send()} disabled={!canSend}>
+        Send
+      </button>
       <p>{notice}</p>
       <p>{error?.message}</p>
     </>
@@ -47,7 +54,7 @@ it('says what a text would answer, and sends it there', async () => {
 it('goes to the agent after one has left, and where nothing is asked', async () => {
   const { sends, user } = await composer()
   await user.click(screen.getByRole('button', { name: 'Leave' }))
-  screen.getByText('To the agent')
+  screen.getByText('To: agent')
   expect(await sends('hello')).toEqual({ text: 'hello', route: 'agent' })
 })
 
@@ -63,15 +70,14 @@ describe('a text that was begun', () => {
     await reload()
     screen.getByText('Replying to: Which database?')
     expect(await sends('gres')).toEqual({ text: 'Postgres', ...toQuestion })
-    screen.getByText('Replying to: Run ls')
   })
 
   it('to the agent goes to the agent, whatever is asked meanwhile, until one goes back', async () => {
     const { sends, play, user } = await composer([])
     await user.type(screen.getByRole('textbox'), 'Also')
     await play(...asked('i2'))
-    screen.getByText('To the agent')
-    await user.click(screen.getByRole('button', { name: 'Go back' }))
+    screen.getByText('To: agent')
+    await user.click(screen.getByRole('button', { name: 'Choose Run ls' }))
     screen.getByText('Replying to: Run ls')
     await user.click(screen.getByRole('button', { name: 'Leave' }))
     expect(await sends(' tests')).toEqual({ text: 'Also tests', route: 'agent' })
@@ -93,7 +99,7 @@ describe('a text that was begun', () => {
       const { sends, play, user } = await composer(askedQuestion('i1', { request: { questions } }))
       await user.type(screen.getByRole('textbox'), 'Postgres')
       await play(...meanwhile)
-      screen.getByText(about === null ? 'To the agent' : `Replying to: ${about}`)
+      screen.getByText(about === null ? 'To: agent' : `Replying to: ${about}`)
       screen.getByText(/no longer waits/)
       expect(await sends()).toBeUndefined()
       screen.getByText(/Press again/)
@@ -120,14 +126,107 @@ it('who has left stays with the agent until something else is asked', async () =
   const { play, user } = await composer([...asked('i1'), ...asked('i2')])
   await user.click(screen.getByRole('button', { name: 'Leave' }))
   await play(...settled('i1', { settlement: 'approved' }))
-  screen.getByText('To the agent')
+  screen.getByText('To: agent')
   await play(...askedQuestion('i3'))
-  screen.getByText('Replying to: Which database?')
+  screen.getByText('To: undecided')
 })
 
-it('an approval takes a text before a question does', async () => {
-  await composer([...askedQuestion('i1'), ...asked('i2')])
-  screen.getByText('Replying to: Run ls')
+describe('with several requests pending', () => {
+  const both = [...asked('i1'), ...askedQuestion('i2')]
+  const toQuestion = { route: 'interaction', interactionId: 'i2', questionIndex: 0 }
+  const message = () => screen.getByRole('textbox', { name: 'Message' })
+  const sent = ({ transport }: Awaited<ReturnType<typeof show>>) =>
+    transport.calls.flatMap(({ method, args }) => (method === 'send' ? [args[1]] : []))
+
+  async function page(events: NewEvent[] = both) {
+    const ui = (
+      <>
+        <Conversation sessionId="s1" />
+        <Composer />
+      </>
+    )
+    const shown = await show({ events, ui })
+    const focus = (kind: string) => {
+      const card = shown.container.querySelector<HTMLElement>(`.ab-card[data-kind="${kind}"]`)
+      act(() => card?.focus())
+    }
+    const press = async (name: string) => {
+      await shown.user.click(screen.getByRole('button', { name }))
+      await pass(0)
+    }
+    return { ...shown, focus, press }
+  }
+
+  it('sends nothing until one of them is chosen', async () => {
+    const shown = await page()
+    screen.getByText('To: undecided')
+    await shown.user.type(message(), 'Postgres')
+    screen.getByText(/Choose what you are replying to/)
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Send' }).disabled).toBe(true)
+    await shown.press('Choose Which database?')
+    screen.getByText('Replying to: Which database?')
+    await shown.press('Send')
+    expect(sent(shown)).toEqual([{ text: 'Postgres', ...toQuestion }])
+  })
+
+  it('replies to the card that has or last had the focus', async () => {
+    const shown = await page()
+    shown.focus('approval')
+    screen.getByText('Replying to: Run ls')
+    shown.focus('question')
+    await shown.user.type(message(), 'Postgres')
+    screen.getByText('Replying to: Which database?')
+    await shown.press('Send')
+    expect(sent(shown)).toEqual([{ text: 'Postgres', ...toQuestion }])
+  })
+
+  it('lets the focus choose for a text that was begun for none, and moves no other', async () => {
+    const shown = await page()
+    await shown.user.type(message(), 'Post')
+    shown.focus('question')
+    screen.getByText('Replying to: Which database?')
+    await shown.user.type(message(), 'gres')
+    shown.focus('approval')
+    screen.getByText('Replying to: Which database?')
+    await shown.press('Choose Run ls')
+    screen.getByText('Replying to: Run ls')
+  })
+
+  it('a card that takes no text chooses none of the others', async () => {
+    const fields = ['a', 'b'].map((name) => ({ name, type: 'text' }))
+    const form = { kind: 'form', request: { message: 'Where?', schema: { fields } } }
+    const { focus, press } = await page([...asked('i1'), ...asked('i2', form)])
+    screen.getByText('To: undecided')
+    await press('Choose Run ls')
+    focus('form')
+    screen.getByText('To: undecided')
+  })
+
+  it('keeps over a reload that none was chosen', async () => {
+    const shown = await page()
+    await shown.user.type(message(), 'Postgres')
+    await shown.reload()
+    screen.getByText('To: undecided')
+    await shown.play(...settled('i1', { settlement: 'approved' }))
+    screen.getByText('Replying to: Which database?')
+  })
+
+  it('writes to the agent where that was chosen, until something else is asked', async () => {
+    const shown = await page()
+    await shown.press('Leave')
+    screen.getByText('To: agent')
+    await shown.play(...asked('i3'))
+    screen.getByText('To: undecided')
+  })
+})
+
+it.each([
+  ['demo', 'agent'],
+  [null, 'log'],
+])('in a session of the agent %s it is for the %s', async (agent, recipient) => {
+  const change = (transport: ScriptedTransport) => void transport.play('s2', started({ agent }))
+  await show({ ui: <Composer sessionId="s2" />, change })
+  screen.getByText(`To: ${recipient}`)
 })
 
 it('says it in one line, however much is asked about', async () => {
