@@ -3,6 +3,7 @@ import { EraserIcon, EllipsisIcon, SquareIcon, Trash2Icon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { Composer } from './composer.js'
+import { EmptySession } from './empty-session.js'
 import { ModeSwitch } from './mode-switch.js'
 import { goTo } from './route.js'
 import { titleOf } from './sidebar.js'
@@ -61,7 +62,11 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         </p>
       )}
       <div className="min-h-0 flex-1">
-        <Conversation sessionId={sessionId} banner={false} />
+        <Conversation
+          sessionId={sessionId}
+          banner={false}
+          empty={state && <EmptySession sessionId={sessionId} state={state} />}
+        />
       </div>
       <Composer sessionId={sessionId} />
     </>

@@ -1,4 +1,5 @@
 import type { Session } from '@askback/protocol'
+import { spawnSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
@@ -89,14 +90,68 @@ describe('a session', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${item.sessionId}`)
     await page.getByText('Replying to: Which database?').waitFor()
-    await page.getByRole('button', { name: /Write to the agent/ }).click()
-    await page.getByLabel('Message to the agent').waitFor()
-    await page.getByRole('button', { name: 'Reply to what is asked' }).click()
+    await page.getByRole('button', { name: /Write a note/ }).click()
+    await page.getByText('Note for the log: no agent reads it.').waitFor()
+    await page.getByLabel('Note for the log').waitFor()
+    await page.getByRole('button', { name: 'Reply to the request' }).click()
     await page.getByLabel('Reply to: Which database?').fill('DuckDB')
     await page.keyboard.press('Enter')
     await expect
       .poll(async () => (await standing(gateway, item)).answer)
       .toEqual({ answers: [{ selected: [], other: 'DuckDB' }] })
+  })
+
+  it('with an approval and a question asks which one a text is for, and follows the focused card', async () => {
+    const gateway = await serve()
+    const approval = await ask(gateway, command)
+    const { sessionId } = approval
+    const question = await ask(gateway, database, sessionId)
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${sessionId}`)
+    const select = page.getByLabel('Replying to:')
+    await select.waitFor()
+    const field = page.locator('form textarea').last()
+    await field.fill('DuckDB')
+    await page.getByText('Choose what you are replying to.').waitFor()
+    await page.keyboard.press('Enter')
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await page.locator(`[data-interaction="${question.interactionId}"]`).focus()
+    await page.getByText('Your reply is the answer.').waitFor()
+    await field.press('Enter')
+    await expect
+      .poll(async () => (await standing(gateway, question)).answer)
+      .toEqual({ answers: [{ selected: [], other: 'DuckDB' }] })
+    expect((await standing(gateway, approval)).status).toBe('pending')
+  })
+
+  it('of an outside agent says while it is empty how to ask there, and the command works', async () => {
+    const gateway = await serve()
+    const id = await gateway.session()
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${id}`)
+    await page.getByRole('heading', { name: 'This session waits for an outside agent' }).waitFor()
+    await page.getByLabel('Note for the log').waitFor()
+    const [command, request] = await page.locator('.ab-code-block pre').allTextContents()
+    expect(command).toContain(`--session ${id}`)
+    const curl = spawnSync('bash', ['-c', request!.replace('wait=25', 'wait=0')], {
+      env: { ...process.env, ASKBACK_AGENT_TOKEN: gateway.ready.agentToken },
+      encoding: 'utf8',
+    })
+    expect(JSON.parse(curl.stdout)).toMatchObject({ interaction: { status: 'pending' } })
+    await page.getByText('Replying to: Which database?').waitFor()
+    await expect.poll(() => page.getByRole('heading', { name: /waits for an outside/ }).count()).toBe(0)
+  })
+
+  it('of an agent says while it is empty that a message starts it', async () => {
+    const gateway = await serve()
+    const made = await gateway.call<{ session: Session }>('POST', '/api/sessions', {
+      body: { agent: 'demo' },
+    })
+    const { id } = made.body.session
+    const page = await openWindow(gateway)
+    await goTo(page, `#/s/${id}`)
+    await page.getByLabel('Message to the agent').waitFor()
+    expect(await page.getByText('Write a message below to start').isVisible()).toBe(true)
   })
 
   it('whose address was cut off is not there, and says so', async () => {
