@@ -24,6 +24,8 @@ export function agentAdapters(
     claudeAgent(ofClaude),
     codexAgent({ ...ofCodex, ...(dataFolder !== undefined && { keepIn: join(dataFolder, 'running') }) }),
     codexExecAgent(ofCodex),
-    ...acp.map(({ name, ...agent }) => acpAgent({ ...agent, name: name ?? agent.id, env })),
+    ...acp.map(({ name, mode, ...agent }) =>
+      acpAgent({ ...agent, name: name ?? agent.id, env, ...(mode !== undefined && { mode }) }),
+    ),
   ]
 }

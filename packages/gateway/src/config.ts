@@ -41,6 +41,8 @@ export const gatewayConfig = z.strictObject({
             name: z.string().min(1).max(60).optional(),
             command: z.string().min(1),
             args: z.array(z.string()).default([]),
+            /** The agent's own mode outside plan mode; by default one that is known to ask a person. */
+            mode: z.string().min(1).optional(),
           }),
         )
         .refine(

@@ -14,15 +14,32 @@ const sessions = /** @type {Record<string, string[]>} */ (
 /** @type {Map<string, AbortController>} */
 const running = new Map()
 
+/** Which agent it resembles: its name, and the modes it offers, the first of which it starts in. */
+const like = /** @type {{ name?: string, modes?: string[], by?: 'modes' | 'configOptions' }} */ (
+  JSON.parse(process.env['SCRIPTED_LIKE'] ?? '{}')
+)
+let currentMode = like.modes?.[0] ?? ''
+
 agent({ name: 'scripted' })
   .onRequest(methods.agent.initialize, () => ({
     protocolVersion: PROTOCOL_VERSION,
     agentCapabilities: { loadSession: true },
+    ...(like.name !== undefined && { agentInfo: { name: like.name, version: '1.0.0' } }),
   }))
   .onRequest(methods.agent.session.new, () => {
     const sessionId = randomUUID()
     remember(sessionId, [])
-    return { sessionId }
+    return { sessionId, ...offeredModes() }
+  })
+  .onRequest(methods.agent.session.setMode, async ({ params: { sessionId, modeId }, client }) => {
+    if (like.name === 'stubborn') throw new Error('That mode is not allowed here.')
+    currentMode = modeId
+    await update(client, sessionId, { sessionUpdate: 'current_mode_update', currentModeId: modeId })
+    return {}
+  })
+  .onRequest(methods.agent.session.setConfigOption, ({ params }) => {
+    if (params.configId === 'mode') currentMode = String(params.value)
+    return { configOptions: modeOptions() }
   })
   .onRequest(methods.agent.session.load, async ({ params: { sessionId }, client }) => {
     const said = sessions[sessionId]
@@ -94,6 +111,13 @@ async function work(client, sessionId, text) {
   }
   if (text.includes('a plan')) return say(JSON.stringify(await plan(client, sessionId)))
   if (text.includes('make a file')) return touch(client, sessionId, text)
+  if (text.includes('in pieces')) return runInPieces(client, sessionId, text)
+  if (text.includes('which mode')) return say(`I am in ${currentMode}.`)
+  if (text.includes('go wild')) {
+    currentMode = 'yolo'
+    await update(client, sessionId, { sessionUpdate: 'current_mode_update', currentModeId: currentMode })
+    return say('Now I do as I like.')
+  }
   return say(`I heard: ${text}`)
 }
 
@@ -150,7 +174,7 @@ async function touch(client, sessionId, text) {
   const { outcome } = await client.request(methods.client.session.requestPermission, {
     sessionId,
     toolCall: { ...call, content, rawInput: { path, text: 'made\n' } },
-    options: text.includes('no way back') ? options.slice(0, 2) : [...options],
+    options: offered(text),
   })
   writeFileSync(join(process.env['HOME'] ?? '/nowhere', 'outcome.json'), JSON.stringify(outcome))
   const isAllowed = outcome.outcome === 'selected' && outcome.optionId === 'yes'
@@ -161,6 +185,98 @@ async function touch(client, sessionId, text) {
     status: isAllowed ? 'completed' : 'failed',
     content: [{ type: 'content', content: { type: 'text', text: JSON.stringify(outcome) } }],
   })
+}
+
+/** @param {string} text */
+function offered(text) {
+  if (text.includes('no way back')) return options.slice(0, 2)
+  if (!text.includes('for good')) return [...options]
+  return /** @type {const} */ ([
+    { optionId: 'always', name: 'Always', kind: 'allow_always' },
+    { optionId: 'never', name: 'Never', kind: 'reject_always' },
+  ]).slice()
+}
+
+/**
+ * A command whose input comes piece by piece, as OpenCode tells it: the folder first, then the command; what it asks
+ * names the command alone.
+ * @param {Client} client
+ * @param {string} sessionId
+ * @param {string} text
+ */
+async function runInPieces(client, sessionId, text) {
+  const toolCallId = randomUUID()
+  const call = { toolCallId, title: 'bash', kind: /** @type {const} */ ('execute') }
+  const cwd = process.cwd()
+  const whole = { command: 'make all', description: 'Builds it', cwd }
+  await update(client, sessionId, {
+    sessionUpdate: 'tool_call',
+    status: 'pending',
+    ...call,
+    rawInput: { cwd },
+  })
+  const complete = () =>
+    update(client, sessionId, {
+      sessionUpdate: 'tool_call_update',
+      status: 'in_progress',
+      ...call,
+      rawInput: whole,
+    })
+  const ask = (/** @type {object} */ rawInput) =>
+    client.request(methods.client.session.requestPermission, {
+      sessionId,
+      toolCall: { ...call, status: 'pending', rawInput },
+      options: [...options],
+    })
+  /** @type {unknown} */
+  let answer = null
+  if (text.includes('changed while I ask')) {
+    const asked = ask({ command: 'make' })
+    await fileIn('go-on')
+    await complete()
+    answer = await asked
+  } else {
+    await complete()
+    if (text.includes('and ask')) answer = await ask({ command: whole.command })
+  }
+  await update(client, sessionId, {
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status: 'completed',
+    content: [{ type: 'content', content: { type: 'text', text: JSON.stringify(answer) } }],
+  })
+}
+
+/** Resolves when a test has made that file in the agent's home. @param {string} name */
+function fileIn(name) {
+  const path = join(process.env['HOME'] ?? '/nowhere', name)
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (!existsSync(path)) return
+      clearInterval(timer)
+      resolve(undefined)
+    }, 20)
+  })
+}
+
+function offeredModes() {
+  if (!like.modes) return {}
+  if (like.by === 'configOptions') return { configOptions: modeOptions() }
+  return { modes: { currentModeId: currentMode, availableModes: like.modes.map((id) => ({ id, name: id })) } }
+}
+
+function modeOptions() {
+  const values = (like.modes ?? []).map((value) => ({ value, name: value }))
+  return [
+    {
+      id: 'mode',
+      name: 'Mode',
+      category: 'mode',
+      type: /** @type {const} */ ('select'),
+      currentValue: currentMode,
+      options: values,
+    },
+  ]
 }
 
 /** @param {string} text */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ApprovalRequest } from '@askback/protocol'
+import { digestOf, type ApprovalRequest } from '@askback/protocol'
 import { acpSession } from './acp-session.js'
 import { me } from './agent-session.js'
 import { eventually } from './eventually.js'
@@ -58,6 +58,84 @@ describe.concurrent('permission', () => {
     await session.say('make a file')
     await session.until('turn_ended')
     expect((await session.of('interaction_response'))[0]).toMatchObject({ via: 'policy' })
+    await session.close()
+  })
+})
+
+describe.concurrent('permission where the agent offers more than once', () => {
+  it('never chooses always for an approval: the call is cancelled, and card and log say why', async () => {
+    const session = await acpSession()
+    await session.say('make a file for good')
+    const [item] = await session.pending()
+    expect((item!.request as ApprovalRequest).reason).toBe(
+      'Scripted offers only “always” for this call. Askback grants no more than you approve, so approving will cancel the call.',
+    )
+    await session.answer(item!, { decision: 'approve' })
+    await session.until('turn_ended')
+    expect((await session.of('tool_result'))[0]!.output).toBe('{"outcome":"cancelled"}')
+    expect(existsSync(join(session.cwd, 'made.txt'))).toBe(false)
+    const note =
+      'Scripted offers only “always” for this call. Askback grants no more than you approve, so it cancelled the call.'
+    expect(await session.of('error')).toMatchObject([
+      { code: 'approval_unused', message: note, fatal: false },
+    ])
+    expect((await session.of('text')).map(({ text }) => text).join('')).toContain(
+      'cannot be approved just once',
+    )
+    await session.close()
+  })
+
+  it('never chooses never for a denial', async () => {
+    const session = await acpSession()
+    await session.say('make a file for good')
+    const [item] = await session.pending()
+    await session.answer(item!, { decision: 'deny' })
+    await session.until('turn_ended')
+    expect((await session.of('tool_result'))[0]!.output).toBe('{"outcome":"cancelled"}')
+    expect(await session.of('error')).toEqual([])
+    await session.close()
+  })
+})
+
+describe.concurrent('a call whose input comes piece by piece', () => {
+  const whole = (cwd: string) => ({ command: 'make all', description: 'Builds it', cwd })
+
+  it('stands in the log with all of it', async () => {
+    const session = await acpSession()
+    await session.say('run it in pieces')
+    await session.until('turn_ended')
+    expect(await session.of('tool_call')).toMatchObject([{ toolName: 'shell', input: whole(session.cwd) }])
+    await session.close()
+  })
+
+  it('is asked with all of it, though the request names a part', async () => {
+    const session = await acpSession()
+    await session.say('run it in pieces and ask')
+    const [item] = await session.pending()
+    expect((item!.request as ApprovalRequest).input).toEqual(whole(session.cwd))
+    expect(item!.digest).toBe(digestOf('shell', whole(session.cwd)))
+    await session.answer(item!, { decision: 'approve' })
+    await session.until('turn_ended')
+    expect((await session.of('tool_result'))[0]!.output).toContain('"optionId":"yes"')
+    await session.close()
+  })
+
+  it('[L11] is asked anew if it changes while a person looks at it', async () => {
+    const session = await acpSession()
+    await session.say('run it in pieces, changed while I ask')
+    const [first] = await session.pending()
+    expect((first!.request as ApprovalRequest).input).toEqual({ command: 'make', cwd: session.cwd })
+    await writeFile(join(session.home, 'go-on'), '')
+    await session.until('interaction_request', 2)
+    const [item, ...more] = await session.pending()
+    expect(more).toEqual([])
+    expect((item!.request as ApprovalRequest).input).toEqual(whole(session.cwd))
+    expect(await session.of('interaction_response')).toMatchObject([
+      { settlement: 'superseded', supersededBy: item!.interactionId },
+    ])
+    await session.answer(item!, { decision: 'approve' })
+    await session.until('turn_ended')
+    expect((await session.of('tool_result'))[0]!.output).toContain('"optionId":"yes"')
     await session.close()
   })
 })

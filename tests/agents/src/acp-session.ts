@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { acpAgent } from '@askback/agents/acp'
+import { acpAgent, type AcpAgentOptions } from '@askback/agents/acp'
 import type { PermissionMode } from '@askback/protocol'
 import { agentSession, type Before } from './agent-session.js'
 import { folderOf } from './folders.js'
@@ -11,10 +11,13 @@ export interface AcpSessionOptions {
   /** Instead of the scripted agent, with its arguments. */
   command?: string[]
   env?: (home: string) => Record<string, string>
+  /** What the scripted agent resembles. */
+  like?: { name?: string; modes?: string[]; by?: 'modes' | 'configOptions' }
+  agent?: Partial<AcpAgentOptions>
 }
 
 /** A gateway's inside with an agent of the Agent Client Protocol in it: the scripted one, or another. */
-export async function acpSession({ command, env, ...options }: AcpSessionOptions = {}) {
+export async function acpSession({ command, env, like, agent, ...options }: AcpSessionOptions = {}) {
   const { before } = options
   const home = before?.home ?? (await folderOf('home'))
   const cwd = before?.cwd ?? options.cwd ?? (await folderOf('work'))
@@ -24,7 +27,12 @@ export async function acpSession({ command, env, ...options }: AcpSessionOptions
     name: 'Scripted',
     command: program,
     args,
-    env: env?.(home) ?? { PATH: process.env['PATH'], HOME: home },
+    env: env?.(home) ?? {
+      PATH: process.env['PATH'],
+      HOME: home,
+      ...(like && { SCRIPTED_LIKE: JSON.stringify(like) }),
+    },
+    ...agent,
   })
   return { ...(await agentSession({ ...options, adapter, cwd })), home, cwd }
 }

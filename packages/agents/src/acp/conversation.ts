@@ -1,20 +1,34 @@
-import type { PermissionMode } from '@askback/protocol'
+import { AskbackError, type PermissionMode } from '@askback/protocol'
 import type { Peer } from '../program/peer.js'
-import type { Initialized, OpenedSession } from './protocol.js'
+import { decidesAlone, modeFor, modesIn, modesOf, type Modes } from './modes.js'
+import type { Initialized, ModeUpdate, OpenedSession } from './protocol.js'
+
+export interface ConversationOptions {
+  cwd: string
+  /** What people call the agent. */
+  name: string
+  /** The agent's mode outside plan mode, instead of the one that is known to ask a person. */
+  mode?: string | undefined
+}
 
 /** The agent's own session. */
 export class Conversation {
   readonly #peer: Peer
   readonly #can: NonNullable<Initialized['agentCapabilities']>
+  readonly #agent: string | undefined
+  readonly #options: ConversationOptions
   readonly #place: { cwd: string; mcpServers: [] }
   #sessionId = ''
-  #modes: OpenedSession['modes'] = null
+  #modes: Modes | null = null
+  #startedIn = ''
   #isReplaying = false
 
-  constructor(peer: Peer, { agentCapabilities = {} }: Initialized, cwd: string) {
+  constructor(peer: Peer, { agentCapabilities, agentInfo }: Initialized, options: ConversationOptions) {
     this.#peer = peer
-    this.#can = agentCapabilities
-    this.#place = { cwd, mcpServers: [] }
+    this.#can = agentCapabilities ?? {}
+    this.#agent = agentInfo?.name
+    this.#options = options
+    this.#place = { cwd: options.cwd, mcpServers: [] }
   }
 
   get sessionId(): string {
@@ -26,22 +40,61 @@ export class Conversation {
     return this.#isReplaying
   }
 
+  /** What a person must know if the agent does not leave decisions to them; `null` if it does. */
+  get decidesAlone(): string | null {
+    return this.#modes && decidesAlone(this.#modes, { agent: this.#agent, name: this.#options.name })
+  }
+
   /** Goes on with an earlier session, or makes one. `isLost`: the earlier one is not to be had any more. */
   async open(before: string | null): Promise<{ isLost: boolean }> {
     const opened = before === null ? null : await this.#reopen(before)
     const session = opened ?? (await this.#peer.request<OpenedSession>('session/new', this.#place))
     this.#sessionId = session.sessionId ?? before ?? ''
-    this.#modes = session.modes ?? null
+    this.#modes = modesOf(session)
+    this.#startedIn = this.#modes?.current ?? ''
+    this.#checkMode()
     return { isLost: before !== null && !opened }
   }
 
-  /** Plan mode is a way to work, so the agent must know of it; all other modes only say who decides. */
+  /** One that the agent refuses stays as it was: `decidesAlone` tells what that means. */
   async setMode(mode: PermissionMode): Promise<void> {
-    const modeId = mode === 'plan' ? 'plan' : 'default'
-    const isThere = this.#modes?.availableModes.some(({ id }) => id === modeId)
-    if (!this.#modes || !isThere || this.#modes.currentModeId === modeId) return
-    this.#modes = { ...this.#modes, currentModeId: modeId }
-    await this.#peer.request('session/set_mode', { sessionId: this.#sessionId, modeId }).catch(() => {})
+    const modes = this.#modes
+    const value = modes && modeFor(mode, modes, { wanted: this.#options.mode, startedIn: this.#startedIn })
+    if (!modes || value === null || modes.current === value) return
+    const sessionId = this.#sessionId
+    const { configId } = modes
+    const set =
+      configId === null
+        ? this.#peer.request('session/set_mode', { sessionId, modeId: value })
+        : this.#peer.request('session/set_config_option', { sessionId, configId, value })
+    await set.then(
+      () => this.#setCurrent(value),
+      () => {},
+    )
+  }
+
+  /** The agent says which mode it is in. */
+  modeChanged(update: ModeUpdate): void {
+    const current =
+      update.sessionUpdate === 'current_mode_update'
+        ? update.currentModeId
+        : modesIn(update.configOptions)?.current
+    if (current !== undefined) this.#setCurrent(current)
+  }
+
+  #setCurrent(current: string): void {
+    if (this.#modes) this.#modes = { ...this.#modes, current }
+  }
+
+  #checkMode(): void {
+    const { mode, name } = this.#options
+    const offered = this.#modes?.offered.map(({ id }) => id) ?? []
+    if (mode === undefined || offered.includes(mode)) return
+    const those = offered.length === 0 ? 'it has none' : `it has ${offered.join(', ')}`
+    throw new AskbackError(
+      'unavailable',
+      `${name} has no mode “${mode}”: ${those}. Correct its configuration.`,
+    )
   }
 
   /** `null` if the agent cannot, or does not know it any more. */

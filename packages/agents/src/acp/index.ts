@@ -15,6 +15,8 @@ export interface AcpAgentOptions {
   /** The program: a path, or a name on PATH. */
   command: string
   args?: string[]
+  /** The agent's own mode outside plan mode, by its id. By default one that is known to ask a person, if there is one. */
+  mode?: string
   /**
    * What the agent's process finds in its environment: at least PATH and HOME, and how it reaches its model. What is
    * meant for Askback itself, and URLs of databases, are taken out.
@@ -28,7 +30,17 @@ export interface AcpAgentOptions {
 
 /** Any agent that speaks the Agent Client Protocol. Whatever it asks goes through the session's desk. */
 export function acpAgent(options: AcpAgentOptions): AgentAdapter {
-  const { id, name, command, args = [], env, timeoutMs, clock = systemClock, newId = randomUUID } = options
+  const {
+    id,
+    name,
+    command,
+    args = [],
+    mode,
+    env,
+    timeoutMs,
+    clock = systemClock,
+    newId = randomUUID,
+  } = options
   const missing = `There is no ${command} to run: install ${name}, or correct its command.`
   return {
     id,
@@ -50,7 +62,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
         ...(cwd !== null && { cwd }),
       })
       const timeout = timeoutMs === undefined ? {} : { timeoutMs }
-      const running = new AcpProcess(context, child, { name, clock, newId, ...timeout })
+      const running = new AcpProcess(context, child, { name, mode, clock, newId, ...timeout })
       await running.open(signal)
       return running
     },

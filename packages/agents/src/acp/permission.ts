@@ -1,11 +1,12 @@
 import type { Clock, SessionHandle } from '@askback/core'
-import { copyJson, type Json } from '@askback/protocol'
+import { copyJson, digestOf, type Json } from '@askback/protocol'
 import { refusalOfCall, type AskedCall } from '../session/approved.js'
 import { asking, type Asking } from '../session/asking.js'
 import { editTarget } from '../session/edit-target.js'
 import { elicit } from '../session/elicitation.js'
 import type { Grants } from '../session/grants.js'
 import { reviewOf } from '../session/plan.js'
+import { diffsOf, hasInput, type KnownCall } from './calls.js'
 import type {
   ElicitationRequest,
   PermissionOption,
@@ -22,13 +23,28 @@ export interface PermissionPorts {
   timeoutMs?: number | null
   agentName: string
   signal: () => AbortSignal
-  /** The call as it is known now; it stands in the log. */
-  announce: (call: ToolCall) => Promise<{ call: ToolCall; toolName: string; input: Json }>
+  /** Puts the call into the log that somebody is asked about. */
+  announce: (call: ToolCall) => Promise<void>
+  /** The call as it is known now. */
+  known: (toolCallId: string) => KnownCall
+  /** Calls `changed` when its input changes; returns how to stop that. */
+  watch: (toolCallId: string, changed: () => void) => () => void
   nameOf: (toolCallId: string) => string | undefined
   /** For the model, as soon as the agent takes a message: its answers have no room for words. */
   tell: (text: string) => void
+  /** For people, in the log. */
+  note: (code: string, message: string) => Promise<void>
   /** Goes on in a session that knows nothing but the plan. */
   startAfresh: (message: string) => void
+}
+
+/** What comes of a request, before it is put into the words of the protocol. */
+interface Verdict {
+  allows: boolean
+  /** For the model. */
+  tell?: string
+  /** The first message of a fresh context. */
+  startAfresh?: string
 }
 
 /** What an agent asks to be allowed, put to the session's person. */
@@ -36,54 +52,100 @@ export async function permission(
   { toolCall, options }: PermissionRequest,
   ports: PermissionPorts,
 ): Promise<{ outcome: PermissionOutcome }> {
-  const { call, toolName, input } = await ports.announce(toolCall)
-  const ask = askingAbout(call.toolCallId, toolName, ports)
+  await ports.announce(toolCall)
+  const signal = ports.signal()
   try {
-    const plan = planIn(call)
-    if (plan !== null) return { outcome: await review(plan, toolName, ask, options, ports) }
-    const asked: AskedCall = {
-      toolName,
-      input,
-      edit: await placeOf(call, ports.cwd),
-      ...(call.title && { title: call.title }),
-      ...preview(call),
-    }
-    const refused = await refusalOfCall(ports.session, asked, ask, ports.grants)
-    if (refused === null) return { outcome: choose(options, 'allow') }
-    if (refused.isWorded) ports.tell(refused.why)
-    return { outcome: choose(options, 'reject') }
+    const verdict = await verdictOn(toolCall.toolCallId, options, ports)
+    if (verdict.startAfresh !== undefined) ports.startAfresh(verdict.startAfresh)
+    if (verdict.tell !== undefined) ports.tell(verdict.tell)
+    const outcome = choose(options, verdict.allows ? 'allow_once' : 'reject_once')
+    if (verdict.allows && outcome.outcome === 'cancelled') await sayUnused(ports)
+    return { outcome }
   } catch (error) {
-    if (ask.options.signal.aborted) return { outcome: { outcome: 'cancelled' } }
+    if (signal.aborted) return { outcome: { outcome: 'cancelled' } }
     throw error
   }
+}
+
+/**
+ * Asks about the call as it is known now, and anew whenever its input changes before the agent has its answer: what a
+ * person approved must be what runs. Asking anew supersedes what is pending (L11).
+ */
+async function verdictOn(
+  toolCallId: string,
+  options: PermissionOption[],
+  ports: PermissionPorts,
+): Promise<Verdict> {
+  for (;;) {
+    const known = ports.known(toolCallId)
+    let stop = () => {}
+    const changed = new Promise<null>((resolve) => {
+      stop = ports.watch(toolCallId, () => resolve(null))
+    })
+    const asked = ask(known, options, ports)
+    // Nobody waits for it once the call has changed.
+    asked.catch(() => {})
+    const verdict = await Promise.race([asked, changed]).finally(() => stop())
+    if (verdict && isSame(known, ports.known(toolCallId))) return verdict
+  }
+}
+
+async function ask(
+  { call, toolName, input }: KnownCall,
+  options: PermissionOption[],
+  ports: PermissionPorts,
+): Promise<Verdict> {
+  const about = askingAbout(call.toolCallId, toolName, ports)
+  const plan = planIn(call)
+  if (plan !== null) return review(plan, toolName, about, ports)
+  const asked: AskedCall = {
+    toolName,
+    input,
+    edit: await placeOf(call, ports.cwd),
+    ...(call.title && { title: call.title }),
+    ...(!canApproveOnce(options) && { reason: onlyAlways(ports, 'so approving will cancel the call') }),
+    ...preview(call),
+  }
+  const refused = await refusalOfCall(ports.session, asked, about, ports.grants)
+  if (refused === null) return { allows: true }
+  return { allows: false, ...(refused.isWorded && { tell: refused.why }) }
 }
 
 /** A plan that is handed in by asking to leave the mode for planning. */
 async function review(
   plan: string,
   toolName: string,
-  ask: Asking,
-  options: PermissionOption[],
-  { session, tell, startAfresh }: PermissionPorts,
-): Promise<PermissionOutcome> {
-  const settled = await session.reviewPlan({ plan, ...ask.options, toolName })
-  await ask.settled(settled)
+  about: Asking,
+  { session }: PermissionPorts,
+): Promise<Verdict> {
+  const settled = await session.reviewPlan({ plan, ...about.options, toolName })
+  await about.settled(settled)
   const { next, told, isError, isFresh } = reviewOf(settled, plan)
-  if (isError) {
-    tell(next ?? told)
-    return choose(options, 'reject')
-  }
-  if (!isFresh) return choose(options, 'allow')
-  startAfresh(next ?? plan)
-  return choose(options, 'reject')
+  if (isError) return { allows: false, tell: next ?? told }
+  return isFresh ? { allows: false, startAfresh: next ?? plan } : { allows: true }
 }
 
-/** Never for longer than once: rules are kept by Askback alone. */
-function choose(options: PermissionOption[], what: 'allow' | 'reject'): PermissionOutcome {
-  const fits =
-    options.find(({ kind }) => kind === `${what}_once`) ??
-    options.find(({ kind }) => kind === `${what}_always`)
+/** Only what holds once: rules are Askback's alone, and an agent's own “always” or “never” would outlive the answer. */
+function choose(options: PermissionOption[], kind: 'allow_once' | 'reject_once'): PermissionOutcome {
+  const fits = options.find((option) => option.kind === kind)
   return fits ? { outcome: 'selected', optionId: fits.optionId } : { outcome: 'cancelled' }
+}
+
+function canApproveOnce(options: PermissionOption[]): boolean {
+  return options.some(({ kind }) => kind === 'allow_once')
+}
+
+function onlyAlways({ agentName }: PermissionPorts, so: string): string {
+  return `${agentName} offers only “always” for this call. Askback grants no more than you approve, ${so}.`
+}
+
+async function sayUnused(ports: PermissionPorts): Promise<void> {
+  await ports.note('approval_unused', onlyAlways(ports, 'so it cancelled the call'))
+  ports.tell('The user approved this call, but it cannot be approved just once here, so it has not run.')
+}
+
+function isSame(one: KnownCall, other: KnownCall): boolean {
+  return digestOf(one.toolName, one.input) === digestOf(other.toolName, other.input)
 }
 
 export async function elicitation(
@@ -91,7 +153,9 @@ export async function elicitation(
   ports: PermissionPorts,
 ): Promise<object> {
   const id = toolCallId ?? undefined
-  const toolName = (id === undefined ? undefined : ports.nameOf(id)) ?? 'elicitation'
+  const known = id === undefined ? undefined : ports.nameOf(id)
+  if (id !== undefined && known !== undefined) await ports.announce({ toolCallId: id })
+  const toolName = known ?? 'elicitation'
   const ask = askingAbout(id, toolName, ports)
   try {
     const result = await elicit(
@@ -131,13 +195,10 @@ function planIn({ kind, rawInput }: ToolCall): string | null {
   return typeof plan === 'string' && plan.trim() !== '' ? plan : null
 }
 
-function diffsOf({ content }: ToolCall) {
-  return content?.filter((part) => part.type === 'diff') ?? []
-}
-
+/** Where the agent tells no input, the changes are the input. */
 function preview(call: ToolCall): { preview?: Json } {
-  const diffs = diffsOf(call).map(({ path, oldText, newText }) => ({ path, oldText: oldText ?? '', newText }))
-  return diffs.length === 0 ? {} : { preview: copyJson({ diffs }, 'preview') }
+  const diffs = diffsOf(call)
+  return diffs.length === 0 || !hasInput(call) ? {} : { preview: copyJson({ diffs }, 'preview') }
 }
 
 async function placeOf(call: ToolCall, cwd: string | null): Promise<AskedCall['edit']> {

@@ -20,6 +20,8 @@ const INTERRUPT_MS = 5000
 
 export interface AcpOptions {
   name: string
+  /** The agent's mode outside plan mode. */
+  mode?: string | undefined
   timeoutMs?: number | null
   clock: Clock
   newId: () => string
@@ -35,6 +37,7 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
   #isGone = false
   #prompt: Promise<void> | null = null
   #fresh: string | null = null
+  #noted: string | null = null
 
   constructor(context: AgentContext, child: AgentChild, options: AcpOptions) {
     super(context, child, { ...options, channel: lineChannel(child.process), stamp: { jsonrpc: '2.0' } })
@@ -57,7 +60,8 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
         },
         clientInfo: { name: 'askback', title: 'Askback', version: '0.1.0' },
       })
-      this.#conversation = new Conversation(this.peer, can, cwd ?? process.cwd())
+      const { name, mode } = this.#options
+      this.#conversation = new Conversation(this.peer, can, { cwd: cwd ?? process.cwd(), name, mode })
       if (resume) this.turn.begin(resume.turnId)
       await this.#openSession(agentSessionId)
     }, signal)
@@ -88,17 +92,34 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
     this.#mode = mode
+    await this.#setMode(mode)
+  }
+
+  async #setMode(mode: PermissionMode): Promise<void> {
     await this.#conversation?.setMode(mode)
+    await this.#noteWhoDecides()
+  }
+
+  /** A person must know when the agent does not leave decisions to them. Says so once for as long as that holds. */
+  async #noteWhoDecides(): Promise<void> {
+    const alone = this.#conversation?.decidesAlone ?? null
+    const isNews = alone !== this.#noted
+    this.#noted = alone
+    if (alone !== null && isNews) await this.#note('agent_decides', alone)
+  }
+
+  #note(code: string, message: string): Promise<void> {
+    return this.turn.report({ type: 'error', code, message, fatal: false })
   }
 
   async #openSession(before: string | null): Promise<void> {
     const opened = await this.#conversation?.open(before)
     if (opened?.isLost) {
       const message = `${this.#options.name} has lost the earlier conversation, and starts a new one.`
-      await this.turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
+      await this.#note(AGENT_LOST, message)
     }
     await this.turn.report({ type: 'agent_session', agentSessionId: this.#sessionId })
-    await this.#conversation?.setMode(this.#mode)
+    await this.#setMode(this.#mode)
   }
 
   get #sessionId(): string {
@@ -165,7 +186,15 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
 
   protected async heard(method: string, params: Params): Promise<void> {
     if (method !== 'session/update' || this.#conversation?.isReplaying) return
-    await this.#updates.heard(params['update'] as SessionUpdate)
+    const update = params['update'] as SessionUpdate
+    switch (update.sessionUpdate) {
+      case 'current_mode_update':
+      case 'config_option_update':
+        this.#conversation?.modeChanged(update)
+        return this.#noteWhoDecides()
+      default:
+        return this.#updates.heard(update)
+    }
   }
 
   protected async asked(method: string, params: Params): Promise<unknown> {
@@ -190,7 +219,10 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
       ...(timeoutMs !== undefined && { timeoutMs }),
       signal: () => this.signal,
       announce: (call) => this.#updates.announce(call),
+      known: (toolCallId) => this.#updates.known(toolCallId),
+      watch: (toolCallId, changed) => this.#updates.watch(toolCallId, changed),
       nameOf: (toolCallId) => this.#updates.nameOf(toolCallId),
+      note: (code, message) => this.#note(code, message),
       tell: (text) => void this.#mail.push(text),
       startAfresh: (message) => {
         this.#fresh = message

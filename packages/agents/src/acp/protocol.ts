@@ -1,5 +1,6 @@
 /** The part of the Agent Client Protocol, version 1, that is used here. */
 export interface Initialized {
+  agentInfo?: { name: string } | null
   agentCapabilities?: {
     loadSession?: boolean
     sessionCapabilities?: { resume?: object | null } | null
@@ -8,7 +9,21 @@ export interface Initialized {
 
 export interface OpenedSession {
   sessionId?: string
-  modes?: { currentModeId: string; availableModes: { id: string }[] } | null
+  modes?: { currentModeId: string; availableModes: { id: string; name?: string }[] } | null
+  configOptions?: ConfigOption[] | null
+}
+
+export interface ConfigOption {
+  id: string
+  category?: string | null
+  type: string
+  currentValue?: unknown
+  options?: (ConfigValue | { options: ConfigValue[] })[]
+}
+
+interface ConfigValue {
+  value: string
+  name?: string
 }
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled'
@@ -37,7 +52,12 @@ export type SessionUpdate =
     }
   | ({ sessionUpdate: 'tool_call' | 'tool_call_update' } & ToolCall)
   | { sessionUpdate: 'plan'; entries: object[] }
+  | ModeUpdate
   | { sessionUpdate: 'other' }
+
+export type ModeUpdate =
+  | { sessionUpdate: 'current_mode_update'; currentModeId: string }
+  | { sessionUpdate: 'config_option_update'; configOptions: ConfigOption[] }
 
 export interface PermissionRequest {
   sessionId: string

@@ -1,8 +1,8 @@
 import type { AgentContext } from '@askback/core'
-import type { Json } from '@askback/protocol'
+import { digestOf, type Json } from '@askback/protocol'
 import type { Turn } from '../session/turn.js'
-import { Calls } from './calls.js'
-import type { SessionUpdate, ToolCall } from './protocol.js'
+import { Calls, type KnownCall } from './calls.js'
+import type { ModeUpdate, SessionUpdate, ToolCall } from './protocol.js'
 
 /** What an agent does, as events of the turn that it does it in. */
 export class Updates {
@@ -10,6 +10,9 @@ export class Updates {
   readonly #turn: Turn
   readonly #newId: () => string
   #calls = new Calls()
+  /** By the id of the call that somebody is asked about. */
+  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #streaming = new Set<string>()
   #block: { type: 'text' | 'thinking'; blockId: string; text: string } | null = null
 
   constructor(context: AgentContext, turn: Turn, newId: () => string) {
@@ -18,7 +21,7 @@ export class Updates {
     this.#newId = newId
   }
 
-  async heard(update: SessionUpdate): Promise<void> {
+  async heard(update: Exclude<SessionUpdate, ModeUpdate>): Promise<void> {
     switch (update.sessionUpdate) {
       case 'agent_message_chunk':
         return this.#chunk('text', update.content.text ?? '')
@@ -27,7 +30,7 @@ export class Updates {
       case 'tool_call':
       case 'tool_call_update':
         await this.flush()
-        return this.#turn.report(...this.#calls.update(update))
+        return this.#call(update)
       case 'plan':
         await this.flush()
         return this.#plan(update.entries)
@@ -36,12 +39,25 @@ export class Updates {
     }
   }
 
-  /** The call that somebody is asked about, as it is known now; it stands in the log. */
-  async announce(update: ToolCall): Promise<{ call: ToolCall; toolName: string; input: Json }> {
+  /** Puts the call into the log that somebody is asked about. */
+  async announce(update: ToolCall): Promise<void> {
     await this.flush()
-    const asked = this.#calls.asked(update)
+    this.#calls.ask(update)
     await this.#turn.report(...this.#calls.tell(update.toolCallId))
-    return asked
+  }
+
+  known(toolCallId: string): KnownCall {
+    return this.#calls.known(toolCallId)
+  }
+
+  /** Calls `changed` when an update changes what a person is asked about. Returns how to stop that. */
+  watch(toolCallId: string, changed: () => void): () => void {
+    const watchers = this.#watchers.get(toolCallId) ?? new Set()
+    this.#watchers.set(toolCallId, watchers.add(changed))
+    return () => {
+      watchers.delete(changed)
+      if (watchers.size === 0) this.#watchers.delete(toolCallId)
+    }
   }
 
   nameOf(toolCallId: string): string | undefined {
@@ -63,6 +79,37 @@ export class Updates {
 
   newTurn(): void {
     this.#calls = new Calls()
+    this.#streaming.clear()
+  }
+
+  async #call(update: ToolCall): Promise<void> {
+    const { toolCallId } = update
+    const watchers = this.#watchers.get(toolCallId)
+    const before = watchers && this.#digest(toolCallId)
+    const events = this.#calls.update(update)
+    this.#stream(toolCallId)
+    await this.#turn.report(...events)
+    if (!watchers || this.#calls.hasEnded(toolCallId) || this.#digest(toolCallId) === before) return
+    for (const changed of watchers) changed()
+  }
+
+  /** Shows a call that waits to start, once, as far as it is known: the log gets it when it is complete. */
+  #stream(toolCallId: string): void {
+    const unfinished = this.#calls.unfinished(toolCallId)
+    if (!unfinished || this.#streaming.has(toolCallId)) return
+    this.#streaming.add(toolCallId)
+    const { toolName, input } = unfinished
+    this.#context.live({
+      type: 'tool_call_delta',
+      toolCallId,
+      toolName,
+      partialInput: JSON.stringify(input),
+    })
+  }
+
+  #digest(toolCallId: string): string {
+    const { toolName, input } = this.#calls.known(toolCallId)
+    return digestOf(toolName, input)
   }
 
   async #chunk(type: 'text' | 'thinking', text: string): Promise<void> {

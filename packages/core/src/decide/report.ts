@@ -10,7 +10,7 @@ export const MAX_OUTPUT_BYTES = 256 * 1024
 export const AGENT_LOST = 'agent_lost'
 
 /** Told to a person while the agent goes on, so that nothing else is cancelled either. */
-const GOES_ON = new Set([AGENT_LOST, 'agent_retries', 'plan_missing'])
+const GOES_ON = new Set([AGENT_LOST, 'agent_retries', 'agent_decides', 'approval_unused', 'plan_missing'])
 
 /** What an agent did, in the order it says. Repeats are dropped: an adapter may tell the same thing twice. */
 export function report(

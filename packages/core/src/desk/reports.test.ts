@@ -56,6 +56,8 @@ describe('what an agent reports', () => {
     ['agent_error', 0],
     ['agent_lost', 1],
     ['agent_retries', 1],
+    ['agent_decides', 1],
+    ['approval_unused', 1],
     ['plan_missing', 1],
   ])('[L8] an error %s leaves %i pending', async (code, left) => {
     const test = await testDesk({ session: { agent: 'demo' } })
