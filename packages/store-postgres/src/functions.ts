@@ -1,6 +1,11 @@
-/** Plans are made once for each connection, and a fresh table has no statistics that would tell how it will grow. */
+/**
+ * A connection plans each statement once, and a new table has no statistics that tell how it will grow: index scans and
+ * nested loops are forced. A statement without an index then has an estimated cost above `jit_above_cost`, and compiling
+ * it took hundreds of milliseconds at each erasure: `jit` is off.
+ */
 const settings = (schema: string) => `SET search_path = ${schema}, pg_temp
-  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan`
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+  SET jit = off`
 
 /**
  * Appends of many sessions in one statement, which commits by itself: nothing is held between two messages to the server, so a

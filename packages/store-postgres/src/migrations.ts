@@ -9,6 +9,8 @@ const steps = [
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${deadlines} ${news(schema, lock)}`,
   // `append` learns what is pending from the caller. One with fewer parameters stays for gateways that still run.
   (schema: string, lock: string) => append(schema, lock),
+  // All functions with `jit` off.
+  (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${functions(schema, lock)}`,
 ]
 
 type Query = (sql: string, params?: string[]) => Promise<unknown[][]>

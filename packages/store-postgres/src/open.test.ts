@@ -109,6 +109,25 @@ it('a schema of the version before is brought up to date, and counts what is pen
   await store.close()
 })
 
+it('no function compiles its statements, also in a schema that was made without that', async () => {
+  const schema = await made()
+  const settingsOf = async () => {
+    const { rows } = await admin.query<{ name: string; settings: string[] }>(
+      `SELECT p.proname AS name, p.proconfig AS settings FROM pg_proc p
+       JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '${schema}' AND p.proconfig IS NOT NULL`,
+    )
+    return rows
+  }
+  const without = (rows: { name: string; settings: string[] }[]) =>
+    rows.filter(({ settings }) => !settings.includes('jit=off')).map(({ name }) => name)
+  expect(await settingsOf()).not.toEqual([])
+  expect(without(await settingsOf())).toEqual([])
+  await admin.query(`ALTER FUNCTION ${schema}.erase RESET jit; UPDATE ${schema}.meta SET value = 3`)
+  expect(without(await settingsOf())).toEqual(['erase'])
+  await (await open(server.url(), schema)).close()
+  expect(without(await settingsOf())).toEqual([])
+})
+
 it('many who start at once make one schema', async () => {
   const schema = fresh()
   const stores = await Promise.all(Array.from({ length: 5 }, () => open(server.url(), schema)))

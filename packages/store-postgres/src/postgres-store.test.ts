@@ -23,6 +23,6 @@ const open = () => postgresStore({ url: server.url(), connections: 2 })
 const filled = tableNames.filter((name) => name !== 'meta').map((name) => `askback.${name}`)
 
 storeContract('the PostgreSQL store', async () => {
-  await admin.query(`TRUNCATE ${filled.join(', ')}`)
+  await admin.query(filled.map((table) => `DELETE FROM ${table}`).join('; '))
   return open()
 })
