@@ -27,7 +27,9 @@ const looks = /** @type {const} */ ([
 
 try {
   const context = await browser.newContext()
-  await (await context.newPage()).goto(gateway.openUrl)
+  const signingIn = await context.newPage()
+  await signingIn.goto(gateway.openUrl)
+  await signingIn.waitForURL(`${gateway.url}/`)
   const signedIn = await context.storageState()
   for (const [name, { prepare, show, isSignedOut = false }] of Object.entries(states)) {
     // What one state prepares stands in the pictures of the next ones, as it does for people.

@@ -13,7 +13,7 @@ import { chromium } from 'playwright-core'
  * @property {string[]} asking Sessions with one question each.
  */
 
-/** @typedef {{ browser: Browser; ready: Ready; login: Awaited<ReturnType<BrowserContext['cookies']>> }} Stage */
+/** @typedef {{ browser: Browser; ready: Ready; login: Awaited<ReturnType<BrowserContext['storageState']>> }} Stage */
 
 /**
  * @param {Ready} ready
@@ -27,7 +27,8 @@ export async function openStage(ready) {
   const context = await browser.newContext()
   const page = await context.newPage()
   await page.goto(ready.openUrl)
-  const login = await context.cookies()
+  await page.waitForURL(`${ready.url}/`)
+  const login = await context.storageState()
   await context.close()
   return { browser, ready, login }
 }
@@ -39,8 +40,7 @@ export async function openStage(ready) {
  * @returns {Promise<Page>}
  */
 export async function newPage({ browser, login }) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 850 } })
-  await context.addCookies(login)
+  const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, storageState: login })
   const page = await context.newPage()
   seen.set(page, record(page))
   return page

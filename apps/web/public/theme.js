@@ -1,5 +1,9 @@
 // Before anything is painted: whoever chose a theme must not see a flash of the other.
 ;(() => {
-  const chosen = localStorage.getItem('askback.theme')
-  if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
+  try {
+    const chosen = localStorage.getItem('askback.theme')
+    if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
+  } catch {
+    // The browser blocks storage: the system's theme it is.
+  }
 })()

@@ -1,8 +1,9 @@
-import { focusNextInteraction, useInbox, useSessions } from '@askback/react'
+import { focusNextInteraction, useClient, useInbox, useSessions } from '@askback/react'
 import { MenuIcon } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { InboxPage } from './inbox-page.js'
 import { KeyboardHelp } from './keyboard-help.js'
+import { onLoginChange } from './login.js'
 import { NewSession } from './new-session.js'
 import { Notices } from './notices.js'
 import { goTo, hrefOf, useRoute, type Route } from './route.js'
@@ -24,6 +25,7 @@ export function App({ banner }: { banner?: string }) {
   const here = hrefOf(route)
   useTabCount(waiting.length, inbox.more)
   useNotifications(inbox.items)
+  useLoginChange()
   useKeys({
     '?': () => setHelpOpen(true),
     i: () => goTo({ page: 'inbox' }),
@@ -59,6 +61,15 @@ export function App({ banner }: { banner?: string }) {
       </div>
       <KeyboardHelp isOpen={isHelpOpen} setOpen={setHelpOpen} />
     </div>
+  )
+}
+
+/** Windows of one browser share a login: after another person's nothing may be left of what was shown or written. */
+function useLoginChange(): void {
+  const client = useClient()
+  useEffect(
+    () => onLoginChange((change) => (change === 'renewed' ? client.reconnect() : location.reload())),
+    [client],
   )
 }
 

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { callGateway } from './login.js'
 import { useCall } from './use-call.js'
 
 interface Connector {
@@ -67,18 +68,15 @@ function useConnectors(): Connector[] {
 }
 
 async function listConnectors(signal: AbortSignal): Promise<Connector[]> {
-  const response = await fetch('/api/connectors', { signal, headers: { accept: 'application/json' } })
+  const response = await callGateway('/api/connectors', { signal })
   if (!response.ok) return []
   const { connectors } = (await response.json()) as { connectors: Connector[] }
   return connectors.filter(({ pairs }) => pairs)
 }
 
 async function newCode(id: string): Promise<Pairing> {
-  const response = await fetch(`/api/connectors/${encodeURIComponent(id)}/pairings`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  }).catch(() => null)
+  const path = `/api/connectors/${encodeURIComponent(id)}/pairings`
+  const response = await callGateway(path, { body: {} }).catch(() => null)
   if (!response?.ok) throw new Error('The gateway made no code. Try again in a moment.')
   return (await response.json()) as Pairing
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { Account } from './account.js'
 import { Dialog } from './dialog.js'
 import { PairingSettings } from './pairing.js'
 import { applyTheme, theme, themes } from './theme.js'
@@ -49,6 +50,7 @@ export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpe
         <p className="text-sm text-soft">This browser does not allow them for this address.</p>
       )}
       <PairingSettings />
+      <Account />
     </Dialog>
   )
 }

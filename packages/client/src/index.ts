@@ -1,5 +1,6 @@
 export { systemClock, type Clock } from './clock.js'
 export type { Timing } from './pauses.js'
+export { storedLogin, type StoredLogin } from './stored-login.js'
 export { timeLeft } from './time-left.js'
 export type {
   Block,

@@ -4,7 +4,7 @@ import type { Credentials } from './credentials/credentials.js'
 import type { FailedLogins } from './credentials/failed-logins.js'
 import type { Access } from './http/access.js'
 import type { Drain } from './http/drain.js'
-import type { OriginGuard } from './http/origins.js'
+import type { RequestOriginGuard } from './http/request-origin.js'
 import type { RateLimit } from './http/rate-limit.js'
 import type { Metrics } from './metrics.js'
 import type { GatewayConnector } from './routes/connectors.js'
@@ -19,7 +19,7 @@ export interface GatewayContext {
   connectors: readonly GatewayConnector[]
   clock: Clock
   failedLogins: FailedLogins
-  checkOrigin: OriginGuard
+  checkOrigin: RequestOriginGuard
   access: Access
   rateLimit: RateLimit | null
   drain: Drain

@@ -1,20 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Api, question, startTestGateway, type TestGateway } from './testing/index.js'
+import {
+  Api,
+  question,
+  signIn,
+  startTestGateway,
+  type BrowserLogin,
+  type TestGateway,
+} from './testing/index.js'
 
 let gateway: TestGateway
-let cookie: { cookie: string }
+let login: BrowserLogin
 let id: string
 beforeAll(async () => {
   gateway = await startTestGateway({ listen: false, config: { allowedHosts: ['askback.example'] } })
-  const code = gateway.credentials.loginCode(gateway.credentials.owner)
-  const { headers } = await new Api(gateway, null).get(`/login?code=${code}`)
-  cookie = { cookie: String(headers['set-cookie']).split(';', 1)[0]! }
+  login = await signIn(gateway)
   id = await new Api(gateway).session()
 })
 afterAll(() => gateway.close())
 
 /** A browser that is logged in, and shows another site's page. */
-const browser = () => new Api(gateway, null, cookie)
+const browser = () => new Api(gateway, null, { ...login })
 
 async function routes(): Promise<{ method: string; path: string }[]> {
   type Document = { paths: Record<string, object> }

@@ -11,6 +11,7 @@ import { parseBodies } from './http/body.js'
 import { Drain } from './http/drain.js'
 import { InFlight } from './http/in-flight.js'
 import { originGuard } from './http/origins.js'
+import { requestOriginGuard } from './http/request-origin.js'
 import { RateLimit } from './http/rate-limit.js'
 import { answerBrokenRequest } from './http/broken-request.js'
 import { noRoute, serveWebApp } from './http/web-app.js'
@@ -56,6 +57,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const config = gatewayConfig.parse(options.config ?? {})
   const app = fastify(serverOptions(config, options.log))
   const { failedLoginsPerMinute, requestsPerMinute } = config.limits
+  const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
   const context: GatewayContext = {
     host,
     store,
@@ -64,8 +66,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     metrics,
     connectors: options.connectors ?? [],
     clock,
-    failedLogins: new FailedLogins(clock, failedLoginsPerMinute),
-    checkOrigin: originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
+    failedLogins,
+    checkOrigin: requestOriginGuard(
+      originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
+      failedLogins,
+    ),
     access: new Access(host.desk),
     rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
     drain: new Drain(),

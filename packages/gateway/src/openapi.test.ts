@@ -31,6 +31,8 @@ const bodies: Record<string, object> = {
   receiveUpdate: {},
   setPermissionMode: { mode: 'plan' },
   createToken: { person: 'bob' },
+  login: { code: 'code' },
+  logout: { all: true },
 }
 
 /** These do not end by themselves. */
@@ -100,6 +102,7 @@ it('serves every route that it describes, with a status and a body that it descr
     'revokeToken 404',
     'pairConnector 404',
     'receiveUpdate 404',
+    'loginPage 401',
     'login 401',
   ])
 })

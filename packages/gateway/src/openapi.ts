@@ -33,12 +33,13 @@ export function openApi(routes: Route[], version: string): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    security: [{ bearer: [] }, { cookie: [] }],
+    security: [{ bearer: [] }, { cookie: [], proof: [] }],
     paths,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
         cookie: { type: 'apiKey', in: 'cookie', name: 'askback' },
+        proof: { type: 'apiKey', in: 'header', name: 'Askback-Proof' },
       },
       schemas: { Error: schemaOf(error) },
     },
@@ -59,7 +60,7 @@ function operation(route: Route): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
-        required: true,
+        required: !body.safeParse(undefined).success,
         content: { ...jsonContent(schemaOf(body)), ...(lines && { 'application/x-ndjson': LINES }) },
       },
     }),

@@ -45,9 +45,13 @@ function guard(route: Route, context: GatewayContext) {
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     let checked: Promise<void> | undefined
     try {
-      checkOrigin(route.method, request.headers, false)
+      const { headers, ip: address } = request
+      const page = checkOrigin({ method: route.method, headers, address })
+      if (route.ownPagesOnly && page === 'allowed') {
+        throw new AskbackError('forbidden', 'Only pages of this gateway itself may do this.')
+      }
       if (route.who !== 'anyone') {
-        const credential = authenticate(request.headers, request.ip, context)
+        const credential = authenticate({ headers, address, page }, context)
         request.credential = credential
         rateLimit?.count(credential.id)
         const sessionId = ofSession ? (request.params as Params)['id'] : undefined
@@ -111,7 +115,8 @@ function bodyOf({ body: schema, refusal, parsedByDesk }: Route, request: Fastify
   const value = parsed?.value
   if (refusal !== undefined && !schema.safeParse(value).success)
     throw new AskbackError('invalid_request', refusal)
-  if (value === undefined) throw new AskbackError('invalid_request', 'This needs a body in JSON.')
+  if (value === undefined && !schema.safeParse(undefined).success)
+    throw new AskbackError('invalid_request', 'This needs a body in JSON.')
   return parsedByDesk && isObject(value) ? value : parse(schema, value, 'the body')
 }
 

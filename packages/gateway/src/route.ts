@@ -20,6 +20,8 @@ export interface RouteSpec<W extends Who, Params, Query, Body> {
   path: string
   who: W
   summary: string
+  /** Not even for pages of origins that the operator allows. */
+  ownPagesOnly?: true
   params?: z.ZodType<Params>
   query?: z.ZodType<Query>
   body?: z.ZodType<Body>

@@ -1,8 +1,9 @@
+import { fakeClock } from '@askback/core/testing'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { Api, startTestGateway, type TestGateway } from './testing/index.js'
+import { Api, signIn, startTestGateway, type TestGateway } from './testing/index.js'
 
 let gateway: TestGateway
 let id: string
@@ -108,6 +109,102 @@ describe('a WebSocket', () => {
     expect(await upgrade({ ...bearer(), origin: 'http://evil.example' })).toBe(403)
     expect(await upgrade({ ...bearer(), host: 'evil.example' })).toBe(403)
     expect(await upgrade({ ...bearer(), 'sec-fetch-site': 'cross-site' })).toBe(403)
+  })
+
+  describe('by cookie', () => {
+    const open = async (headers: Record<string, string>) => {
+      const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers })
+      const seen: unknown[] = []
+      socket.on('message', (data: Buffer) => seen.push(JSON.parse(data.toString())))
+      const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+      await once(socket, 'open')
+      return { socket, seen, closed }
+    }
+    const subscribe = () => JSON.stringify({ op: 'subscribe', ref: 1, sessionId: id, after: 0 })
+
+    it('is served once its first message has brought the proof', async () => {
+      const { cookie, 'askback-proof': proof } = await signIn(gateway)
+      const { socket, seen } = await open({ cookie })
+      socket.send(JSON.stringify({ op: 'hello', proof }))
+      socket.send(subscribe())
+      await expect.poll(() => seen.length).toBeGreaterThan(2)
+      expect(seen.slice(0, 2)).toEqual([
+        { ref: null, ok: true },
+        { ref: 1, ok: true },
+      ])
+      socket.terminate()
+    })
+
+    it('answers nothing and ends where anything else comes first, the proof in a header or not', async () => {
+      const login = await signIn(gateway)
+      for (const headers of [{ cookie: login.cookie }, { ...login }]) {
+        const { socket, seen, closed } = await open(headers)
+        socket.send(subscribe())
+        socket.send(JSON.stringify({ op: 'hello', proof: login['askback-proof'] }))
+        expect(await closed).toBe(4401)
+        expect(seen).toEqual([])
+      }
+    })
+
+    it('ends at a wrong proof, which counts as a failed login', async () => {
+      const { cookie } = await signIn(gateway)
+      const other = await signIn(gateway)
+      for (const proof of ['wrong', other['askback-proof'], '\u00e9', '', undefined]) {
+        const { socket, seen, closed } = await open({ cookie })
+        socket.send(JSON.stringify({ op: 'hello', ref: 'h', proof }))
+        expect(await closed).toBe(4401)
+        expect(seen).toMatchObject([{ ref: 'h', ok: false, error: { code: 'unauthorized' } }])
+      }
+      for (let failed = 0; failed < 18; failed++) await upgrade({ authorization: 'Bearer wrong' })
+      const { socket, seen, closed } = await open({ cookie })
+      socket.send(JSON.stringify({ op: 'hello', proof: 'wrong' }))
+      await closed
+      expect(seen).toMatchObject([{ ok: false, error: { code: 'rate_limited' } }])
+    })
+
+    it('ends when nothing comes in time', async () => {
+      const clock = fakeClock()
+      await gateway.close()
+      gateway = await startTestGateway({ clock })
+      const { cookie } = await signIn(gateway)
+      const { seen, closed } = await open({ cookie })
+      clock.advance(10_000)
+      expect(await closed).toBe(4401)
+      expect(seen).toEqual([])
+    })
+
+    it('ends when this login is over, and not with another of the same person', async () => {
+      const [one, two] = [await signIn(gateway), await signIn(gateway)]
+      const [first, second, silent] = [await open({ ...one }), await open({ ...two }), await open({ ...one })]
+      for (const [{ socket }, login] of [
+        [first, one],
+        [second, two],
+      ] as const)
+        socket.send(JSON.stringify({ op: 'hello', proof: login['askback-proof'] }))
+      await expect
+        .poll(() => [first.seen, second.seen])
+        .toEqual([[{ ref: null, ok: true }], [{ ref: null, ok: true }]])
+      expect((await new Api(gateway, null, { ...one }).post('/api/logout')).status).toBe(200)
+      await Promise.all([first.closed, silent.closed])
+      second.socket.send(JSON.stringify({ op: 'ping', ref: 2 }))
+      await expect.poll(() => second.seen).toContainEqual({ ref: 2, ok: true })
+      expect((await new Api(gateway, null, { ...two }).post('/api/logout', { all: true })).status).toBe(200)
+      await second.closed
+    })
+
+    it('of a page of another origin that may call the API is refused', async () => {
+      await gateway.close()
+      gateway = await startTestGateway({ config: { allowedOrigins: ['https://ide.example'] } })
+      const { cookie } = await signIn(gateway)
+      expect(await upgrade({ cookie, origin: 'https://ide.example' })).toBe(401)
+    })
+
+    it('does not hold up a gateway that stops', async () => {
+      const { cookie } = await signIn(gateway)
+      const { closed } = await open({ cookie })
+      await gateway.gateway.drain()
+      expect(await closed).toBe(1012)
+    })
   })
 
   it('takes frames of as many levels as a body may have', async () => {

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import type { GatewayContext } from './context.js'
-import { actorOf, authenticate } from './http/authenticate.js'
-import type { Caller } from './streams/options.js'
+import type { Credential } from './credentials/credential.js'
+import { actorOf, authenticate, identify, type Sender } from './http/authenticate.js'
+import type { Caller, SocketCaller } from './streams/options.js'
 import { registerStreams, type Streams } from './streams/register.js'
 
 /** Puts the streams behind the same checks as everything else. */
@@ -14,22 +15,40 @@ export function serveStreams(app: FastifyInstance, context: GatewayContext): Str
     store,
     clock,
     config: { sockets, streams: most, frameBytes: bodyBytes, jsonDepth },
-    authorize: (request) => authorize(request, context),
+    authorize: async (request) => {
+      const sender = senderOf(request, context)
+      return callerOf(authenticate(sender, context), sender, context)
+    },
+    authorizeSocket: async (request) => authorizeSocket(senderOf(request, context), context),
     onError: (error) => app.log.error({ err: error }, 'A stream failed'),
   })
-  credentials.onRevoked((id) => streams.revoke(id))
+  credentials.onRevoked((key) => streams.revoke(key))
   metrics.countStreams(() => streams.open)
   return streams
 }
 
-async function authorize(request: IncomingMessage, context: GatewayContext): Promise<Caller> {
-  const { headers, method = 'GET', socket } = request
-  context.checkOrigin(method, headers, headers.upgrade !== undefined)
-  const credential = authenticate(headers, socket.remoteAddress ?? '', context)
+function senderOf({ headers, method = 'GET', socket }: IncomingMessage, context: GatewayContext): Sender {
+  const address = socket.remoteAddress ?? ''
+  const page = context.checkOrigin({ method, headers, address, upgrade: headers.upgrade !== undefined })
+  return { headers, address, page }
+}
+
+/** A page by cookie has yet to send the proof that belongs to it. */
+function authorizeSocket(sender: Sender, context: GatewayContext): SocketCaller {
+  const found = identify(sender, context)
+  if (!('confirm' in found)) return { caller: callerOf(found.credential, sender, context) }
+  return {
+    key: found.credential.key,
+    confirm: (proof) => callerOf(found.confirm(proof), sender, context),
+  }
+}
+
+function callerOf(credential: Credential, { headers }: Sender, context: GatewayContext): Caller {
   context.rateLimit?.count(credential.id)
   const { by, via } = actorOf(credential, headers)
   return {
     credential: credential.id,
+    key: credential.key,
     person: by ? { by, via } : null,
     mayRead: (sessionId) => context.access.mayRead(credential, sessionId),
   }

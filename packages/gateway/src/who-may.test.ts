@@ -46,12 +46,13 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'POST /api/connectors/{id}/pairings': { may: PEOPLE },
   'POST /api/connectors/{id}/updates': { may: EVERYONE, body: {} },
   'POST /api/logins': { may: PEOPLE },
+  'POST /api/logout': { may: PEOPLE, body: { all: true } },
   'GET /api/metrics': { may: PEOPLE },
   'GET /api/openapi.json': { may: PEOPLE },
 }
 
 /** Streams go on for ever where they are allowed, and a login is no route with a credential: tested with their own. */
-const elsewhere = ['GET /api/events', 'GET /api/ws', 'GET /login']
+const elsewhere = ['GET /api/events', 'GET /api/ws', 'GET /login', 'POST /api/login']
 
 let gateway: TestGateway
 let tokens: Record<Kind, string | null>

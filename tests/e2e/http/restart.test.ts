@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { at, question, serve, sqlite } from './gateways.js'
+import { logIn } from './log-in.js'
 
 type One = { interaction: Interaction }
 
@@ -13,8 +14,7 @@ describe.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('a restart after %s', (
   it('keeps tokens, logins, what is pending and what was answered, and hands it over once', async () => {
     const before = await serve()
     const { data } = before
-    const login = await fetch(before.ready.openUrl, { redirect: 'manual' })
-    const cookie = login.headers.get('set-cookie')!.split(';', 1)[0]!
+    const { headers } = await logIn(before.ready.openUrl)
     const id = await before.session()
     const answered = await before.open(id)
     const pending = await before.open(id, 'the-key')
@@ -29,7 +29,7 @@ describe.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('a restart after %s', (
     const after = await serve({ data })
     expect(after.ready.token).toBe(before.ready.token)
     expect(after.ready.agentToken).toBe(before.ready.agentToken)
-    expect((await fetch(`${after.ready.url}/api/sessions`, { headers: { cookie } })).status).toBe(200)
+    expect((await fetch(`${after.ready.url}/api/sessions`, { headers })).status).toBe(200)
     const inbox = await after.call<{ interactions: Interaction[] }>('GET', '/api/interactions?status=pending')
     expect(inbox.body.interactions).toEqual([pending])
     expect(await after.open(id, 'the-key')).toEqual(pending)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from './command.js'
 import { at, question, run, serve, sqlite } from './gateways.js'
+import { logIn } from './log-in.js'
 import type { ErrorBody, Interaction } from '@askback/protocol'
 
 describe('askback serve', () => {
@@ -28,14 +29,15 @@ describe('askback serve', () => {
 
   it('logs a browser in with its openUrl, once', async () => {
     const { ready } = await serve()
-    const first = await fetch(ready.openUrl, { redirect: 'manual' })
-    expect(first.status).toBe(303)
-    expect(first.headers.get('location')).toBe('/')
-    const cookie = first.headers.get('set-cookie')!
-    expect(cookie).toMatch(/HttpOnly; SameSite=Strict; Path=\//)
-    const headers = { cookie: cookie.split(';', 1)[0]! }
+    const page = await fetch(ready.openUrl)
+    expect(page.status).toBe(200)
+    expect(page.headers.get('set-cookie')).toBeNull()
+    const { headers } = await logIn(ready.openUrl)
     expect((await fetch(`${ready.url}/api/sessions`, { headers })).status).toBe(200)
-    expect((await fetch(ready.openUrl, { redirect: 'manual' })).status).toBe(401)
+    const { cookie = '' } = headers
+    expect((await fetch(`${ready.url}/api/sessions`, { headers: { cookie } })).status).toBe(401)
+    await expect(logIn(ready.openUrl)).rejects.toThrow('401')
+    expect((await fetch(ready.openUrl)).status).toBe(401)
     expect((await fetch(ready.url)).status).toBe(200)
   })
 

@@ -1,4 +1,6 @@
+import { LOGIN_STORAGE_KEY } from '@askback/protocol'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { logIn, type Login } from '../http/log-in.js'
 import type { RunningGateway } from '../http/gateways.js'
 import { madeOnce } from '../http/made-once.js'
 import { newPage } from './browser.js'
@@ -14,19 +16,22 @@ export async function openWindow(
 ): Promise<Page> {
   const page = await newPage(options)
   const { url } = gateway.ready
-  await page.context().addCookies([{ ...(await signIn(gateway)), url, httpOnly: true, sameSite: 'Strict' }])
+  const { cookie, stored } = await signIn(gateway)
+  await page.context().addCookies([{ ...cookie, url, httpOnly: true, sameSite: 'Strict' }])
+  await page
+    .context()
+    .addInitScript(([key, text]) => localStorage.setItem(key!, text!), [LOGIN_STORAGE_KEY, stored])
   await page.goto(url)
   return page
 }
 
 /** The code works once: windows of the same person share what it gave. */
-async function signIn(gateway: RunningGateway): Promise<{ name: string; value: string }> {
+async function signIn(gateway: RunningGateway): Promise<Login> {
   const known = logins.get(gateway.data)
   if (known) return known
-  const login = await fetch(gateway.ready.openUrl, { redirect: 'manual' })
-  const [name = '', value = ''] = login.headers.get('set-cookie')!.split(';', 1)[0]!.split('=')
-  logins.set(gateway.data, { name, value })
-  return { name, value }
+  const login = await logIn(gateway.ready.openUrl)
+  logins.set(gateway.data, login)
+  return login
 }
 
-const logins = new Map<string, { name: string; value: string }>()
+const logins = new Map<string, Login>()

@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, PROOF_HEADER } from '@askback/protocol'
 import type { Pauses } from '../pauses.js'
 import { errorFrom, lost, retryAfterIn } from './http-errors.js'
 
@@ -7,8 +7,10 @@ export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
 export interface HttpCallsOptions {
   /** Of the gateway; empty for the one that served this page. */
   baseUrl: string
-  /** Without one the browser's cookie speaks. */
+  /** Without one the browser's login speaks: its cookie, and the proof that the page keeps. */
   token?: string | undefined
+  /** Read for each request, as another window may have logged in meanwhile. */
+  proof?: (() => string | null) | undefined
   /** `cli`, `terminal` or `http`: where a person's answers are said to come from. */
   surface?: string | undefined
   fetch?: Fetch | undefined
@@ -101,10 +103,13 @@ export class HttpCalls {
 /** Who asks, and from where. */
 export function requestHeaders({
   token,
+  proof,
   surface,
-}: Pick<HttpCallsOptions, 'token' | 'surface'>): Record<string, string> {
+}: Pick<HttpCallsOptions, 'token' | 'proof' | 'surface'>): Record<string, string> {
+  const shown = token === undefined ? proof?.() : null
   return {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(shown && { [PROOF_HEADER]: shown }),
     ...(surface !== undefined && { 'askback-surface': surface }),
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
@@ -21,6 +21,8 @@ function setup(answers: Answers, options: HttpTransportOptions = {}) {
   return { clock, received, transport }
 }
 
+afterEach(() => vi.unstubAllGlobals())
+
 describe('a request', () => {
   it('carries the token and the surface', async () => {
     const { transport, received } = setup([json({ agents: [] })], { token: 'secret', surface: 'cli' })
@@ -36,6 +38,52 @@ describe('a request', () => {
     expect(received[0]?.url).toBe('/api/agents')
     expect(received[0]?.headers.has('authorization')).toBe(false)
     expect(received[0]?.headers.has('askback-surface')).toBe(false)
+  })
+
+  it('carries the proof of the browser login, read anew each time, and never beside a token', async () => {
+    let proof: string | null = 'one'
+    const { transport, received } = setup(
+      [json({ agents: [] }), json({ agents: [] }), json({ agents: [] })],
+      {
+        proof: () => proof,
+      },
+    )
+    await transport.agents()
+    proof = 'two'
+    await transport.agents()
+    proof = null
+    await transport.agents()
+    expect(received.map(({ headers }) => headers.get('askback-proof'))).toEqual(['one', 'two', null])
+    const other = setup([json({ agents: [] })], { token: 'secret', proof: () => 'one' })
+    await other.transport.agents()
+    expect(other.received[0]?.headers.has('askback-proof')).toBe(false)
+  })
+
+  it.each([
+    ['', 'kept'],
+    ['http://page', 'kept'],
+    ['http://page:1', null],
+    ['https://elsewhere', null],
+  ])('to %j carries the stored proof %s', async (baseUrl, proof) => {
+    const login = JSON.stringify({ person: { id: 'me' }, proof: 'kept' })
+    vi.stubGlobal('location', new URL('http://page/#/inbox'))
+    vi.stubGlobal('localStorage', { getItem: (key: string) => (key === 'askback.login' ? login : null) })
+    const { transport, received } = setup([json({ agents: [] })], { baseUrl })
+    await transport.agents()
+    expect(received[0]?.headers.get('askback-proof')).toBe(proof)
+  })
+
+  it('goes without a proof where the browser blocks storage, or holds something else', async () => {
+    vi.stubGlobal('location', new URL('http://page/'))
+    const blocked = () => {
+      throw new Error('denied')
+    }
+    for (const getItem of [blocked, () => '{', () => '{"proof":1}', () => null]) {
+      vi.stubGlobal('localStorage', { getItem })
+      const { transport, received } = setup([json({ agents: [] })], { baseUrl: '' })
+      await transport.agents()
+      expect(received[0]?.headers.has('askback-proof')).toBe(false)
+    }
   })
 
   it('escapes ids, and leaves out what was not asked for', async () => {

@@ -10,6 +10,7 @@ import {
 import { Pauses, type Timing } from '../pauses.js'
 import { randomKey } from '../random-key.js'
 import { follow } from './follow.js'
+import { storedProof } from '../stored-login.js'
 import { HttpCalls, type Call, type Fetch } from './http-calls.js'
 import { ownAnswer } from './own-answer.js'
 import {
@@ -33,8 +34,14 @@ import { endsSession, gone, parseMessage, Place } from './wire-items.js'
 export interface HttpTransportOptions extends Timing {
   /** Of the gateway, such as `http://127.0.0.1:4100`; without one, the gateway that served this page. */
   baseUrl?: string
-  /** A person's. Without one the browser's cookie speaks. */
+  /** A person's. Without one the browser's login speaks: its cookie and its proof. */
   token?: string
+  /**
+   * The second half of a browser login, which cookies cannot be: they reach every port of a host.
+   *
+   * @default what the login page of the gateway has stored, if the gateway served this page
+   */
+  proof?: () => string | null
   fetch?: Fetch
   /** Where answers are said to come from. */
   surface?: 'cli' | 'terminal' | 'http'
@@ -49,6 +56,8 @@ const LOOK_AGAIN_MS = 1000
 /** A gateway over HTTP, with server-sent events. */
 export class HttpTransport implements Transport {
   protected readonly pauses: Pauses
+  /** Of the browser login; `null` where a token speaks. */
+  protected readonly proof: () => string | null
   readonly #calls: HttpCalls
   readonly #stallMs: number
   protected readonly newKey: () => string
@@ -57,8 +66,10 @@ export class HttpTransport implements Transport {
 
   constructor(options: HttpTransportOptions = {}) {
     const { baseUrl = '', token, surface, fetch, stallMs = STALL_MS, newKey = randomKey } = options
+    const { proof = () => storedProof(baseUrl) } = options
     this.pauses = new Pauses(options)
-    this.#calls = new HttpCalls({ baseUrl, token, surface, fetch, pauses: this.pauses })
+    this.#calls = new HttpCalls({ baseUrl, token, proof, surface, fetch, pauses: this.pauses })
+    this.proof = token === undefined ? proof : () => null
     this.#stallMs = stallMs
     this.newKey = newKey
   }

@@ -25,7 +25,7 @@ const PINGS_PER_STALL = 3
 /** One socket, from its opening to its end. */
 export class SocketConnection {
   /** How it was, when it is over. */
-  readonly over: Promise<{ opened: boolean; heard: boolean }>
+  readonly over: Promise<{ heard: boolean }>
   readonly #socket: WebSocketLike | null
   #finish: () => void = () => undefined
 

@@ -8,6 +8,8 @@ import type { SocketSubscriptions } from './socket-subscriptions.js'
 export interface SocketLinkOptions extends Omit<SocketConnectionOptions, 'clock'> {
   pauses: Pauses
   subscriptions: SocketSubscriptions
+  /** Of a browser login: sent before anything else, as a page cannot send it in a header. */
+  proof: () => string | null
   /** Throws what the gateway has against this client: a socket that is refused does not tell. */
   probe: () => Promise<unknown>
 }
@@ -74,12 +76,12 @@ export class SocketLink {
     const { subscriptions, pauses } = this.#options
     let failures = 0
     do {
-      const { opened, heard } = await this.#connect()
+      const { heard } = await this.#connect()
       if (this.#isClosed) return
       this.#state = 'pausing'
       failures = heard ? 1 : failures + 1
       subscriptions.tellAll({ type: 'connection', status: 'offline', error: unanswered() })
-      if (subscriptions.size === 0 || (!opened && !(await this.#isWelcome()))) break
+      if (subscriptions.size === 0 || (!heard && !(await this.#isWelcome()))) break
       await pauses.before(failures)
     } while (!this.#isClosed && subscriptions.size > 0)
     if (this.#isClosed) return
@@ -89,7 +91,7 @@ export class SocketLink {
   }
 
   /** Resolves when the connection is over. */
-  async #connect(): Promise<{ opened: boolean; heard: boolean }> {
+  async #connect(): Promise<{ heard: boolean }> {
     this.#state = 'connecting'
     const { clock } = this.#options.pauses
     this.#connection = new SocketConnection(
@@ -109,8 +111,17 @@ export class SocketLink {
 
   #begin(): void {
     this.#state = 'open'
+    const proof = this.#options.proof()
+    if (proof !== null) this.#sayHello(proof)
     for (const sessionId of this.#options.subscriptions.sessionIds) this.#sendSubscription(sessionId)
     for (const opening of this.#opening.splice(0)) opening(null)
+  }
+
+  /** What follows is sent without waiting: the gateway looks at nothing before it knows the proof. */
+  #sayHello(proof: string): void {
+    this.#send({ op: 'hello', proof }, (reply) => {
+      if (reply instanceof AskbackError && !isPassing(reply)) this.#options.subscriptions.failAll(reply)
+    })
   }
 
   async #opened(): Promise<void> {

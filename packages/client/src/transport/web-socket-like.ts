@@ -6,7 +6,7 @@ export interface WebSocketLike {
 }
 
 /**
- * The second argument is given with a token only, which browsers cannot send: there the cookie speaks, and a token
+ * The second argument is given with a token only, which browsers cannot send: there a login speaks, and a token
  * in the address would end up in logs.
  */
 export type WebSocketConstructor = new (

@@ -59,6 +59,30 @@ describe('the socket', () => {
     expect(socket.headers).toBeUndefined()
   })
 
+  it('by browser login begins with the proof', async () => {
+    const { socket } = await connected({ proof: () => 'kept' })
+    expect(socket.sent).toMatchObject([
+      { op: 'hello', proof: 'kept', ref: '1' },
+      { op: 'subscribe', ref: '2' },
+    ])
+  })
+
+  it('whose proof is refused says so to everyone who reads', async () => {
+    const { socket, reader, sockets, clock } = await connected({ proof: () => 'old' })
+    socket.receive({ ref: '1', ok: false, error: { code: 'unauthorized', message: 'Log in again.' } })
+    socket.lose()
+    await expect(reader.over).rejects.toMatchObject({ code: 'unauthorized' })
+    clock.advance(60_000)
+    await quiet()
+    expect(sockets).toHaveLength(1)
+  })
+
+  it('that is closed before it has said a word is asked about over HTTP', async () => {
+    const { socket, reader } = await connected({ fetch: fakeGateway(refusal(401, 'unauthorized')).fetch })
+    socket.lose()
+    await expect(reader.over).rejects.toMatchObject({ code: 'unauthorized' })
+  })
+
   it('is told what each session lacks', async () => {
     const { socket, reader } = await connected()
     expect(socket.sent).toEqual([{ op: 'subscribe', ref: '1', sessionId: 's1', after: 1, log: 'log' }])

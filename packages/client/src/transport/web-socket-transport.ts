@@ -32,6 +32,7 @@ export class WebSocketTransport extends HttpTransport {
       url: socketUrl(baseUrl),
       headers: token === undefined ? undefined : requestHeaders({ token, surface }),
       WebSocket: options.WebSocket ?? globalWebSocket(token),
+      proof: this.proof,
       pauses: this.pauses,
       stallMs,
       subscriptions: this.#subscriptions,

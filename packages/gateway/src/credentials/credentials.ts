@@ -1,6 +1,6 @@
 import { systemClock, type Clock, type Store } from '@askback/core'
 import { AskbackError, type Actor } from '@askback/protocol'
-import { OUTSIDE_AGENTS, personCredential, type Credential } from './credential.js'
+import { OUTSIDE_AGENTS, personCredential, type Credential, type PersonCredential } from './credential.js'
 import { KeptCredentials } from './kept-credentials.js'
 import { LoginCodes } from './login-codes.js'
 import { hashOf, macOf, newToken } from './secrets.js'
@@ -12,13 +12,24 @@ const MOST_HASHES = 1000
 
 export interface CredentialsOptions {
   store: Store
-  /** The first person, whose tokens are kept outside the store. */
+  /**
+   * The first person, whose tokens are kept outside the store. The first token is the lasting one: with another in its
+   * place, browsers that logged in before are logged out.
+   */
   owner: { name: string; tokens: string[] }
   /** For agents that this gateway does not run. */
   agentToken: string
   loginDays?: number
   clock?: Clock
   onError: (error: unknown) => void
+}
+
+export interface BrowserLogin {
+  person: Actor
+  cookie: string
+  /** The half of the login that the page keeps in its own origin. */
+  proof: string
+  maxAgeSeconds: number
 }
 
 /** Who may come in, and by what. */
@@ -32,12 +43,16 @@ export class Credentials {
   readonly #hashes = new Map<string, string>()
   readonly #clock: Clock
   readonly #loginMs: number
-  readonly #revoked = new Set<(credentialId: string) => void>()
+  readonly #revoked = new Set<(credentialKey: string) => void>()
+  readonly #ownerToken: string
 
-  constructor(options: CredentialsOptions & { clock: Clock; secret: string; kept: KeptCredentials }) {
-    const { owner, agentToken, secret, kept, clock, loginDays = 30 } = options
+  constructor(
+    options: CredentialsOptions & { clock: Clock; secret: string; ownerToken: string; kept: KeptCredentials },
+  ) {
+    const { owner, agentToken, secret, ownerToken, kept, clock, loginDays = 30 } = options
     this.owner = { id: OWNER, name: owner.name }
     this.#secret = secret
+    this.#ownerToken = ownerToken
     this.#kept = kept
     this.#clock = clock
     this.#codes = new LoginCodes(clock)
@@ -45,19 +60,23 @@ export class Credentials {
     // Browsers share cookies between the ports of a host, and with them between gateways on one machine.
     this.cookieName = `askback_${hashOf(secret).slice(0, 8)}`
     this.#fixed.set(hashOf(agentToken), OUTSIDE_AGENTS)
-    for (const token of owner.tokens) this.#fixed.set(hashOf(token), personCredential(this.owner, 'http'))
+    for (const token of owner.tokens)
+      this.#fixed.set(hashOf(token), personCredential(this.owner, 'http', OWNER))
   }
 
   findToken(token: string): Credential | null {
     return (
-      this.#fixed.get(this.#hashOf(token)) ??
-      this.#kept.find('http', token) ??
-      findSession(this.#secret, token)
+      this.#fixed.get(this.#hashOf(token)) ?? this.#kept.findToken(token) ?? findSession(this.#secret, token)
     )
   }
 
-  findCookie(value: string): Credential | null {
-    return this.#kept.find('web', value)
+  /** The login that a cookie names. Cookies reach every port of this host, so it counts with its proof only. */
+  findLogin(cookie: string): PersonCredential | null {
+    return this.#kept.findLogin(cookie)
+  }
+
+  isProof(cookie: string, proof: string): boolean {
+    return this.#kept.isProof(cookie, proof)
   }
 
   /** For the agent that runs this session, and the scripts in its shell. */
@@ -80,14 +99,39 @@ export class Credentials {
     this.#codes.keep(code, by)
   }
 
-  /** The value of a cookie for whoever brings a code that is good. */
-  async logIn(code: string): Promise<{ cookie: string; maxAgeSeconds: number } | null> {
-    const by = this.#codes.redeem(code)
-    if (!by) return null
-    const cookie = newToken('askback_web')
+  /** Whom a code would log in. It stays unused. */
+  personOfCode(code: string): Actor | null {
+    return this.#codes.peek(code)
+  }
+
+  /** Exchanges a one-time code for a browser login; `null` if the code is used, too old or not from here. */
+  async logIn(code: string): Promise<BrowserLogin | null> {
+    const person = this.#codes.redeem(code)
+    if (!person) return null
+    const [cookie, proof] = [newToken('askback_web'), newToken('proof')]
     const at = this.#clock.now()
-    await this.#kept.keep('web', cookie, { by, at, expiresAt: at + this.#loginMs })
-    return { cookie, maxAgeSeconds: Math.floor(this.#loginMs / 1000) }
+    await this.#kept.keep('web', cookie, {
+      by: person,
+      at,
+      expiresAt: at + this.#loginMs,
+      proofHash: hashOf(proof),
+      ...(person.id === OWNER && { ownerToken: this.#ownerToken }),
+    })
+    return { person, cookie, proof, maxAgeSeconds: Math.floor(this.#loginMs / 1000) }
+  }
+
+  /** Ends one browser login, and closes what it has open. */
+  async logOut({ key }: PersonCredential): Promise<void> {
+    this.#tellRevoked(await this.#kept.revokeLogin(key))
+  }
+
+  /** Ends all browser logins of a person, and the links that would log in more. Tokens stay. */
+  async logOutEverywhere(personId: string): Promise<void> {
+    if (!this.people().some(({ name }) => name === personId)) {
+      throw new AskbackError('not_found', `There is no person ${JSON.stringify(personId)}.`)
+    }
+    this.#codes.revoke(personId)
+    this.#tellRevoked(await this.#kept.revokeLogins(personId))
   }
 
   /** The same `seed` makes the same token: a repeated request gets what the first one got, though only a hash is kept. */
@@ -100,7 +144,7 @@ export class Credentials {
     if (person === OWNER) {
       throw new AskbackError('invalid_request', `"${OWNER}" is the first person, who has a token already.`)
     }
-    if (this.#kept.find('http', token)) return
+    if (this.#kept.findToken(token)) return
     await this.#kept.keep('http', token, { by: { id: person, name: person }, at: this.#clock.now() })
   }
 
@@ -124,17 +168,21 @@ export class Credentials {
       throw new AskbackError('not_found', `There is no token for ${JSON.stringify(person)}.`)
     }
     this.#codes.revoke(person)
-    for (const id of await this.#kept.revoke(person)) for (const listener of this.#revoked) listener(id)
+    this.#tellRevoked(await this.#kept.revoke(person))
   }
 
-  /** Told the ids of credentials that are no longer good. */
-  onRevoked(listener: (credentialId: string) => void): () => void {
+  /** Calls back with the key of each credential that is revoked. */
+  onRevoked(listener: (credentialKey: string) => void): () => void {
     this.#revoked.add(listener)
     return () => this.#revoked.delete(listener)
   }
 
   close(): void {
     this.#kept.close()
+  }
+
+  #tellRevoked(keys: string[]): void {
+    for (const key of keys) for (const listener of this.#revoked) listener(key)
   }
 
   /** The same few tokens come with every request. */
@@ -151,10 +199,11 @@ export class Credentials {
 const OWNER = 'owner'
 
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
-  const { store, clock = systemClock, onError } = options
+  const { store, owner, clock = systemClock, onError } = options
   const secret = await secretOf(store)
-  const kept = await KeptCredentials.load(store, clock, onError)
-  return new Credentials({ ...options, clock, secret, kept })
+  const ownerToken = macOf(secret, `owner ${hashOf(owner.tokens[0] ?? '')}`)
+  const kept = await KeptCredentials.load(store, clock, { ownerToken, onError })
+  return new Credentials({ ...options, clock, secret, ownerToken, kept })
 }
 
 /** One for all gateways on a store; whoever comes first makes it. */

@@ -1,7 +1,7 @@
 import type { Clock, Store } from '@askback/core'
 import { AskbackError, copyJson, type Actor } from '@askback/protocol'
 import { personCredential, type PersonCredential } from './credential.js'
-import { hashOf } from './secrets.js'
+import { hashOf, sameText } from './secrets.js'
 
 const PREFIX = { http: 'credential/token/', web: 'credential/cookie/' } as const
 /** How soon a gateway that shares its store learns what another has made or revoked. */
@@ -13,6 +13,10 @@ interface Kept {
   by: Actor
   at: number
   expiresAt?: number
+  /** The hash of the second secret of a browser login, which only the page that logged in has. */
+  proofHash?: string
+  /** Identifies the owner's token at the time of the login: replacing that token ends the login. */
+  ownerToken?: string
 }
 
 /** Tokens of named people and cookies of browsers, kept by their hash, and in memory for each request to find. */
@@ -31,17 +35,30 @@ export class KeptCredentials {
     this.#clock = clock
   }
 
-  static async load(store: Store, clock: Clock, onError: (error: unknown) => void): Promise<KeptCredentials> {
+  static async load(
+    store: Store,
+    clock: Clock,
+    { ownerToken, onError }: { ownerToken: string; onError: (error: unknown) => void },
+  ): Promise<KeptCredentials> {
     const kept = new KeptCredentials(store, clock)
     await kept.#refresh()
+    await kept.#revoke('web', (login) => !login.proofHash || (login.ownerToken ?? ownerToken) !== ownerToken)
     if (store.shared) kept.#keepFresh(onError)
     return kept
   }
 
-  find(via: Via, token: string): PersonCredential | null {
-    const found = this.#found[via].get(hashOf(token))
-    if (!found || (found.kept.expiresAt ?? Infinity) <= this.#clock.now()) return null
-    return found.credential
+  findToken(token: string): PersonCredential | null {
+    return this.#find('http', token)?.credential ?? null
+  }
+
+  /** The login that a cookie names. That alone shows nothing: see `isProof`. */
+  findLogin(cookie: string): PersonCredential | null {
+    return this.#find('web', cookie)?.credential ?? null
+  }
+
+  isProof(cookie: string, proof: string): boolean {
+    const proofHash = this.#find('web', cookie)?.kept.proofHash
+    return proofHash !== undefined && sameText(hashOf(proof), proofHash)
   }
 
   async keep(via: Via, token: string, kept: Kept): Promise<void> {
@@ -57,23 +74,41 @@ export class KeptCredentials {
     return [...this.#found[via].values()].map(({ kept }) => kept)
   }
 
-  /** Of one person, by the id of the credential: whoever streams with it is to be cut. */
+  /** All of one person. Returns the keys of what was revoked, so that open streams can be closed. */
   async revoke(personId: string): Promise<string[]> {
-    const revoked = new Set<string>()
-    for (const via of ['http', 'web'] as const) {
-      for (const [hash, { kept, credential }] of this.#found[via]) {
-        if (kept.by.id !== personId) continue
-        await this.#delete(PREFIX[via] + hash)
-        this.#found[via].delete(hash)
-        revoked.add(credential.id)
-      }
-    }
-    return [...revoked]
+    const isTheirs = ({ by }: Kept) => by.id === personId
+    return [...(await this.#revoke('http', isTheirs)), ...(await this.#revoke('web', isTheirs))]
+  }
+
+  /** The browser logins of one person. */
+  revokeLogins(personId: string): Promise<string[]> {
+    return this.#revoke('web', ({ by }) => by.id === personId)
+  }
+
+  /** One browser login, by the key of its credential. */
+  revokeLogin(key: string): Promise<string[]> {
+    return this.#revoke('web', (_, credential) => credential.key === key)
   }
 
   close(): void {
     this.#closed = true
     this.#disarm?.()
+  }
+
+  #find(via: Via, token: string): { kept: Kept; credential: PersonCredential } | null {
+    const found = this.#found[via].get(hashOf(token))
+    return found && (found.kept.expiresAt ?? Infinity) > this.#clock.now() ? found : null
+  }
+
+  async #revoke(via: Via, isMeant: (kept: Kept, credential: PersonCredential) => boolean): Promise<string[]> {
+    const keys: string[] = []
+    for (const [hash, { kept, credential }] of this.#found[via]) {
+      if (!isMeant(kept, credential)) continue
+      await this.#delete(PREFIX[via] + hash)
+      this.#found[via].delete(hash)
+      keys.push(credential.key)
+    }
+    return keys
   }
 
   async #refresh(): Promise<void> {
@@ -98,10 +133,8 @@ export class KeptCredentials {
   }
 
   #remember(via: Via, key: string, kept: Kept): void {
-    this.#found[via].set(key.slice(PREFIX[via].length), {
-      kept,
-      credential: personCredential(kept.by, via),
-    })
+    const credential = personCredential(kept.by, via, key)
+    this.#found[via].set(key.slice(PREFIX[via].length), { kept, credential })
   }
 
   async #delete(key: string): Promise<void> {

@@ -19,12 +19,17 @@ export class LoginCodes {
     this.#codes.set(hashOf(code), { by, expiresAt: now + LIFETIME_MS })
   }
 
+  /** Whom it would log in. It stays unused. */
+  peek(code: string): Actor | null {
+    const found = this.#codes.get(hashOf(code))
+    return found && this.#clock.now() < found.expiresAt ? found.by : null
+  }
+
   /** Whom it logs in, if it is one of ours, in time, and used for the first time. */
   redeem(code: string): Actor | null {
-    const key = hashOf(code)
-    const found = this.#codes.get(key)
-    this.#codes.delete(key)
-    return found && this.#clock.now() < found.expiresAt ? found.by : null
+    const by = this.peek(code)
+    this.#codes.delete(hashOf(code))
+    return by
   }
 
   revoke(personId: string): void {

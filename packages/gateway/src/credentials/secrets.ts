@@ -14,6 +14,8 @@ export function macOf(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('base64url')
 }
 
+/** Compares bytes: two strings of the same length need not have as many bytes. */
 export function sameText(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
 }

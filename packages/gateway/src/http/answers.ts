@@ -9,6 +9,7 @@ export interface Answer {
   text?: string
   /** Seconds. */
   retryAfter?: number
+  setCookie?: string
 }
 
 /** On every response. What this server serves is never framed, sniffed or read by another site. */
@@ -33,10 +34,11 @@ const RETRY_AFTER_SECONDS = { unavailable: 1, rate_limited: 10 } as const
 /** Past the framework, which would look at each header of each answer: that is a tenth of what a request costs. */
 export function sendAnswer(
   reply: FastifyReply,
-  { status, body, text = JSON.stringify(body), retryAfter }: Answer,
+  { status, body, text = JSON.stringify(body), retryAfter, setCookie }: Answer,
 ): void {
   const headers = [...JSON_HEADERS, 'content-length', String(Buffer.byteLength(text))]
   if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
+  if (setCookie !== undefined) headers.push('set-cookie', setCookie)
   reply.hijack()
   writeInTurn(() => reply.raw.writeHead(status, headers).end(text))
 }

@@ -1,31 +1,65 @@
-import { AskbackError, type Actor, type Via } from '@askback/protocol'
+import { AskbackError, PROOF_HEADER, type Actor, type Via } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
 import type { FailedLogins } from '../credentials/failed-logins.js'
+import type { PageOrigin } from './origins.js'
 
 const SURFACES: ReadonlySet<string> = new Set(['cli', 'terminal', 'http'])
 
-/** Whoever sends these headers. A token goes before a cookie: who sets one means it. */
-export function authenticate(
-  headers: IncomingHttpHeaders,
-  address: string,
-  { credentials, failedLogins }: { credentials: Credentials; failedLogins: FailedLogins },
-): Credential {
-  const shown = shownBy(headers, credentials.cookieName)
-  if (!shown) {
+export interface Sender {
+  headers: IncomingHttpHeaders
+  address: string
+  /** Whose page sent the request, if a page did. */
+  page: PageOrigin
+}
+
+interface Checks {
+  credentials: Credentials
+  failedLogins: FailedLogins
+}
+
+/** Throws `unauthorized`. A token takes precedence over a cookie: whoever sets one means it. */
+export function authenticate(sender: Sender, checks: Checks): Credential {
+  const proof = sender.headers[PROOF_HEADER]
+  const found = identify(sender, checks)
+  return 'confirm' in found ? found.confirm(typeof proof === 'string' ? proof : '') : found.credential
+}
+
+/**
+ * As far as the headers of a request tell. A page cannot send a header with a WebSocket, so there the proof that goes
+ * with a cookie comes later.
+ */
+export function identify(
+  { headers, address, page }: Sender,
+  { credentials, failedLogins }: Checks,
+): { credential: Credential } | { credential: Credential; confirm: (proof: string) => Credential } {
+  const fail = (message: string): never => {
+    failedLogins.note(address)
+    throw new AskbackError('unauthorized', message)
+  }
+  const { authorization } = headers
+  if (authorization !== undefined) {
+    const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+    const credential = token === undefined ? null : credentials.findToken(token)
+    return { credential: credential ?? fail('This token is not valid here.') }
+  }
+  // Pages of other origins call with a token of their own: a cookie would let them act for whoever is logged in.
+  const cookie = page === 'allowed' ? null : cookieIn(headers, credentials.cookieName)
+  if (cookie === null) {
     throw new AskbackError('unauthorized', 'This needs a token (Authorization: Bearer …) or a login.')
   }
-  const found =
-    'cookie' in shown
-      ? credentials.findCookie(shown.cookie)
-      : shown.token && credentials.findToken(shown.token)
-  if (found) return found
-  failedLogins.note(address)
-  throw new AskbackError(
-    'unauthorized',
-    'cookie' in shown ? 'This login is over. Log in again.' : 'This token is not valid here.',
-  )
+  const credential =
+    credentials.findLogin(cookie) ?? fail('This login is over. Log in again with askback open.')
+  return {
+    credential,
+    confirm(proof) {
+      // No guess, and no failed login: a page whose storage was cleared, or another port that received the cookie.
+      if (proof === '')
+        throw new AskbackError('unauthorized', 'This login needs its proof. Log in again with askback open.')
+      return credentials.isProof(cookie, proof) ? credential : fail('This proof is not of this login.')
+    },
+  }
 }
 
 /** `by` and `via` of what a person does, from how they came in. */
@@ -38,12 +72,7 @@ export function actorOf(credential: Credential, headers: IncomingHttpHeaders): {
   throw new AskbackError('invalid_request', 'Askback-Surface is one of cli, terminal and http.')
 }
 
-function shownBy(
-  headers: IncomingHttpHeaders,
-  cookieName: string,
-): { token: string | null } | { cookie: string } | null {
-  const { authorization } = headers
-  if (authorization !== undefined) return { token: /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null }
-  const cookie = headers.cookie?.split(/; */).find((pair) => pair.startsWith(`${cookieName}=`))
-  return cookie === undefined ? null : { cookie: cookie.slice(cookieName.length + 1) }
+function cookieIn({ cookie }: IncomingHttpHeaders, name: string): string | null {
+  const pair = cookie?.split(/; */).find((each) => each.startsWith(`${name}=`))
+  return pair === undefined ? null : pair.slice(name.length + 1)
 }

@@ -24,37 +24,50 @@ export function originGuard(rules: OriginRules): OriginGuard {
     if (host === undefined) return refuse('The request names no Host.')
     if (allowed.has(host)) return host
     const name = hostname(host)
-    if (name === null || !hosts.has(name)) {
+    if (name === null) throw new MalformedHost('The Host of this request is not a name with a port.')
+    if (!hosts.has(name)) {
       refuse(`The Host ${JSON.stringify(host.slice(0, 200))} is not one of this gateway's names.`)
     }
     if (allowed.size < 1000) allowed.add(host)
     return host
   }
 
-  function checkOrigin(origin: string, host: string): void {
-    if (origins.has(origin)) return
+  function checkOrigin(origin: string, host: string): 'own' | 'allowed' {
+    if (origins.has(origin)) return 'allowed'
     const url = URL.canParse(origin) ? new URL(origin) : null
     const own = url && hosts.has(url.hostname) && portOf(url) === portOf(new URL(`${url.protocol}//${host}`))
-    if (!own) refuse(`Pages of ${JSON.stringify(origin.slice(0, 200))} may not call this gateway.`)
+    return own ? 'own' : refuse(`Pages of ${JSON.stringify(origin.slice(0, 200))} may not call this gateway.`)
   }
 
   return (method, headers, upgrade) => {
     const host = checkHost(headers.host)
     const { origin } = headers
-    if (origin !== undefined) checkOrigin(origin, host)
+    const page = origin === undefined ? 'unknown' : checkOrigin(origin, host)
     const site = headers['sec-fetch-site']
-    if (site === undefined || !(upgrade || WRITES.has(method))) return
-    if (site === 'same-origin' || site === 'none' || (origin !== undefined && origins.has(origin))) return
-    refuse('Only pages of this gateway itself may do this.')
+    if (site === undefined || !(upgrade || WRITES.has(method))) return page
+    if (site === 'same-origin' || site === 'none' || page === 'allowed') return page
+    return refuse('Only pages of this gateway itself may do this.')
   }
 }
 
-export type OriginGuard = (method: string, headers: IncomingHttpHeaders, upgrade: boolean) => void
+/** Throws `forbidden`. */
+export type OriginGuard = (method: string, headers: IncomingHttpHeaders, upgrade: boolean) => PageOrigin
+
+/** Of the page that sent a request: the gateway's own, another that the operator allows, or not said. */
+export type PageOrigin = 'own' | 'allowed' | 'unknown'
+
+/** No browser sends such a thing: somebody probes. */
+export class MalformedHost extends AskbackError {
+  constructor(message: string) {
+    super('forbidden', message)
+  }
+}
 
 /** In lower case, without the port; `null` for what is no host. */
 function hostname(host: string): string | null {
-  const [, name] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host) ?? []
-  return name?.toLowerCase() ?? null
+  const [, name, port] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i.exec(host) ?? []
+  if (name === undefined || Number(port ?? 0) > 65_535 || !URL.canParse(`http://${host}`)) return null
+  return name.toLowerCase()
 }
 
 function portOf(url: URL): string {

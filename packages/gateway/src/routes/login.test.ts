@@ -1,7 +1,16 @@
+import { createHash } from 'node:crypto'
 import type { Interaction } from '@askback/protocol'
 import { fakeClock, type FakeClock } from '@askback/core/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Api, question, sqlite, startTestGateway, type TestGateway } from '../testing/index.js'
+import {
+  Api,
+  question,
+  signIn,
+  sqlite,
+  startTestGateway,
+  type BrowserLogin,
+  type TestGateway,
+} from '../testing/index.js'
 
 let gateway: TestGateway
 let clock: FakeClock
@@ -14,66 +23,132 @@ beforeEach(async () => {
 afterEach(() => gateway.close())
 
 const code = () => gateway.credentials.loginCode(gateway.credentials.owner)
-const logIn = (with_ = code()) => stranger.get(`/login?code=${with_}`)
-
-/** As a browser would send it back. */
-async function cookie(): Promise<{ cookie: string }> {
-  const { headers } = await logIn()
-  return { cookie: `theme=dark; ${String(headers['set-cookie']).split(';', 1)[0]}` }
+const logIn = (with_ = code(), headers: Record<string, string> = {}) =>
+  stranger.post<{ person: unknown; proof: string }>('/api/login', { code: with_ }, headers)
+const asPerson = async (name: string) => {
+  const token = gateway.credentials.newToken()
+  await gateway.credentials.keep(name, token)
+  return token
 }
 
 describe('a one-time code', () => {
-  it('is exchanged for a cookie that no script can read and no other site can send', async () => {
-    const { status, headers } = await logIn()
-    expect(status).toBe(303)
-    expect(headers.location).toBe('/')
+  it('is exchanged for a proof, and a cookie that no script can read and no other site can send', async () => {
+    const { status, body, headers } = await logIn()
+    expect(status).toBe(200)
+    expect(body.person).toEqual({ id: 'owner', name: 'Ada' })
+    expect(body.proof).toMatch(/^proof_[\w-]{43}$/)
     expect(String(headers['set-cookie'])).toMatch(
       /^askback_\w+=[\w-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
     )
+    expect(headers['cache-control']).toBe('no-store')
   })
 
   it('works once', async () => {
     const once = code()
-    expect((await logIn(once)).status).toBe(303)
+    expect((await logIn(once)).status).toBe(200)
     expect(await logIn(once)).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } })
   })
 
   it('works for ten minutes', async () => {
     const [early, late] = [code(), code()]
     clock.advance(10 * 60_000 - 1)
-    expect((await logIn(early)).status).toBe(303)
+    expect((await logIn(early)).status).toBe(200)
     clock.advance(1)
     expect((await logIn(late)).status).toBe(401)
   })
 
   it('that nobody made, or that is missing, gets nobody in', async () => {
     expect((await logIn('nonsense')).status).toBe(401)
-    expect((await stranger.get('/login')).status).toBe(401)
-    expect((await stranger.get('/login?code=a&code=b')).status).toBe(400)
+    expect((await stranger.post('/api/login', {})).status).toBe(400)
+    expect((await stranger.post('/api/login', { code: 1 })).status).toBe(400)
+  })
+
+  it.each([
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    ['plain text', { 'content-type': 'text/plain' }, 415],
+    ['another site', { origin: 'https://evil.example' }, 403],
+    ['another port', { host: 'localhost:4100', origin: 'http://localhost:3000' }, 403],
+    ['a site whose browser names no origin', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['a page that may call the API', { origin: 'https://ide.example' }, 403],
+  ])('cannot be sent by %s, and stays unused', async (_, headers, status) => {
+    const other = await startTestGateway({
+      listen: false,
+      config: { allowedOrigins: ['https://ide.example'] },
+    })
+    const unused = other.credentials.loginCode(other.credentials.owner)
+    const api = new Api(other, null)
+    const refused = await api.post('/api/login', { code: unused }, headers)
+    expect(refused.status).toBe(status)
+    expect(refused.headers['set-cookie']).toBeUndefined()
+    expect((await api.post('/api/login', { code: unused })).status).toBe(200)
+    await other.close()
+  })
+})
+
+describe('the login page', () => {
+  it('logs nobody in when it is fetched, and leaves the code unused', async () => {
+    const unused = code()
+    for (const _ of [1, 2]) {
+      const { status, headers, body } = await stranger.get<string>(`/login?code=${unused}`)
+      expect(status).toBe(200)
+      expect(headers['content-type']).toMatch(/^text\/html/)
+      expect(headers['set-cookie']).toBeUndefined()
+      expect(headers['referrer-policy']).toBe('no-referrer')
+      expect(headers['cache-control']).toBe('no-store')
+      expect(body).not.toContain(unused)
+    }
+    expect((await logIn(unused)).status).toBe(200)
+  })
+
+  it('may run its own script only, and may be framed by nobody', async () => {
+    const { headers, body } = await stranger.get<string>(`/login?code=${code()}`)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).toContain("connect-src 'self'")
+    expect(policy).not.toContain('unsafe-inline')
+    const script = /<script>([^]*?)<\/script>/.exec(body)?.[1] ?? ''
+    expect(policy).toContain(`'sha256-${createHash('sha256').update(script).digest('base64')}'`)
+  })
+
+  it('says what to do about a link that is used, too old or of another gateway', async () => {
+    const used = code()
+    await logIn(used)
+    const old = code()
+    clock.advance(10 * 60_000)
+    for (const link of [
+      `/login?code=${used}`,
+      `/login?code=${old}`,
+      '/login?code=x',
+      '/login',
+      '/login?code=a&code=b',
+    ]) {
+      const { status, body, headers } = await stranger.get<string>(link)
+      expect(status).toBe(401)
+      expect(headers['content-type']).toMatch(/^text\/html/)
+      expect(body).toContain('askback open')
+      expect(body).not.toContain('<script>')
+    }
+  })
+
+  it('escapes the name of the person whose code it is', async () => {
+    const theirs = gateway.credentials.loginCode({ id: 'x', name: '"><script>alert(1)</script>' })
+    const { body } = await stranger.get<string>(`/login?code=${theirs}`)
+    expect(body).not.toContain('<script>alert')
   })
 })
 
 describe('another browser', () => {
   it('of the same person gets a code of its own', async () => {
-    await new Api(gateway).post('/api/tokens', { person: 'grace' })
-    const grace = gateway.credentials.newToken()
-    await gateway.credentials.keep('grace', grace)
-    const made = await new Api(gateway, grace).post<{ openUrl: string }>('/api/logins')
+    const made = await new Api(gateway, await asPerson('grace')).post<{ openUrl: string }>('/api/logins')
     expect(made.status).toBe(201)
-    const { pathname, search } = new URL(made.body.openUrl)
-    const { status, headers } = await stranger.get(pathname + search)
-    expect(status).toBe(303)
-    const browser = new Api(gateway, null, { cookie: String(headers['set-cookie']).split(';', 1)[0]! })
+    const browser = new Api(gateway, null, {
+      ...(await signIn(gateway, new URL(made.body.openUrl).searchParams.get('code')!)),
+    })
     const id = await browser.session()
     await browser.post(`/api/sessions/${id}/messages`, { text: 'hello' })
     const events = await gateway.store.read({ sessionId: id, limit: 10 })
     expect(events.at(-1)).toMatchObject({ type: 'user_message', by: { id: 'grace' } })
-  })
-
-  it('that follows an old link is shown a page', async () => {
-    const { status, body } = await stranger.get<string>('/login?code=old', { accept: 'text/html,*/*' })
-    expect(status).toBe(401)
-    expect(body).toContain('This link has been used')
   })
 
   it('gets the same link for the same key', async () => {
@@ -88,8 +163,8 @@ describe('another browser', () => {
 })
 
 describe('a cookie', () => {
-  it('is a person on the web', async () => {
-    const browser = new Api(gateway, null, await cookie())
+  it('with its proof is a person on the web', async () => {
+    const browser = new Api(gateway, null, { ...(await signIn(gateway)) })
     const item = await browser.open(await browser.session(), question)
     const path = `/api/sessions/${item.sessionId}/interactions/${item.interactionId}/response`
     const settled = await browser.post<{ interaction: Interaction }>(path, sqlite, {
@@ -98,27 +173,56 @@ describe('a cookie', () => {
     expect(settled.body.interaction).toMatchObject({ by: { id: 'owner', name: 'Ada' }, via: 'web' })
   })
 
+  it('alone proves nothing, and neither does a proof', async () => {
+    const { cookie, 'askback-proof': proof } = await signIn(gateway)
+    const another = await signIn(gateway)
+    for (const headers of [
+      { cookie },
+      { 'askback-proof': proof },
+      { cookie, 'askback-proof': '' },
+      { cookie, 'askback-proof': 'wrong' },
+      { cookie, 'askback-proof': another['askback-proof'] },
+      { cookie, 'askback-proof': `${proof}\u00e9` },
+    ] as Record<string, string>[]) {
+      const { status, body } = await stranger.get('/api/sessions', headers)
+      expect({ headers, status, body }).toMatchObject({
+        status: 401,
+        body: { error: { code: 'unauthorized' } },
+      })
+    }
+  })
+
   it('lasts thirty days', async () => {
-    const browser = new Api(gateway, null, await cookie())
+    const browser = new Api(gateway, null, { ...(await signIn(gateway)) })
     clock.advance(30 * 24 * 3_600_000 - 1)
     expect((await browser.get('/api/sessions')).status).toBe(200)
     clock.advance(1)
     expect((await browser.get('/api/sessions')).status).toBe(401)
   })
 
-  it('survives a restart, and is kept as a hash only', async () => {
-    const headers = await cookie()
-    const value = headers.cookie.split('=').at(-1)!
-    for (const { key, value: kept } of await gateway.store.kv.list('')) {
-      expect(key).not.toContain(value)
-      expect(JSON.stringify(kept)).not.toContain(value)
+  it('and its proof survive a restart, and are kept as hashes only', async () => {
+    const login = await signIn(gateway)
+    const cookie = login.cookie.split('=').at(-1)!
+    for (const entry of await gateway.store.kv.list('')) {
+      expect(JSON.stringify(entry)).not.toContain(cookie)
+      expect(JSON.stringify(entry)).not.toContain(login['askback-proof'])
     }
     const again = await startTestGateway({ listen: false, clock, store: gateway.store })
-    expect((await new Api(again, null, headers).get('/api/sessions')).status).toBe(200)
+    expect((await new Api(again, null, { ...login }).get('/api/sessions')).status).toBe(200)
+  })
+
+  it('from before there were proofs is no login any more', async () => {
+    const cookie = 'askback_web_old'
+    const key = `credential/cookie/${createHash('sha256').update(cookie).digest('hex')}`
+    const value = { by: { id: 'owner' }, at: clock.now(), expiresAt: clock.now() + 1000 }
+    await gateway.store.kv.put(key, value, null)
+    const again = await startTestGateway({ listen: false, clock, store: gateway.store })
+    const headers = { cookie: `${again.credentials.cookieName}=${cookie}`, 'askback-proof': 'undefined' }
+    expect((await new Api(again, null, headers).get('/api/sessions')).status).toBe(401)
   })
 
   it('does not help a token that is wrong', async () => {
-    const browser = new Api(gateway, 'wrong', await cookie())
+    const browser = new Api(gateway, 'wrong', { ...(await signIn(gateway)) })
     expect((await browser.get('/api/sessions')).status).toBe(401)
   })
 
@@ -126,6 +230,90 @@ describe('a cookie', () => {
     const other = await startTestGateway({ listen: false })
     expect(other.credentials.cookieName).not.toBe(gateway.credentials.cookieName)
     await other.close()
+  })
+
+  it('does not speak for a page of another origin that may call the API', async () => {
+    const other = await startTestGateway({
+      listen: false,
+      config: { allowedOrigins: ['https://ide.example'] },
+    })
+    const login = await signIn(other)
+    const page = { origin: 'https://ide.example', 'sec-fetch-site': 'cross-site' }
+    expect((await new Api(other, null, { ...login }).get('/api/sessions', page)).status).toBe(401)
+    expect((await new Api(other).get('/api/sessions', page)).status).toBe(200)
+    await other.close()
+  })
+})
+
+describe('signing out', () => {
+  const may = async (login: BrowserLogin) => (await stranger.get('/api/sessions', { ...login })).status
+
+  it('ends this login and clears its cookie', async () => {
+    const [one, two] = [await signIn(gateway), await signIn(gateway)]
+    const { status, body, headers } = await new Api(gateway, null, { ...one }).post<unknown>(
+      '/api/logout',
+      {},
+    )
+    expect({ status, body }).toEqual({ status: 200, body: { ok: true } })
+    expect(String(headers['set-cookie'])).toMatch(
+      /^askback_\w+=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0$/,
+    )
+    expect([await may(one), await may(two)]).toEqual([401, 200])
+  })
+
+  it('needs no body', async () => {
+    const login = await signIn(gateway)
+    expect((await new Api(gateway, null, { ...login }).post('/api/logout')).status).toBe(200)
+    expect(await may(login)).toBe(401)
+  })
+
+  it('everywhere ends all logins and unused links of this person, and nobody else’s', async () => {
+    const grace = { id: 'grace' }
+    await asPerson('grace')
+    const [one, two] = [await signIn(gateway), await signIn(gateway)]
+    const theirs = await signIn(gateway, gateway.credentials.loginCode(grace))
+    const unused = code()
+    expect((await new Api(gateway, null, { ...one }).post('/api/logout', { all: true })).status).toBe(200)
+    expect([await may(one), await may(two), await may(theirs)]).toEqual([401, 401, 200])
+    expect((await logIn(unused)).status).toBe(401)
+    expect((await new Api(gateway).get('/api/sessions')).status).toBe(200)
+  })
+
+  it('by token ends all logins only where that is said', async () => {
+    const login = await signIn(gateway)
+    expect((await new Api(gateway).post('/api/logout', {})).status).toBe(400)
+    expect(await may(login)).toBe(200)
+    expect((await new Api(gateway).post('/api/logout', { all: true })).status).toBe(200)
+    expect(await may(login)).toBe(401)
+  })
+
+  it('may be done for another person, by name', async () => {
+    await asPerson('grace')
+    const theirs = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
+    const own = await signIn(gateway)
+    expect((await new Api(gateway).post('/api/logout', { all: true, person: 'grace' })).status).toBe(200)
+    expect([await may(theirs), await may(own)]).toEqual([401, 200])
+    expect((await new Api(gateway).post('/api/logout', { all: true, person: 'nobody' })).status).toBe(404)
+    expect((await new Api(gateway).post('/api/logout', { person: 'grace' })).status).toBe(400)
+  })
+
+  it('is not for agents', async () => {
+    expect((await new Api(gateway, gateway.agentToken).post('/api/logout', { all: true })).status).toBe(403)
+  })
+
+  it('happens to the first person when their token is replaced', async () => {
+    const login = await signIn(gateway)
+    await asPerson('grace')
+    const theirs = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
+    const { store } = gateway
+    const same = await startTestGateway({ listen: false, clock, store })
+    expect((await new Api(same, null, { ...login }).get('/api/sessions')).status).toBe(200)
+    const replaced = await startTestGateway({ listen: false, clock, store, token: 'another' })
+    expect((await new Api(replaced, null, { ...login }).get('/api/sessions')).status).toBe(401)
+    expect((await new Api(replaced, null, { ...theirs }).get('/api/sessions')).status).toBe(200)
+    // Going back to the old token does not bring them back.
+    const back = await startTestGateway({ listen: false, clock, store })
+    expect((await new Api(back, null, { ...login }).get('/api/sessions')).status).toBe(401)
   })
 })
 
@@ -143,26 +331,31 @@ describe('failed logins', () => {
 
   it('count tokens, cookies and codes together', async () => {
     const name = gateway.credentials.cookieName
-    for (let count = 0; count < 7; count++) {
+    for (let count = 0; count < 6; count++) {
       await wrong()
       await stranger.get('/api/sessions', { cookie: `${name}=wrong` })
       await logIn('wrong')
+      await stranger.get('/login?code=wrong')
     }
     expect((await wrong()).status).toBe(429)
     expect((await logIn('wrong')).status).toBe(429)
   })
 
   it('never keep a valid credential out', async () => {
-    const browser = new Api(gateway, null, await cookie())
+    const browser = new Api(gateway, null, { ...(await signIn(gateway)) })
     const good = code()
     for (let count = 0; count < 30; count++) await wrong()
     expect((await new Api(gateway).get('/api/sessions')).status).toBe(200)
     expect((await browser.get('/api/sessions')).status).toBe(200)
-    expect((await logIn(good)).status).toBe(303)
+    expect((await logIn(good)).status).toBe(200)
   })
 
-  it('are not those who show nothing', async () => {
-    for (let count = 0; count < 30; count++) await stranger.get('/api/sessions')
+  it('are not those who show nothing, or a cookie that another port could have received', async () => {
+    const { cookie } = await signIn(gateway)
+    for (let count = 0; count < 30; count++) {
+      await stranger.get('/api/sessions')
+      await stranger.get('/api/sessions', { cookie })
+    }
     expect((await wrong()).status).toBe(401)
   })
 })

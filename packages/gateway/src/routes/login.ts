@@ -1,15 +1,22 @@
 import { AskbackError } from '@askback/protocol'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
-import { SECURITY_HEADERS } from '../http/answers.js'
+import { sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
 import { once } from '../http/once.js'
 import { route, type Route } from '../route.js'
+import { done, ok } from './schemas.js'
 
 const made = z.object({ openUrl: z.string() })
+const actor = z.object({ id: z.string(), name: z.string().optional() })
 
-/** A browser brings a one-time code and gets a cookie: no token ever stands in an address. */
+/**
+ * A browser brings a one-time code and gets a login in two halves: a cookie, and a proof that its page keeps. No token
+ * ever stands in an address.
+ */
 export function loginRoutes({ credentials, failedLogins, store }: GatewayContext): Route[] {
+  const cookie = (value: string, maxAgeSeconds: number) =>
+    `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}`
+
   return [
     route({
       name: 'createLogin',
@@ -28,48 +35,66 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
       },
     }),
     route({
-      name: 'login',
+      name: 'loginPage',
       method: 'GET',
       path: '/login',
       who: 'anyone',
-      summary: 'Exchanges a one-time code for a cookie',
-      query: z.object({ code: z.string().optional() }),
-      answers: { 303: { description: 'To the web app, with a cookie', type: 'text/plain' } },
+      summary: 'A page that logs in with the code in its address; fetching it logs nobody in',
+      query: z.object({ code: z.unknown().optional() }),
+      answers: { 200: { description: 'The page', type: 'text/html' } },
       errors: [401, 429],
-      async handle({ query: { code = '' }, request, reply }) {
-        const login = await credentials.logIn(code)
-        if (!login) {
+      handle({ query: { code }, request, reply }) {
+        const person = typeof code === 'string' ? credentials.personOfCode(code) : null
+        if (person) sendLoginPage(reply, person)
+        else {
           failedLogins.note(request.ip)
-          return refuse(request, reply)
+          sendUsedLinkPage(reply)
         }
-        const { cookie, maxAgeSeconds } = login
-        void reply
-          .code(303)
-          .headers({
-            ...SECURITY_HEADERS,
-            'cache-control': 'no-store',
-            location: '/',
-            'set-cookie': `${credentials.cookieName}=${cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}`,
-          })
-          .send()
         return { handled: true }
       },
     }),
+    route({
+      name: 'login',
+      method: 'POST',
+      path: '/api/login',
+      who: 'anyone',
+      ownPagesOnly: true,
+      summary: 'Exchanges a one-time code for a cookie and the proof that goes with it',
+      body: z.object({ code: z.string() }),
+      answers: { 200: z.object({ person: actor, proof: z.string() }) },
+      errors: [401, 429],
+      async handle({ body: { code }, request }) {
+        const login = await credentials.logIn(code)
+        if (!login) {
+          failedLogins.note(request.ip)
+          throw new AskbackError(
+            'unauthorized',
+            'This link has been used, or is older than 10 minutes. Run askback open for a new one.',
+          )
+        }
+        const { person, proof, maxAgeSeconds } = login
+        return { status: 200, body: { person, proof }, setCookie: cookie(login.cookie, maxAgeSeconds) }
+      },
+    }),
+    route({
+      name: 'logout',
+      method: 'POST',
+      path: '/api/logout',
+      who: 'person',
+      summary: 'Ends this browser login, or with `all` every browser login of a person',
+      body: z.object({ all: z.boolean().optional(), person: z.string().optional() }).optional(),
+      answers: { 200: ok },
+      errors: [404],
+      async handle({ body: { all = false, person } = {}, credential }) {
+        if (all) await credentials.logOutEverywhere(person ?? credential.by.id)
+        else if (person !== undefined || credential.via !== 'web') {
+          throw new AskbackError(
+            'invalid_request',
+            'A token has no browser login to end. Send { "all": true } to end all of this person.',
+          )
+        } else await credentials.logOut(credential)
+        return { ...done, ...(credential.via === 'web' && !person && { setCookie: cookie('', 0) }) }
+      },
+    }),
   ]
-}
-
-const REFUSAL = 'This link has been used, or is older than 10 minutes.'
-
-/** Whoever clicks an old link reads a page, not JSON. */
-function refuse({ headers: { accept = '' } }: FastifyRequest, reply: FastifyReply): { handled: true } {
-  if (!accept.includes('text/html')) {
-    throw new AskbackError('unauthorized', `${REFUSAL} askback open makes a new one.`)
-  }
-  void reply
-    .code(401)
-    .headers({ ...SECURITY_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
-    .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Askback</title></head><body><h1>Askback</h1><p>${REFUSAL} If this browser is logged in, <a href="/">go on</a>; if not, run <code>askback open</code>.</p></body></html>`,
-    )
-  return { handled: true }
 }

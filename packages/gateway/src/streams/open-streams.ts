@@ -2,7 +2,8 @@ import type { Clock } from '@askback/core'
 
 /** A connection that stays open. */
 export interface OpenStream {
-  readonly credential: string
+  /** Of the credential that opened it. */
+  readonly key: string
   /** From time to time: shows the peer that the gateway lives, and looks whether the peer does. */
   beat(): void
   /** The gateway goes away; the peer is told to come back, after what it has asked for is answered. */
@@ -45,8 +46,8 @@ export class OpenStreams {
   }
 
   /** Ends those of a credential that was revoked. */
-  revoke(credential: string): void {
-    for (const stream of this.#streams) if (stream.credential === credential) stream.cut()
+  revoke(key: string): void {
+    for (const stream of this.#streams) if (stream.key === key) stream.cut()
   }
 
   /** Resolves when all are closed; those that are still open after `graceMs` are cut. */

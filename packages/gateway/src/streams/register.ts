@@ -18,7 +18,7 @@ export interface Streams {
   /** Sends everyone away, to come back later; resolves when they are gone. */
   drain(graceMs?: number): Promise<void>
   /** Ends the streams of a credential that is no longer good. */
-  revoke(credential: string): void
+  revoke(key: string): void
   readonly open: { sse: number; ws: number }
 }
 
@@ -26,7 +26,15 @@ type Query = Record<string, unknown>
 
 /** Adds the routes that last: a session's events, those of all sessions, and the WebSocket. */
 export function registerStreams(app: FastifyInstance, options: StreamOptions): Streams {
-  const { host, store, authorize, clock = systemClock, random = Math.random, onError } = options
+  const {
+    host,
+    store,
+    authorize,
+    authorizeSocket,
+    clock = systemClock,
+    random = Math.random,
+    onError,
+  } = options
   const config = { ...STREAM_DEFAULTS, ...options.config }
   const cache = new PageCache(config.cacheBytes)
   const streams = new OpenStreams(clock, config.heartbeatMs)
@@ -45,7 +53,8 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
     feeds: ws,
     all: allOnSockets,
     streams,
-    authorize,
+    clock,
+    authorizeSocket,
   })
 
   app.get<{ Params: { id: string }; Querystring: Query }>(
@@ -71,13 +80,13 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   )
 
   app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
-    const { person, credential } = await authorize(request.raw)
+    const { person, key } = await authorize(request.raw)
     if (!person) throw new AskbackError('forbidden', 'Only people see all sessions.')
     mayOpen()
     const socket = openSse(reply)
     if (!socket) return
     const closed = (stream: SseStream) => all.remove(stream)
-    const stream = new SseStream(socket, { credential, cursor: 0, streams, random, closed })
+    const stream = new SseStream(socket, { key, cursor: 0, streams, random, closed })
     await all.add(stream).catch((error: unknown) => {
       onError(error)
       stream.cut()
@@ -102,7 +111,7 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
 
   return {
     drain: (graceMs = 2000) => streams.drain(graceMs),
-    revoke: (credential) => streams.revoke(credential),
+    revoke: (key) => streams.revoke(key),
     get open() {
       return { sse: streams.size - sockets.open, ws: sockets.open }
     },

@@ -32,12 +32,12 @@ export async function streamSession(
     const found = await findPlace(feed, cursor, query.log)
     const socket = openSse(reply)
     if (!socket) return release()
-    const { credential } = caller
+    const { key } = caller
     const closed = (stream: SseStream) => {
       feed.remove(stream)
       release()
     }
-    const stream = new SseStream(socket, { credential, cursor, streams, random, closed })
+    const stream = new SseStream(socket, { key, cursor, streams, random, closed })
     if (found) feed.add(stream)
     else {
       socket.write(sseEncoding.resync(sessionId))

@@ -15,7 +15,7 @@ const HEADERS = {
 }
 
 export interface SseOptions {
-  credential: string
+  key: string
   cursor: number
   streams: OpenStreams
   random: () => number
@@ -25,14 +25,14 @@ export interface SseOptions {
 /** One client that reads events over HTTP. */
 export class SseStream implements Reader, OpenStream {
   readonly socket: Socket
-  readonly credential: string
+  readonly key: string
   cursor: number
   readonly #random: () => number
   #state: 'open' | 'stalled' | 'ending' = 'open'
 
-  constructor(socket: Socket, { credential, cursor, streams, random, closed }: SseOptions) {
+  constructor(socket: Socket, { key, cursor, streams, random, closed }: SseOptions) {
     this.socket = socket
-    this.credential = credential
+    this.key = key
     this.cursor = cursor
     this.#random = random
     streams.add(this)

@@ -36,7 +36,9 @@ export async function streamServer(
   const clock = new ManualClock()
   const app = Fastify()
   app.setErrorHandler((error, request, reply) => fail(request, reply, error))
-  const streams = registerStreams(app, { host, store, config, clock, authorize, onError, random: () => 0.5 })
+  const authorizeSocket = async (request: IncomingMessage) => ({ caller: await authorize(request) })
+  const ports = { host, store, config, clock, authorize, authorizeSocket, onError }
+  const streams = registerStreams(app, { ...ports, random: () => 0.5 })
   await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(async () => {
     app.server.closeAllConnections()
@@ -77,8 +79,13 @@ async function authorize({ headers }: IncomingMessage): Promise<Caller> {
     throw new AskbackError('forbidden', 'A page of another site may not call this.')
   if (said === 'nobody') throw new AskbackError('unauthorized', 'Who are you?')
   if (typeof said !== 'string')
-    return { credential: 'me', person: { by: me, via: 'http' }, mayRead: () => true }
-  return { credential: said, person: null, mayRead: (sessionId) => said === `agent of ${sessionId}` }
+    return { credential: 'me', key: 'me', person: { by: me, via: 'http' }, mayRead: () => true }
+  return {
+    credential: said,
+    key: said,
+    person: null,
+    mayRead: (sessionId) => said === `agent of ${sessionId}`,
+  }
 }
 
 /** Does what the test does with its context. */

@@ -29,7 +29,7 @@ const GOING_AWAY = 1012
 
 /** One client with one socket for all its sessions. */
 export class WsConnection implements OpenStream {
-  readonly credential: string
+  readonly key: string
   readonly #ws: WebSocket
   readonly #socket: Socket
   readonly #caller: Caller
@@ -45,7 +45,7 @@ export class WsConnection implements OpenStream {
     this.#socket = peer.socket
     this.#listening = { socket: peer.socket }
     this.#caller = peer.caller
-    this.credential = peer.caller.credential
+    this.key = peer.caller.key
     this.#options = options
     // Each subscription that catches up waits for it to drain.
     this.#socket.setMaxListeners(0)
@@ -102,6 +102,8 @@ export class WsConnection implements OpenStream {
         return this.#unsubscribe(op)
       case 'respond':
         return this.#respond(op)
+      // Of a page by cookie the first one was checked already; others have no proof to show.
+      case 'hello':
       case 'ping':
         return Promise.resolve(this.#send({ ref: op.ref, ok: true }))
     }

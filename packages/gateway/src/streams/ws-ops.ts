@@ -4,6 +4,13 @@ import { z } from 'zod'
 const id = z.string().min(1).max(500)
 const ref = z.union([z.string().max(500), z.number()])
 
+/** Of a page by cookie, before anything else. */
+const hello = z.object({
+  op: z.literal('hello'),
+  ref: ref.nullable().default(null),
+  proof: z.string().optional(),
+})
+
 const op = z.discriminatedUnion('op', [
   z.object({ op: z.literal('subscribe'), ref, sessionId: id, after: z.int().min(0), log: id.optional() }),
   z.object({ op: z.literal('unsubscribe'), ref, sessionId: id }),
@@ -17,6 +24,7 @@ const op = z.discriminatedUnion('op', [
     digest: z.string().optional(),
     idempotencyKey: z.string().optional(),
   }),
+  hello,
   // Pages cannot see the gateway's own pings.
   z.object({ op: z.literal('ping'), ref }),
 ])

@@ -4,21 +4,25 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { bodyOf, retryAfterOf, SECURITY_HEADERS, toAskbackError } from '../http/answers.js'
-import type { Caller } from './options.js'
+import type { Clock } from '@askback/core'
+import type { Caller, SocketCaller } from './options.js'
 import { answerAsPlain } from './plain-request.js'
+import { WsHello } from './ws-hello.js'
 import { WsConnection, type WsConnectionOptions } from './ws-connection.js'
 
 export const WS_PATH = '/api/ws'
 
 export interface WsServerOptions extends WsConnectionOptions {
-  authorize: (request: IncomingMessage) => Promise<Caller>
+  authorizeSocket: (request: IncomingMessage) => Promise<SocketCaller>
+  clock: Clock
+  helloMs: number
   sockets: number
   frameBytes: number
 }
 
 /** Takes the upgrades of an HTTP server; resolves to how many sockets are open. */
 export function serveWebSockets(server: Server, options: WsServerOptions): { readonly open: number } {
-  const { authorize, streams, sockets, frameBytes, onError } = options
+  const { authorizeSocket, streams, sockets, frameBytes, onError } = options
   const upgrades = new WebSocketServer({
     noServer: true,
     clientTracking: true,
@@ -27,14 +31,16 @@ export function serveWebSockets(server: Server, options: WsServerOptions): { rea
   })
 
   async function accept(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    const caller = await authorize(request)
+    const found = await authorizeSocket(request)
     if (pathOf(request) !== WS_PATH)
       throw new AskbackError('not_found', `A WebSocket is served at ${WS_PATH} only.`)
     if (streams.draining) throw new AskbackError('unavailable', 'The gateway is going away.')
     if (upgrades.clients.size >= sockets)
       throw new AskbackError('rate_limited', `There are ${sockets} sockets open, which is the limit.`)
     upgrades.handleUpgrade(request, socket, head, (ws) => {
-      streams.add(new WsConnection({ ws, socket, caller }, options))
+      const open = (caller: Caller) => streams.add(new WsConnection({ ws, socket, caller }, options))
+      if ('caller' in found) open(found.caller)
+      else streams.add(new WsHello(ws, { ...options, ...found, open }))
     })
   }
 

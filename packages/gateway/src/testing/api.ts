@@ -71,6 +71,25 @@ export class Api {
   }
 }
 
+/** What a signed-in page sends with each request. */
+export interface BrowserLogin {
+  cookie: string
+  'askback-proof': string
+}
+
+/** Exchanges a one-time code as the login page does. */
+export async function signIn(
+  gateway: TestGateway,
+  code = gateway.credentials.loginCode(gateway.credentials.owner),
+): Promise<BrowserLogin> {
+  const { status, body, headers } = await new Api(gateway, null).post<{ proof: string }>('/api/login', {
+    code,
+  })
+  if (status !== 200) throw new Error(`Not signed in: ${JSON.stringify(body)}`)
+  const cookie = String(headers['set-cookie']).split(';', 1)[0]!
+  return { cookie: `theme=dark; ${cookie}`, 'askback-proof': body.proof }
+}
+
 export const question = {
   kind: 'question',
   request: {

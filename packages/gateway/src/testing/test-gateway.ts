@@ -20,6 +20,8 @@ export interface TestGatewayOptions {
   config?: GatewaySettings
   clock?: Clock
   webApp?: string
+  /** The first person's. */
+  token?: string
   /** Listens at a port of its own unless told not to. */
   listen?: boolean | { port: number }
   onError?: (error: unknown) => void
@@ -43,7 +45,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const { store = memoryStore(), agents = [], kinds, config = {}, clock, listen = true, webApp } = options
   const errors: unknown[] = []
   const onError = options.onError ?? ((error: unknown) => errors.push(error))
-  const token = 'a-person'
+  const { token = 'a-person' } = options
   const agentToken = 'outside-agents'
   const timed = clock && { clock }
   const { pendingPerSession, sessions, requestBytes } = config.limits ?? {}

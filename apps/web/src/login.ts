@@ -1,0 +1,62 @@
+import { storedLogin } from '@askback/client'
+import { LOGIN_STORAGE_KEY, PROOF_HEADER } from '@askback/protocol'
+
+/** Calls the gateway that served this page, as the person who is signed in. */
+export function callGateway(
+  path: string,
+  init: { body?: unknown; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const proof = storedLogin()?.proof
+  const { body, signal } = init
+  return fetch(path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      accept: 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(proof !== undefined && { [PROOF_HEADER]: proof }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  })
+}
+
+/** Ends this login, or all of this person, and starts the page anew without what was written in it. */
+export async function signOut({ everywhere }: { everywhere: boolean }): Promise<void> {
+  const response = await callGateway('/api/logout', { body: { all: everywhere } }).catch(() => null)
+  // 401: the login has ended elsewhere, so all that is left is here.
+  if (!response?.ok && response?.status !== 401) {
+    throw new Error('You are still signed in: the gateway did not answer. Try again.')
+  }
+  forgetPerson()
+  location.reload()
+}
+
+/** Drafts and unsent answers belong to the person who wrote them: nobody else may find or send them. */
+function forgetPerson(): void {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith('askback.') && key !== 'askback.theme') localStorage.removeItem(key)
+  }
+}
+
+/** What another window did with the login that they share. */
+export function onLoginChange(act: (change: 'renewed' | 'replaced') => void): () => void {
+  const person = storedLogin()?.person.id
+  const listen = ({ key }: StorageEvent) => {
+    // `null` where all of the storage was cleared.
+    if (key !== LOGIN_STORAGE_KEY && key !== null) return
+    const now = storedLogin()?.person.id
+    act(now !== undefined && (person === undefined || now === person) ? 'renewed' : 'replaced')
+  }
+  window.addEventListener('storage', listen)
+  return () => window.removeEventListener('storage', listen)
+}
+
+export function canStore(): boolean {
+  try {
+    localStorage.setItem('askback.test', '1')
+    localStorage.removeItem('askback.test')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,132 @@
+import { LOGIN_STORAGE_KEY, type Actor } from '@askback/protocol'
+import type { FastifyReply } from 'fastify'
+import { createHash } from 'node:crypto'
+import { SECURITY_HEADERS } from './answers.js'
+
+const STYLE = `
+:root { color-scheme: light dark; }
+body { margin: 0; min-height: 100dvh; display: grid; place-items: center;
+  background: light-dark(#ffffff, #131316); color: light-dark(#1c1c21, #ececf0);
+  font: 16px/24px ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Inter, Roboto, sans-serif; }
+main { max-width: 28rem; padding: 1.5rem; text-align: center; }
+h1 { margin: 0 0 .5rem; font-size: 1.125rem; font-weight: 600; }
+p { margin: 0 0 1rem; font-size: .875rem; line-height: 1.25rem; color: light-dark(#5b5b66, #a3a3b0); }
+code { font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; color: light-dark(#1c1c21, #ececf0); }
+button { font: inherit; font-size: .875rem; padding: .5rem 1rem; border-radius: .375rem; cursor: pointer;
+  border: 1px solid light-dark(#e6e6ea, #2c2c33); background: light-dark(#f7f7f8, #1b1b20); color: inherit; }
+a { color: inherit; }
+`
+
+/**
+ * The code is sent by a script, not by following the link: a link can be prefetched, scanned, or sent by another site.
+ * Storage is tried before the code is used up, because a login whose proof cannot be kept is worth nothing. A page of
+ * somebody else who is signed in here asks first, so that nobody is signed in as another person by a link alone.
+ */
+const SCRIPT = `
+(() => {
+  const KEY = ${JSON.stringify(LOGIN_STORAGE_KEY)}
+  const code = new URLSearchParams(location.search).get('code')
+  const show = (id) => {
+    for (const part of document.querySelectorAll('section')) part.hidden = part.id !== id
+    document.querySelector('#' + id + ' button')?.focus()
+  }
+  let before
+  const signIn = async () => {
+    show('working')
+    const response = await fetch('/api/login', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    }).catch(() => null)
+    if (!response?.ok) return show(response?.status === 401 ? 'used' : 'failed')
+    const login = await response.json()
+    // Drafts and unsent answers of somebody else must not be sent by this person.
+    if (before?.person?.id !== login.person.id)
+      for (const key of Object.keys(localStorage))
+        if (key.startsWith('askback.') && key !== 'askback.theme') localStorage.removeItem(key)
+    localStorage.setItem(KEY, JSON.stringify(login))
+    location.replace('/')
+  }
+  for (const button of document.querySelectorAll('button')) button.addEventListener('click', signIn)
+  try {
+    before = JSON.parse(localStorage.getItem(KEY) ?? 'null')
+    localStorage.setItem(KEY + '.test', '1')
+    localStorage.removeItem(KEY + '.test')
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) return show('blocked')
+  }
+  history.replaceState(null, '', '/login')
+  const { id } = document.body.dataset
+  if (before?.person?.id !== undefined && before.person.id !== id) show('switch')
+  else void signIn()
+})()
+`
+
+const USED = `<h1>This link no longer works</h1>
+<p>It has been used, or it is older than 10 minutes. Run <code>askback open</code> to sign in with a new one.</p>
+<p>Already signed in here? <a href="/">Continue to Askback</a></p>`
+
+const POLICY = [
+  "default-src 'none'",
+  `script-src '${sha256(SCRIPT)}'`,
+  `style-src '${sha256(STYLE)}'`,
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Signs in with the code in its own address, for the person whose code it is. */
+export function sendLoginPage(reply: FastifyReply, person: Actor): void {
+  const name = escapeHtml(person.name ?? person.id)
+  const html = page(
+    `<section id="working"><h1>Signing you in…</h1>
+<noscript><p>This page needs JavaScript. Turn it on for this address, then reload.</p></noscript></section>
+<section id="switch" hidden><h1>Sign in as ${name}?</h1>
+<p>This browser is signed in as somebody else. Continue only if you asked for this link.</p>
+<button type="button">Sign in as ${name}</button></section>
+<section id="blocked" hidden><h1>This browser blocks storage</h1>
+<p>Askback stores your sign-in in this browser. Allow cookies and site data for this address, then open the link again.</p></section>
+<section id="failed" hidden role="alert"><h1>You are not signed in yet</h1>
+<p>The gateway did not answer. Check that <code>askback serve</code> is running.</p>
+<button type="button">Try again</button></section>
+<section id="used" hidden role="alert">${USED}</section>
+<script>${SCRIPT}</script>`,
+    ` data-id="${escapeHtml(person.id)}"`,
+  )
+  send(reply, 200, html)
+}
+
+/** For a code that is used, too old or not from here. */
+export function sendUsedLinkPage(reply: FastifyReply): void {
+  send(reply, 401, page(USED))
+}
+
+function page(main: string, attributes = ''): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign in · Askback</title><link rel="icon" href="/icon.svg" type="image/svg+xml"><style>${STYLE}</style></head>
+<body${attributes}><main>${main}</main></body></html>
+`
+}
+
+function send(reply: FastifyReply, status: number, html: string): void {
+  void reply
+    .code(status)
+    .headers({
+      ...SECURITY_HEADERS,
+      'content-security-policy': POLICY,
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+    })
+    .send(html)
+}
+
+function sha256(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
