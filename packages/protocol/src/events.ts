@@ -26,6 +26,9 @@ const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copy
 
 export const toolCallSource = z.enum(['agent', 'cli', 'http', 'mcp', 'hook'])
 
+/** Why a call ended with an error though its tool did not fail: people decided so, nobody answered, or it was cut off. */
+const callSettlement = z.enum(['denied', 'adjusted', 'cancelled', 'timed_out', 'interrupted'])
+
 /** What can stand in a session's log. */
 export const sessionEvent = z.discriminatedUnion('type', [
   event('session_started', {
@@ -66,6 +69,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     isError: z.boolean(),
     truncated: z.number().optional(),
     partial: z.boolean().optional(),
+    settledBy: callSettlement.optional(),
   }),
   event('interaction_pending', {
     ...anchored,

@@ -92,9 +92,11 @@ function apply(draft: Draft, event: SessionEvent): void {
     case 'tool_result': {
       const call = state.toolCalls.get(event.toolCallId)
       if (!call || call.result) break
-      const { output, isError, at, truncated } = event
+      const { output, isError, at, truncated, settledBy } = event
       const ended = toolCallOf(call)
-      ended.result = truncated === undefined ? { output, isError, at } : { output, isError, at, truncated }
+      ended.result = { output, isError, at }
+      if (truncated !== undefined) ended.result.truncated = truncated
+      if (settledBy !== undefined) ended.result.settledBy = settledBy
       draft.toolCalls().set(event.toolCallId, ended)
       break
     }

@@ -20,7 +20,13 @@ export interface ToolCall {
   parentToolCallId?: string
   source?: NonNullable<EventOf<'tool_call'>['source']>
   partial?: boolean
-  result?: { output: Json; isError: boolean; at: number; truncated?: number }
+  result?: {
+    output: Json
+    isError: boolean
+    at: number
+    truncated?: number
+    settledBy?: NonNullable<EventOf<'tool_result'>['settledBy']>
+  }
 }
 
 export type Item =

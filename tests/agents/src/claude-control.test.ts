@@ -77,6 +77,16 @@ describe.concurrent('a session', () => {
     await session.close()
   })
 
+  it('a call that runs when a person stops the agent is interrupted, not failed', async () => {
+    const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
+    await session.say('sleep long')
+    await session.until('interaction_delivered')
+    await atLeast(6, session.home)
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('tool_result')).toMatchObject([{ isError: true, settledBy: 'interrupted' }])
+    await session.close()
+  })
+
   it('is cleared: the next message starts a conversation that knows nothing', async () => {
     const session = await claudeSession({ url: endpoint.url })
     await session.say('make it')

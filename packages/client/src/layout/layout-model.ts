@@ -59,6 +59,8 @@ export type ToolStatus =
   | 'done'
   | 'failed'
   | 'denied'
+  /** A plan that was sent back for changes. */
+  | 'adjusted'
   | 'timed_out'
   | 'cancelled'
   /** Its turn ended before it did. */

@@ -72,6 +72,40 @@ layoutCases({
             approval i1 cancelled
       typing`,
   },
+  'a plan that is sent back for changes has not failed': {
+    events: [
+      turn('t1'),
+      called('c1', r1),
+      ...askedQuestion('i1', { kind: 'plan_review', ...r1, ...onCall('c1') }),
+      ...settled('i1', { settlement: 'denied', by, ...onCall('c1') }),
+      ended('c1', { isError: true, settledBy: 'adjusted' }),
+    ],
+    drawn: `
+      turn t1
+        response r1
+          call c1 adjusted
+          plan_review i1 denied by Ada
+      typing`,
+  },
+  'a call that a person stopped has not failed, whether it waited or ran': {
+    events: [
+      turn('t1'),
+      called('c1', r1),
+      ...asked('i1', { ...r1, ...onCall('c1') }),
+      called('c2', r1),
+      ...settled('i1', { settlement: 'cancelled', by, ...onCall('c1') }),
+      ended('c1', { isError: true, settledBy: 'interrupted' }),
+      ended('c2', { isError: true, settledBy: 'interrupted' }),
+    ],
+    drawn: `
+      turn t1
+        response r1
+          call c1 interrupted
+            approval i1 cancelled by Ada
+          group
+            call c2 interrupted
+      typing`,
+  },
   'the end of a shell does not close what a script in it asked': {
     events: [
       turn('t1'),

@@ -124,7 +124,7 @@ function statusOf(call: ToolCall, turn: Turn, asked: ReturnType<typeof askedAbou
   // An approval is also cancelled by the end of its call: then that end is what there is to tell.
   const byEnd = decision === 'cancelled' && call.result !== undefined
   if (decision !== null && decision !== 'approved' && !byEnd) return decision
-  if (call.result) return call.result.isError ? 'failed' : 'done'
+  if (call.result) return call.result.isError ? (call.result.settledBy ?? 'failed') : 'done'
   return call.partial || turn.endedAt !== undefined ? 'interrupted' : 'running'
 }
 

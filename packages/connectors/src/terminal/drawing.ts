@@ -1,5 +1,5 @@
 import type { Card, ClosedCard, Part } from '@askback/core'
-import { spellOut, type SessionEvent } from '@askback/protocol'
+import { spellOut, type EventOf, type SessionEvent } from '@askback/protocol'
 
 /** All of it, each time: what is approved must have been on the screen. */
 export function drawCard({ title, from, parts, expiresAt }: Card, now: number): string {
@@ -21,13 +21,27 @@ export function drawEvent(event: SessionEvent): string | null {
     case 'tool_call':
       return `· ${spellOut(event.toolName, 'code')} ${short(spellOut(JSON.stringify(event.input), 'code'))}`
     case 'tool_result':
-      return event.isError ? `  failed: ${short(spellOut(JSON.stringify(event.output), 'code'))}` : null
+      return event.isError ? drawError(event) : null
     case 'turn_ended':
       return event.reason === 'done' ? null : `(${event.reason})`
     case 'error':
       return `! ${prose(event.message)}`
     default:
       return null
+  }
+}
+
+/** Only a tool can fail: what a person did not allow is told as that. */
+function drawError({ settledBy, output }: EventOf<'tool_result'>): string {
+  switch (settledBy) {
+    case undefined:
+      return `  failed: ${short(spellOut(JSON.stringify(output), 'code'))}`
+    case 'adjusted':
+      return '  changes requested'
+    case 'timed_out':
+      return '  timed out'
+    default:
+      return `  ${settledBy}`
   }
 }
 

@@ -33,6 +33,8 @@ export class AgentProcesses {
   readonly #running = new Map<string, RunningAgent>()
   /** The next one of a session starts when the last one has ended. */
   readonly #ending = new Map<string, Promise<void>>()
+  /** Until such an agent has ended its turn, a call that it reports as failed is one that the interrupt cut off. */
+  readonly #interrupting = new Set<string>()
   #stopped = false
 
   constructor(options: AgentProcessesOptions, told: Told) {
@@ -48,9 +50,17 @@ export class AgentProcesses {
     return this.#running.has(sessionId)
   }
 
-  started(sessionId: string): AgentProcess | null {
+  /** Whether there was an agent to interrupt: one that has not started is not. */
+  async interrupt(sessionId: string): Promise<boolean> {
     const running = this.#running.get(sessionId)
-    return running?.isStarted ? running.agent : null
+    if (!running?.isStarted || !running.agent) return false
+    this.#interrupting.add(sessionId)
+    try {
+      await running.agent.interrupt()
+    } finally {
+      this.#interrupting.delete(sessionId)
+    }
+    return true
   }
 
   /** The one that runs, or a new one that takes up `resume`. */
@@ -206,11 +216,16 @@ export class AgentProcesses {
   /** What the agent tells. One that was taken over gets no answer any more: it must not go on as if it had been heard. */
   async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
     try {
-      await this.report(sessionId, this.#withUnfinished(sessionId, events), fence)
+      const told = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
+      await this.report(sessionId, this.#withUnfinished(sessionId, told), fence)
     } catch (error) {
       if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
       this.#told.fencedOff(sessionId)
       await new Promise(() => undefined)
     }
   }
+}
+
+function cutOff(event: Reported): Reported {
+  return event.type === 'tool_result' && event.isError ? { settledBy: 'interrupted', ...event } : event
 }

@@ -74,9 +74,7 @@ export class AgentRunner {
   async interrupt(sessionId: string): Promise<void> {
     if (await this.#elsewhere({ do: 'interrupt', sessionId })) return
     const turnId = await this.#activeTurn(sessionId)
-    const agent = this.#processes.started(sessionId)
-    if (agent) await agent.interrupt()
-    else await this.#processes.end(sessionId)
+    if (!(await this.#processes.interrupt(sessionId))) await this.#processes.end(sessionId)
     await this.#endTurn(sessionId, turnId)
   }
 

@@ -121,10 +121,10 @@ function partialOf(delta: Delta, made: string): Reported[] {
       const { toolCallId, toolName } = delta
       return [{ type: 'tool_call', toolCallId, toolName, input: text, partial: true }]
     }
-    case 'tool_output_delta':
-      return [
-        { type: 'tool_result', toolCallId: delta.toolCallId, output: text, isError: true, partial: true },
-      ]
+    case 'tool_output_delta': {
+      const cut = { isError: true, partial: true, settledBy: 'interrupted' } as const
+      return [{ type: 'tool_result', toolCallId: delta.toolCallId, output: text, ...cut }]
+    }
   }
 }
 

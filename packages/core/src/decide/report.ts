@@ -43,7 +43,10 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
         throw new AskbackError('not_found', `There is no tool call ${event.toolCallId} in this session.`)
       }
       if (!told.end(event.toolCallId)) return { events: [] }
-      return together({ events: [capped(event)] }, cancelOf(state, event, told, context))
+      return together(
+        { events: [capped(withSettlement(state, event))] },
+        cancelOf(state, event, told, context),
+      )
     case 'error': {
       if (GOES_ON.has(event.code)) return { events: [event] }
       const message = `The agent failed: ${event.message}`
@@ -63,6 +66,31 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
     case 'text':
     case 'thinking':
       return { events: told.block(event) ? [event] : [] }
+  }
+}
+
+/**
+ * Agents report a call that was not allowed as an error. The log says what it really was, in one place for adapters,
+ * hooks and HTTP. What a script inside the call asked is under another tool name, and says nothing about the call.
+ */
+function withSettlement(state: SessionState, event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
+  if (!event.isError || event.settledBy !== undefined) return event
+  const toolName = state.toolCalls.get(event.toolCallId)?.toolName
+  const decided = [...state.interactions.values()].findLast(
+    (item) =>
+      item.toolCallId === event.toolCallId &&
+      item.toolName === toolName &&
+      item.anchor === 'exact' &&
+      item.settlement !== 'superseded',
+  )
+  switch (decided?.settlement) {
+    case 'denied':
+      return { ...event, settledBy: decided.kind === 'plan_review' ? 'adjusted' : 'denied' }
+    case 'cancelled':
+    case 'timed_out':
+      return { ...event, settledBy: decided.settlement }
+    default:
+      return event
   }
 }
 

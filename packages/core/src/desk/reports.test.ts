@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MAX_OUTPUT_BYTES, type Reported } from '../index.js'
-import { testDesk, type TestDesk } from './test-desk.test.helper.js'
+import { ada, listFiles, no, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
 const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: { command: 'ls' } } as const
 const result = { type: 'tool_result', toolCallId: 't', output: 'a.ts', isError: false } as const
@@ -138,5 +138,78 @@ describe('what an agent reports', () => {
     expect(logged).toMatchObject({ ...call, seq: 2, sessionId: 's', at: test.clock.now() })
     expect(logged!.id).not.toBe('mine')
     expect(logged).not.toHaveProperty('settlement')
+  })
+})
+
+describe('a result that is an error', () => {
+  const failed = { ...result, output: 'told to the model', isError: true }
+  const owned = { toolCallId: 't', toolName: 'Bash', attach: true }
+  const review = { plan: '# Plan' }
+
+  async function ends(test: TestDesk): Promise<string | undefined> {
+    await report(test, failed)
+    const logged = (await test.events()).findLast((event) => event.type === 'tool_result')
+    const { toolCalls } = (await test.desk.snapshot('s')).state
+    expect(toolCalls[0]!.result!.settledBy).toBe(logged?.settledBy)
+    return logged?.settledBy
+  }
+
+  it.each([
+    ['denied', 'approval', listFiles, no],
+    ['adjusted', 'plan_review', review, { decision: 'adjust', feedback: 'Smaller steps.' }],
+    [undefined, 'approval', listFiles, yes],
+    [undefined, 'plan_review', review, { decision: 'edit' }],
+  ])('says %s where a person settled the %s so', async (settledBy, kind, request, answer) => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    const { interactionId } = await test.open(kind, request, owned)
+    await test.desk.respond({ sessionId: 's', interactionId, answer, ...ada })
+    expect(await ends(test)).toBe(settledBy)
+  })
+
+  it('says cancelled, or timed_out, where nobody answered', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    const { interactionId } = await test.open('approval', listFiles, owned)
+    await test.desk.cancel({ sessionId: 's', interactionId, ...ada })
+    expect(await ends(test)).toBe('cancelled')
+
+    const late = await testDesk({ session: { agent: 'demo' } })
+    await report(late, call)
+    await late.open('approval', listFiles, { ...owned, timeoutMs: 1000 })
+    late.clock.advance(1000)
+    await expect.poll(() => late.desk.pending({ sessionId: 's' })).toMatchObject({ interactions: [] })
+    expect(await ends(late)).toBe('timed_out')
+  })
+
+  it('is a failure of the tool where its own end cancelled what was asked (L7)', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    await test.open('approval', listFiles, owned)
+    expect(await ends(test)).toBeUndefined()
+  })
+
+  it('is a failure of the tool where a script inside the call was refused something', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    const { interactionId } = await test.open('approval', listFiles, {
+      toolCallId: 't',
+      toolName: 'deploy_web',
+    })
+    await test.desk.respond({ sessionId: 's', interactionId, answer: no, ...ada })
+    expect(await ends(test)).toBeUndefined()
+  })
+
+  it('goes by the last decision: a call that was denied once and then approved has failed', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    for (const [input, answer] of [
+      [{ command: 'ls' }, no],
+      [{ command: 'ls -a' }, yes],
+    ] as const) {
+      const { interactionId } = await test.open('approval', { input }, owned)
+      await test.desk.respond({ sessionId: 's', interactionId, answer, ...ada })
+    }
+    expect(await ends(test)).toBeUndefined()
   })
 })

@@ -79,9 +79,9 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
     })
 
     it('runs what was approved, and does not run what was denied', async () => {
-      for (const [decision, isError] of [
-        ['approve', false],
-        ['deny', true],
+      for (const [decision, isError, settledBy] of [
+        ['approve', false, undefined],
+        ['deny', true, 'denied'],
       ] as const) {
         const run = await begin(create)
         await run.say(run.messages.approval)
@@ -91,7 +91,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
         const result = events.find(
           (event) => event.type === 'tool_result' && event.toolCallId === item.toolCallId,
         )
-        expect(result).toMatchObject({ isError })
+        expect(result).toMatchObject({ isError, ...(settledBy && { settledBy }) })
       }
     })
 

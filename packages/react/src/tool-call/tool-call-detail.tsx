@@ -7,6 +7,8 @@ import { LongText, sizeOf } from '../content/long-text.js'
 export function ToolCallDetail({ call }: { call: ToolBlock }) {
   const { toolName, input, partialInput, result, liveOutput } = call
   const output = result ? outputText(result.output) : liveOutput
+  // What the agent is told about a call that people did not allow is an error to it, and none to them.
+  const hasFailed = call.status === 'failed'
   return (
     <>
       {partialInput === undefined ? (
@@ -18,9 +20,9 @@ export function ToolCallDetail({ call }: { call: ToolBlock }) {
         </div>
       )}
       {output !== undefined && (
-        <div className="ab-code-block" data-tone={result?.isError ? 'bad' : undefined}>
+        <div className="ab-code-block" data-tone={hasFailed ? 'bad' : undefined}>
           <div className="ab-code-bar">
-            <span>{result ? (result.isError ? 'Error' : 'Output') : 'Output so far'}</span>
+            <span>{result ? (hasFailed ? 'Error' : 'Output') : 'Output so far'}</span>
             <span>
               {sizeOf(output)}
               {result?.truncated !== undefined && ', cut from a longer one'}

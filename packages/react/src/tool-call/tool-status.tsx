@@ -1,5 +1,5 @@
 import type { ToolStatus } from '@askback/client'
-import { Ban, Check, CircleDashed, CirclePause, Hourglass, LoaderCircle, X } from 'lucide-react'
+import { Ban, Check, CircleDashed, CirclePause, Hourglass, LoaderCircle, Undo2, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 
 const looks: Record<ToolStatus, { word: string; icon: ReactNode; tone: string }> = {
@@ -9,7 +9,8 @@ const looks: Record<ToolStatus, { word: string; icon: ReactNode; tone: string }>
   approved: { word: 'Approved', icon: <Check />, tone: 'good' },
   done: { word: 'Done', icon: <Check />, tone: 'good' },
   failed: { word: 'Failed', icon: <X />, tone: 'bad' },
-  denied: { word: 'Denied', icon: <Ban />, tone: 'bad' },
+  denied: { word: 'Denied', icon: <Ban />, tone: 'gone' },
+  adjusted: { word: 'Changes requested', icon: <Undo2 />, tone: 'gone' },
   timed_out: { word: 'Timed out', icon: <Hourglass />, tone: 'gone' },
   cancelled: { word: 'Cancelled', icon: <Ban />, tone: 'gone' },
   interrupted: { word: 'Interrupted', icon: <CircleDashed />, tone: 'gone' },
