@@ -10,7 +10,8 @@ const zod: unknown = createRequire(new URL('../../packages/protocol/package.json
 
 it('the tool of one’s own in the guide runs, and prints what it says', async () => {
   const guide = readFileSync(new URL('interactive-tools.md', guides), 'utf8')
-  const sample = /```ts\n(.*?)```/su.exec(guide)?.[1] ?? ''
+  const samples = [...guide.matchAll(/```ts\n(.*?)```/gsu)].map(([, code = '']) => code)
+  const sample = samples.find((code) => code.includes('defineInteraction(')) ?? ''
   const expected = /console\.log\(.*\) \/\/ (.*)\n/u.exec(sample)?.[1]
   const { code } = await transformWithOxc(sample, 'sample.ts')
   const body = code.replace(/^import (\{.*?\}) from ["'](.*?)["'];?$/gmu, 'const $1 = modules["$2"];')
