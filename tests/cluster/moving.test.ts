@@ -95,7 +95,7 @@ it.each([
   ['another file', '{"name":"shop"}\n', 'line 1: this is no export'],
   ['half a line', '{"askback":1}\n{"sessionId":', 'line 2: this is not JSON'],
   ['what is no audit', '{"askback":2}\n{"audit":{"at":1}}\n', 'line 2: this is no line of an audit'],
-  ['a newer export', '{"askback":3}\n', 'line 1: this is no export of Askback, or one of a newer version'],
+  ['a newer export', '{"askback":4}\n', 'line 1: this is no export of Askback, or one of a newer version'],
   ['what are no events', '{"askback":1}\n{"sessionId":"s","events":[{}]}\n', 'line 2: these are no events'],
 ])('%s is refused in one sentence', async (_what, text, message) => {
   const file = join(newFolder(), 'broken.jsonl')

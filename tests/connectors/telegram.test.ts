@@ -18,6 +18,7 @@ import {
   start,
   startForAda,
   status,
+  store,
   texts,
   until,
 } from './telegram-world.js'
@@ -73,6 +74,11 @@ describe('pairing', () => {
     expect(await settled(item)).toMatchObject({ by: { id: 'grace', name: 'Grace' }, via: 'telegram' })
     server.write(CHAT, ADA, '/unpair')
     await expectSaid('no longer paired')
+    const by = { id: 'grace', name: 'Grace' }
+    expect((await store.audit({ limit: 10 })).items.filter((row) => 'act' in row)).toMatchObject([
+      { act: 'paired', by, via: 'telegram', subject: `telegram:${ADA}` },
+      { act: 'unpaired', by, via: 'telegram', subject: `telegram:${ADA}` },
+    ])
     await ask('approval', command)
     server.write(CHAT, ADA, '/help')
     await expectSaid('Pair first')

@@ -52,7 +52,7 @@ export function simulatedStore(options: {
     head: () => read('head', () => changes.head()),
     kv: {
       get: (key) => read(`get ${key}`, () => disk.kv.get(key)),
-      put: (key, value, expected) => write(`put ${key}`, () => disk.kv.put(key, value, expected)),
+      put: (key, value, expected, act) => write(`put ${key}`, () => disk.kv.put(key, value, expected, act)),
       list: (prefix) => read(`list ${prefix}`, () => disk.kv.list(prefix)),
     },
     loadSnapshot: (id) => read(`loadSnapshot ${id}`, () => disk.loadSnapshot(id)),

@@ -1,10 +1,10 @@
-import type { AuditRow, Page, Store } from '@askback/core'
-import type { Json, SessionEvent } from '@askback/protocol'
+import { auditRows, splitMessage, type Page, type Store } from '@askback/core'
+import type { Json, SessionEvent, AuditAct, AuditRow } from '@askback/protocol'
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import type { Writable } from 'node:stream'
-import { isOfOneProcess, MARK, openStore, type Line, type Opened } from './moving.js'
+import { isOfOneProcess, MARK, nameOf, openStore, type Line, type Opened } from './moving.js'
 import { readPrivate } from './private-file.js'
 import { TOKENS_KEY } from './serve/tokens.js'
 
@@ -41,19 +41,19 @@ async function write(
   }
   await put({ askback: MARK })
   let events = 0
-  const gone = goneLines(store)
+  const others = otherRows(store)
   let after = '0'
   for (;;) {
     const changes = await store.changes({ after, limit: PAGE })
     for (const change of changes) {
       after = change.cursor
       events += change.events.length
-      for (const line of await gone.before(change.events)) await put(line)
+      for (const line of await others.before(change.events)) await put(line)
       if (change.events.length > 0) await put({ sessionId: change.sessionId, events: change.events })
     }
     if (changes.length < PAGE) break
   }
-  for (const line of await gone.rest()) await put(line)
+  for (const line of await others.rest()) await put(line)
   const kept = tokens === null ? null : readPrivate(tokens)
   const keys = (await store.kv.list('')).filter(({ key }) => !isOfOneProcess(key))
   for (const { key, value } of keys) if (!kept || key !== TOKENS_KEY) await put({ key, value })
@@ -61,17 +61,20 @@ async function write(
   return { sessions: await store.countSessions(), events, keys: keys.length }
 }
 
-/** The audit is in the order of the logs that made it: what is not of them stands where it stood. */
-function goneLines(store: Store) {
-  const rows = auditRows(store)
+/**
+ * The rows of the audit that no log in the export makes again, such as those of erased sessions and of tokens. They are
+ * written where they stand between the logs, so that an import leaves the same order.
+ */
+function otherRows(store: Store) {
+  const rows = allRows(store)
 
-  async function until(isMeant: (row: AuditRow) => boolean): Promise<Line[]> {
+  async function until(logged: AuditRow | null): Promise<Line[]> {
     const lines: Line[] = []
     for (let next = await rows.next(); !next.done; next = await rows.next()) {
-      const { message: _, ...row } = next.value
-      if (isMeant(row)) break
-      // One that came while this was written is of a log that goes on.
-      if (!(await store.interaction(row.interactionId))) lines.push({ audit: row })
+      const { row } = splitMessage(next.value)
+      if (logged && nameOf(row) === nameOf(logged)) break
+      // One that was added while this was written belongs to a log that goes on.
+      if (!(await isLogged(store, row))) lines.push({ audit: row })
     }
     return lines
   }
@@ -79,19 +82,27 @@ function goneLines(store: Store) {
   return {
     async before(events: SessionEvent[]): Promise<Line[]> {
       const lines: Line[] = []
-      for (const event of events) {
-        if (event.type !== 'interaction_response' || event.copyOf !== undefined) continue
-        const { sessionId, interactionId } = event
-        const isIt = (row: AuditRow) => row.sessionId === sessionId && row.interactionId === interactionId
-        lines.push(...(await until(isIt)))
-      }
+      for (const logged of events.flatMap(auditRows)) lines.push(...(await until(logged)))
       return lines
     },
-    rest: () => until(() => false),
+    rest: () => until(null),
   }
 }
 
-async function* auditRows(store: Store): AsyncGenerator<AuditRow, undefined> {
+const LOGGED_ACTS: ReadonlySet<AuditAct['act']> = new Set([
+  'permission_mode',
+  'rule_created',
+  'session_deleted',
+])
+
+async function isLogged(store: Store, row: AuditRow): Promise<boolean> {
+  if (!('act' in row)) return (await store.interaction(row.interactionId)) !== null
+  if (row.sessionId === undefined || !LOGGED_ACTS.has(row.act)) return false
+  const session = await store.session(row.sessionId)
+  return session !== null && session.createdAt <= row.at
+}
+
+async function* allRows(store: Store): AsyncGenerator<AuditRow, undefined> {
   let after: string | null = '0'
   while (after !== null) {
     const page: Page<AuditRow> = await store.audit({ after, limit: PAGE })

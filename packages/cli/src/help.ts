@@ -45,7 +45,7 @@ export const help = `Askback: agents that ask back.
   askback send SESSION "TEXT"   say something in a session
   askback adopt FILE|ID         go on here with a session that Claude Code or Codex has run by itself
     --from SESSION              where its scripts have asked
-  askback audit                 who settled what
+  askback audit                 who settled what, and who changed what else matters
     --format jsonl|csv
     --url URL  --data DIR       which gateway (ASKBACK_URL, else the one that runs here)
     --json

@@ -1,9 +1,16 @@
-import type { AuditRow, Store } from '@askback/core'
-import { AskbackError, sessionEvent, type Json, type SessionEvent } from '@askback/protocol'
+import { type Store } from '@askback/core'
+import {
+  AskbackError,
+  auditRow,
+  sessionEvent,
+  type Json,
+  type SessionEvent,
+  type AuditRow,
+} from '@askback/protocol'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { MARK, openStore, type Opened } from './moving.js'
+import { MARK, nameOf, openStore, type Opened } from './moving.js'
 import { readPrivate, writePrivate } from './private-file.js'
 import { TOKENS_KEY } from './serve/tokens.js'
 import { usageError } from './usage.js'
@@ -58,7 +65,7 @@ async function read({ store, tokens }: Opened, file: string): Promise<{ events: 
     number++
     const line = parsed(text, number)
     if (number === 1) {
-      if (![1, MARK].includes(Number(line['askback'])))
+      if (![1, 2, MARK].includes(Number(line['askback'])))
         throw broken(1, 'this is no export of Askback, or one of a newer version')
     } else if (typeof line['key'] === 'string') {
       count.keys++
@@ -105,14 +112,9 @@ async function auditKeys(store: Store): Promise<Set<string>> {
   return new Set((await store.audit({ limit: Infinity })).items.map(nameOf))
 }
 
-function nameOf({ sessionId, interactionId }: AuditRow): string {
-  return JSON.stringify([sessionId, interactionId])
-}
-
 function auditOf(value: unknown, number: number): AuditRow {
-  const row = value as AuditRow
-  const texts = [row.sessionId, row.interactionId, row.toolName, row.settlement, row.digest]
-  if (texts.every((text) => typeof text === 'string') && typeof row.at === 'number') return row
+  const row = auditRow.safeParse(value)
+  if (row.success) return row.data
   throw broken(number, 'this is no line of an audit')
 }
 

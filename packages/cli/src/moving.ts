@@ -1,16 +1,16 @@
-import type { AuditRow, Store } from '@askback/core'
-import { AskbackError, type Json, type SessionEvent } from '@askback/protocol'
+import type { Store } from '@askback/core'
+import { AskbackError, type Json, type SessionEvent, type AuditRow } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defaultDataFolder, openDataFolder } from './data-folder.js'
 
-/** Of the format; the first had no lines of the audit. */
-export const MARK = 2
+/** The version of the format: 2 added audit lines, 3 the acts among them. */
+export const MARK = 3
 
 /**
- * One line of an export: the first says what it is, then come the logs in commit order, with what the audit holds of
- * sessions that are gone, then the keys.
+ * One line of an export: the first says what it is, then come the logs in commit order, between them the audit rows that
+ * follow from no log, then the keys.
  */
 export type Line =
   | { askback: number }
@@ -41,6 +41,13 @@ export async function openStore(flags: {
   if (!existsSync(path) && flags.data === undefined)
     throw new AskbackError('invalid_request', `There is no data in ${path}. Name its folder with --data.`)
   return { store: sqliteStore({ path }), tokens: join(folder, 'tokens.json') }
+}
+
+/** Tells an audit row from every other, so that importing a file twice adds it once. */
+export function nameOf(row: AuditRow): string {
+  if (!('act' in row)) return JSON.stringify([row.sessionId, row.interactionId])
+  const { act, at, sessionId, subject, by } = row
+  return JSON.stringify([act, at, sessionId, subject, by?.id])
 }
 
 /** Keys that mean nothing anywhere else. */

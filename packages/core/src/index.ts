@@ -10,7 +10,7 @@ export {
 } from './kinds/kinds.js'
 export { planEffect } from './kinds/plan-review.js'
 export { readTextReply } from './kinds/question.js'
-export { auditRow } from './store/audit.js'
+export { auditRows, splitMessage } from './store/audit.js'
 export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'
 export * from './store/records.js'

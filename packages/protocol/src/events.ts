@@ -38,6 +38,9 @@ export const sessionEvent = z.discriminatedUnion('type', [
     model: z.string().optional(),
     permissionMode,
     source: z.string().optional(),
+    /** Who made the session, and with it chose its mode. */
+    by: actor.optional(),
+    via: via.optional(),
   }),
   event('user_message', { text: z.string(), by: actor }),
   event('turn_started', { turnId: id }),
@@ -106,9 +109,17 @@ export const sessionEvent = z.discriminatedUnion('type', [
     via: via.optional(),
     updatedDigest: z.string().optional(),
     supersededBy: id.optional(),
+    /** The rule that this approval stored. */
+    ruleId: z.string().optional(),
   }),
   event('interaction_delivered', { interactionId: id, toolCallId: id, to: z.string(), copyOf }),
-  event('session_status', { status: sessionStatus, permissionMode }),
+  event('session_status', {
+    status: sessionStatus,
+    permissionMode,
+    /** Who changed the mode or ended the session; absent where only the status changed. */
+    by: actor.optional(),
+    via: via.optional(),
+  }),
   event('agent_session', { agentSessionId: id }),
   event('context_cleared', { by: actor.optional() }),
   event('error', { code: z.string(), message: z.string(), fatal: z.boolean() }),

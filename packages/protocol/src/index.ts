@@ -1,5 +1,6 @@
 export * from './adoption.js'
 export * from './approval.js'
+export * from './audit.js'
 export * from './digest.js'
 export * from './errors.js'
 export * from './events.js'

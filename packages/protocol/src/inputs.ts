@@ -28,7 +28,7 @@ export const origin = z.object({
 export const createSessionInput = createSessionBody.extend({
   id: known.optional(),
   source: wellFormed.optional(),
-  idempotencyKey: origin.shape.idempotencyKey,
+  ...origin.shape,
 })
 
 /** The library's calls take the bodies of the HTTP routes, and what those have from their address and headers. */

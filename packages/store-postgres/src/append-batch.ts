@@ -1,4 +1,4 @@
-import { auditRow, pendingChanges, sessionChange, sessionInfo, type Append } from '@askback/core'
+import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage, type Append } from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import type { Value } from './database.js'
 import { keyText } from './key-text.js'
@@ -29,11 +29,8 @@ export function appendParameters(appends: Append[]): Value[] {
       const { tool, expires, request, progress, response, delivered, pending } = item
       asked.add(job, keyText(id), tool, expires, request, progress, response, delivered, pending)
     }
-    for (const event of append.events) {
-      if (event.type !== 'interaction_response' || event.copyOf !== undefined) continue
-      const { message, ...row } = auditRow(event)
-      audit.add(job, JSON.stringify(row), message === undefined ? null : JSON.stringify(message))
-    }
+    for (const { row, message } of append.events.flatMap(auditRows).map(splitMessage))
+      audit.add(job, JSON.stringify(row), message === null ? null : JSON.stringify(message))
   }
   return [jobs, fences, keys, calls, asked, audit].flatMap(({ columns }) => columns)
 }

@@ -1,11 +1,11 @@
 import type { KvEntry } from '@askback/core'
-import type { Json } from '@askback/protocol'
-import type { Database } from './database.js'
+import type { Json, AuditAct } from '@askback/protocol'
+import type { Database, Value } from './database.js'
 import { endOfPrefix, fromKeyText, keyText } from './key-text.js'
 import { stored } from './stored.js'
 
 /** Versions come from a sequence: a key that was deleted and made anew is not mistaken for the old one. */
-export function kvTable(db: Database, schema: string) {
+export function kvTable(db: Database, schema: string, lock: string) {
   return {
     async get(key: string): Promise<KvEntry | null> {
       const sql = `SELECT value, version FROM ${schema}.kv WHERE key = $1`
@@ -22,29 +22,45 @@ export function kvTable(db: Database, schema: string) {
         version,
       }))
     },
-    async put(key: string, value: Json | null, expected: number | null): Promise<boolean> {
+    async put(key: string, value: Json | null, expected: number | null, act?: AuditAct): Promise<boolean> {
       const at = keyText(key)
-      if (value === null && expected === null) {
+      if (value === null && expected === null && !act) {
         return (await db.read(`SELECT FROM ${schema}.kv WHERE key = $1`, [at])).length === 0
       }
-      const next = `nextval('${schema}.numbers')`
-      const changed =
-        value === null
-          ? await db.write(`DELETE FROM ${schema}.kv WHERE key = $1 AND version = $2 RETURNING 1`, [
-              at,
-              expected,
-            ])
-          : expected === null
-            ? await db.write(
-                `INSERT INTO ${schema}.kv (key, value, version) VALUES ($1, $2, ${next})
-                 ON CONFLICT (key) DO NOTHING RETURNING 1`,
-                [at, JSON.stringify(value)],
-              )
-            : await db.write(
-                `UPDATE ${schema}.kv SET value = $2, version = ${next} WHERE key = $1 AND version = $3 RETURNING 1`,
-                [at, JSON.stringify(value), expected],
-              )
-      return changed.length > 0
+      const { sql, params } = putStatement(schema, { at, value, expected }, act !== undefined)
+      if (!act) return (await db.write(sql, params)).length > 0
+      // Numbers of the audit are taken under the lock that its readers wait for. It is taken before the key is locked, as
+      // an append does, so that the two cannot wait for each other.
+      const withAct = `WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${lock})), written AS (${sql}),
+        noted AS (INSERT INTO ${schema}.audit (number, session, body)
+          SELECT nextval('${schema}.numbers'), 0, $${params.length + 1} FROM written)
+        SELECT FROM written`
+      return (await db.write(withAct, [...params, JSON.stringify(act)])).length > 0
     },
   }
+}
+
+function putStatement(
+  schema: string,
+  { at, value, expected }: { at: string; value: Json | null; expected: number | null },
+  isHeld: boolean,
+): { sql: string; params: Value[] } {
+  const [from, using] = isHeld ? ['FROM held', 'USING held'] : ['', '']
+  const next = `nextval('${schema}.numbers')`
+  if (value === null) {
+    if (expected === null) {
+      const sql = `SELECT 1 ${from} WHERE NOT EXISTS (SELECT FROM ${schema}.kv WHERE key = $1)`
+      return { sql, params: [at] }
+    }
+    const sql = `DELETE FROM ${schema}.kv ${using} WHERE key = $1 AND version = $2 RETURNING 1`
+    return { sql, params: [at, expected] }
+  }
+  const body = JSON.stringify(value)
+  if (expected === null) {
+    const sql = `INSERT INTO ${schema}.kv (key, value, version) SELECT $1, $2, ${next} ${from}
+      ON CONFLICT (key) DO NOTHING RETURNING 1`
+    return { sql, params: [at, body] }
+  }
+  const sql = `UPDATE ${schema}.kv SET value = $2, version = ${next} ${from} WHERE key = $1 AND version = $3 RETURNING 1`
+  return { sql, params: [at, body, expected] }
 }

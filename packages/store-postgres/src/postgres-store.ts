@@ -1,12 +1,5 @@
-import {
-  checkAppend,
-  doorbell,
-  placeOfCursor,
-  type AppendResult,
-  type AuditRow,
-  type Store,
-} from '@askback/core'
-import { AskbackError, type SessionEvent } from '@askback/protocol'
+import { checkAppend, doorbell, placeOfCursor, type AppendResult, type Store } from '@askback/core'
+import { AskbackError, type SessionEvent, type AuditRow } from '@askback/protocol'
 import { appendParameters } from './append-batch.js'
 import { connect, type ConnectionOptions, type Database } from './database.js'
 import { failure } from './failure.js'
@@ -41,7 +34,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
 }
 
 function storeOn(db: Database, schema: string, lock: string): Store {
-  const kv = kvTable(db, schema)
+  const kv = kvTable(db, schema, lock)
   const session = sessionTable(db, schema)
   const interactions = interactionReader(db, schema)
   const bell = doorbell<{ sessionId: string; seq: number }>()
@@ -204,7 +197,7 @@ function storeOn(db: Database, schema: string, lock: string): Store {
     kv: {
       get: (key) => read(() => kv.get(key)),
       list: (prefix) => read(() => kv.list(prefix)),
-      put: (key, value, expected) => write([ofKey(key)], () => kv.put(key, value, expected)),
+      put: (key, value, expected, act) => write([ofKey(key)], () => kv.put(key, value, expected, act)),
     },
 
     loadSnapshot: (sessionId) => read(() => session.loadSnapshot(sessionId)),

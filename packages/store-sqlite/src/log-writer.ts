@@ -1,13 +1,13 @@
 import {
-  auditRow,
+  auditRows,
   pendingChanges,
   sessionChange,
   sessionInfo,
+  splitMessage,
   type Append,
   type AppendResult,
-  type AuditRow,
 } from '@askback/core'
-import type { SessionEvent } from '@askback/protocol'
+import type { SessionEvent, AuditRow } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import type { Kv } from './kv.js'
 import type { Places } from './places.js'
@@ -22,12 +22,10 @@ export interface LogWriter {
   head(sessionId: string): Head | undefined
   /** Inside a transaction. `body` is the events as JSON. */
   append(append: Append, body: string): AppendResult
-  /** Inside a transaction: lines of sessions that are gone. */
+  /** Inside a transaction: rows that follow from no event. */
   addAudit(rows: AuditRow[]): void
   forget(sessionId?: string): void
 }
-
-const INSERT_AUDIT = 'INSERT INTO audit (place, body, message) VALUES (?, ?, ?)'
 
 /** This process is the only writer, so the heads that it remembers are true until a rollback. */
 export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
@@ -43,8 +41,18 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
   const updateStatus = db.run(
     'UPDATE sessions SET updated_at = ?, status = ?, permission_mode = ? WHERE key = ?',
   )
-  const insertAudit = db.run(INSERT_AUDIT)
-  const index = eventIndex(db)
+  const insertAudit = db.run('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
+  const index = eventIndex(db, (place, rows) => {
+    for (const [offset, each] of rows.entries()) {
+      const { row, message } = splitMessage(each)
+      // The first row has the place of its event, so that erasing a log finds the messages that belong to it.
+      insertAudit(
+        offset === 0 ? place : places.take(1),
+        JSON.stringify(row),
+        message === null ? null : JSON.stringify(message),
+      )
+    }
+  })
 
   function head(sessionId: string): Head | undefined {
     const known = heads.get(sessionId)
@@ -104,7 +112,7 @@ type Index = (
   pending: ReadonlyMap<string, boolean>,
 ) => void
 
-function eventIndex(db: Connection): Index {
+function eventIndex(db: Connection, audit: (place: number, rows: AuditRow[]) => void): Index {
   const callTool = db.run('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
   const endTool = db.run('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
   const open = db.run(
@@ -116,9 +124,9 @@ function eventIndex(db: Connection): Index {
   )
   const close = db.run('UPDATE interactions SET pending = 0 WHERE id = ?')
   const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
-  const audit = db.run(INSERT_AUDIT)
 
   return (session, place, event, appended, pending) => {
+    audit(place, auditRows(event))
     switch (event.type) {
       case 'tool_call':
         callTool(session, event.toolCallId)
@@ -153,9 +161,6 @@ function eventIndex(db: Connection): Index {
           isPending === undefined ? null : Number(isPending),
           interactionId,
         )
-        if (event.copyOf !== undefined) break
-        const { message, ...row } = auditRow(event)
-        audit(place, JSON.stringify(row), message === undefined ? null : JSON.stringify(message))
         break
       }
       case 'interaction_delivered':

@@ -124,7 +124,12 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
 
     kv: {
       get: (key) => read(() => kv.get(key)),
-      put: (key, value, expected) => write(() => kv.put(key, value, expected)),
+      put: (key, value, expected, act) =>
+        write(() => {
+          const isWritten = kv.put(key, value, expected)
+          if (isWritten && act) writer.addAudit([act])
+          return isWritten
+        }),
       list: (prefix) => read(() => kv.list(prefix)),
     },
 

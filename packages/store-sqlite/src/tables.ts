@@ -1,5 +1,5 @@
-import { placeOfCursor, type AuditRow, type Page, type SessionRow, type Snapshot } from '@askback/core'
-import type { Json, PermissionMode, Session, SessionStatus } from '@askback/protocol'
+import { placeOfCursor, type Page, type SessionRow, type Snapshot } from '@askback/core'
+import type { Json, PermissionMode, Session, SessionStatus, AuditRow } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import { stored } from './stored.js'
 

@@ -164,7 +164,7 @@ it('lists what waits on one line each, and shows what would hide', async () => {
   for (const [command, says] of [
     ['pending', 'Nothing waits.'],
     ['sessions', 'There are no sessions.'],
-    ['audit', 'Nothing was settled yet.'],
+    ['audit', 'The audit is empty.'],
   ] as const)
     expect(await outcome([command, '--data', gateway.data])).toEqual({
       code: 0,

@@ -22,7 +22,7 @@ interface Origin {
 export interface DirectHost {
   readonly desk: DirectDesk
   agents(): Promise<AgentInfo[]>
-  createSession(body: CreateSessionBody & { idempotencyKey?: string }): Promise<{ session: Session }>
+  createSession(body: CreateSessionBody & Origin): Promise<{ session: Session }>
   snapshot(sessionId: string): Promise<SessionSnapshot>
   message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
   interrupt(sessionId: string, origin: Origin): Promise<void>

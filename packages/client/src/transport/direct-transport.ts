@@ -62,8 +62,8 @@ export class DirectTransport implements Transport {
   }
 
   async create(body: CreateSessionBody = {}, options?: CallOptions): Promise<Session> {
-    const { idempotencyKey } = this.#origin('create', options)
-    const { session } = await crossing(() => this.#host.createSession({ ...copy(body), idempotencyKey }))
+    const origin = this.#origin('create', options)
+    const { session } = await crossing(() => this.#host.createSession({ ...copy(body), ...origin }))
     return session
   }
 

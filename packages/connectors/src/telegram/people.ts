@@ -1,5 +1,5 @@
 import type { Clock, Kv } from '@askback/core'
-import type { Actor, Json } from '@askback/protocol'
+import type { Actor, AuditAct, Json } from '@askback/protocol'
 import { randomInt } from 'node:crypto'
 
 const LIFETIME_MS = 10 * 60_000
@@ -77,22 +77,27 @@ export class People {
       this.#tries.push({ user, at: now })
       return 'wrong'
     }
-    await this.#put(user, found.by)
+    await this.#put(user, found.by, this.#act('paired', user, found.by))
     this.#paired.set(user, found.by)
     return found.by
   }
 
   async forget(user: number): Promise<void> {
+    const paired = this.#paired.get(user)
     this.#paired.delete(user)
-    await this.#put(user, null)
+    if (paired) await this.#put(user, null, this.#act('unpaired', user, paired))
   }
 
-  async #put(user: number, actor: Actor | null): Promise<void> {
+  #act(act: 'paired' | 'unpaired', user: number, by: Actor): AuditAct {
+    return { at: this.#clock.now(), act, by, via: 'telegram', subject: `telegram:${user}` }
+  }
+
+  async #put(user: number, actor: Actor | null, act: AuditAct): Promise<void> {
     const key = `${this.#prefix}${user}`
     for (;;) {
       const entry = await this.#kv.get(key)
       if (!entry && !actor) return
-      if (await this.#kv.put(key, actor as Json | null, entry?.version ?? null)) return
+      if (await this.#kv.put(key, actor as Json | null, entry?.version ?? null, act)) return
     }
   }
 }

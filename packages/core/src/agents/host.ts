@@ -61,7 +61,7 @@ export class Host {
 
   /** Without `agent` the first that is available; `null` for a session of outside agents. */
   async createSession(
-    body: CreateSessionBody & { source?: string; idempotencyKey?: string },
+    body: CreateSessionBody & Origin & { source?: string },
   ): Promise<{ session: Session; created: boolean }> {
     const agent = body.agent === null ? null : await this.#agents.choose(body.agent)
     return this.desk.createSession({ ...body, agent })

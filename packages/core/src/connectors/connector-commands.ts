@@ -104,8 +104,7 @@ async function pending({ line, place }: Called): Promise<string> {
 }
 
 async function startNew({ line, place, by, origin, argument }: Called): Promise<string> {
-  const { idempotencyKey: key } = origin
-  const session = await line.desk.createSession(key === undefined ? {} : { idempotencyKey: key })
+  const session = await line.desk.createSession(origin)
   const sessions = place.sessions === 'all' ? 'all' : [...new Set([...place.sessions, session.id])]
   await line.setPlace(place.id, { ...place, sessions, current: session.id })
   if (argument === '') return `Started ${nameOf(session)}. Your texts go there now.`

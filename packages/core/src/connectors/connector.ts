@@ -96,7 +96,7 @@ export interface ConnectorDesk {
   session(sessionId: string): Promise<Session | null>
   /** Newest first. */
   sessions(limit: number): Promise<Session[]>
-  createSession(body: CreateSessionBody & { idempotencyKey?: string }): Promise<Session>
+  createSession(body: CreateSessionBody & Origin): Promise<Session>
   interrupt(sessionId: string, origin: Origin): Promise<void>
   clear(sessionId: string, origin: Origin): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin): Promise<void>

@@ -73,7 +73,7 @@ export interface MessageCommand {
 export type Command =
   | ({ type: 'start'; permissionMode: PermissionMode; unlessThere?: boolean } & Pick<
       EventOf<'session_started'>,
-      'agent' | 'title' | 'cwd' | 'model' | 'source'
+      'agent' | 'title' | 'cwd' | 'model' | 'source' | 'by' | 'via'
     >)
   | OpenCommand
   | RespondCommand
@@ -85,7 +85,7 @@ export type Command =
   | MessageCommand
   | { type: 'interrupt'; by?: Actor; via?: Via }
   | { type: 'clear'; by?: Actor; via?: Via }
-  | { type: 'set_mode'; mode: PermissionMode }
+  | { type: 'set_mode'; mode: PermissionMode; by?: Actor; via?: Via }
   | { type: 'end'; by?: Actor; via?: Via }
   | AdoptCommand
   | PlaceCommand

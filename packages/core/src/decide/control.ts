@@ -59,7 +59,12 @@ export function clear(state: SessionState, command: CommandOf<'clear'>, context:
 
 export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _context: Context): Decision {
   if (command.mode === state.permissionMode) return { events: [] }
-  return { events: [{ type: 'session_status', status: state.status, permissionMode: command.mode }] }
+  const { mode, by, via } = command
+  return {
+    events: [
+      { type: 'session_status', status: state.status, permissionMode: mode, ...optional({ by, via }) },
+    ],
+  }
 }
 
 /** The last append of a session that is being deleted: whoever waits is told, then its log is erased. */
@@ -70,7 +75,12 @@ export function end(state: SessionState, command: CommandOf<'end'>, context: Con
     { ...optional({ by, via }), message: 'The session was deleted.' },
     context,
   )
-  const ended: NewEvent = { type: 'session_status', status: 'ended', permissionMode: state.permissionMode }
+  const ended: NewEvent = {
+    type: 'session_status',
+    status: 'ended',
+    permissionMode: state.permissionMode,
+    ...optional({ by, via }),
+  }
   const erasure = { key: erasureKey(state.sessionId), value: state.logId }
   return together(cancelled, { events: [ended], kv: [erasure] })
 }

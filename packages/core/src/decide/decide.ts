@@ -57,6 +57,7 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   let { activeTurnId, failed, ended, permissionMode } = state
   let pending = state.pendingIds.size
   let agent = state.agent
+  let actor: Pick<EventOf<'session_status'>, 'by' | 'via'> = {}
   const kept: NewEvent[] = []
   for (const event of events) {
     switch (event.type) {
@@ -80,6 +81,7 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
       case 'session_status':
         permissionMode = event.permissionMode
         ended ||= event.status === 'ended'
+        actor = event
         continue
       default:
         break
@@ -98,6 +100,11 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
     type: 'session_status',
     status,
     permissionMode,
+  }
+  // A change of status alone is nobody's act, even where a command named the mode that was set already.
+  if (ended || permissionMode !== state.permissionMode) {
+    if (actor.by) changed.by = actor.by
+    if (actor.via) changed.via = actor.via
   }
   kept.push(changed)
   return kept

@@ -21,6 +21,7 @@ export interface Settled {
   via?: Via | undefined
   updatedDigest?: string | undefined
   supersededBy?: string | undefined
+  ruleId?: string | undefined
 }
 
 /** L1. */
@@ -119,6 +120,7 @@ export function responseEvent(item: Interaction, how: Settled): EventOf<'interac
   if (how.via !== undefined) event.via = how.via
   if (how.updatedDigest !== undefined) event.updatedDigest = how.updatedDigest
   if (how.supersededBy !== undefined) event.supersededBy = how.supersededBy
+  if (how.ruleId !== undefined) event.ruleId = how.ruleId
   return placed(event, item)
 }
 

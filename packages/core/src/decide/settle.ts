@@ -23,11 +23,11 @@ import {
 } from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
 import { checkReply } from '../kinds/question.js'
-import type { KvWrite } from '../store/store.js'
+import { optional } from '../optional.js'
 import type { Command, Context, Decision, RespondCommand } from './command.js'
 import { delivered, settlement } from './interaction-events.js'
 import { reprompt } from './reprompt.js'
-import { newRule, ruleWrite } from './rules.js'
+import { newRule, ruleWrite, type ApprovalRule } from './rules.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 
@@ -157,13 +157,18 @@ function settleWith(
   const updatedDigest = editedDigest(item, outcome.answer)
   const { settlement: ends, answer, message } = outcome
   const { by, via } = who
-  const events = settlement(item, { settlement: ends, answer, message, by, via, updatedDigest }, context)
-  const kv = storedRule(state, item, outcome.answer, who, context)
+  const rule = storedRule(state, item, outcome.answer, who, context)
+  const how = { settlement: ends, answer, message, by, via, updatedDigest, ruleId: rule?.id }
+  const events = settlement(item, how, context)
   if (item.kind === 'plan_review' && outcome.settlement === 'approved') {
     const effect = planEffect((outcome.answer as PlanReviewAnswer).decision)
-    if (effect) events.push({ type: 'session_status', status: state.status, permissionMode: effect.mode })
+    // The mode follows from the decision, so it is the act of whoever decided.
+    if (effect) {
+      const changed = { status: state.status, permissionMode: effect.mode, ...optional({ by, via }) }
+      events.push({ type: 'session_status', ...changed })
+    }
   }
-  return { interactionId, events, kv }
+  return { interactionId, events, kv: rule && [ruleWrite(rule)] }
 }
 
 /** L12: an input that the person changed gets a digest of its own. */
@@ -187,13 +192,12 @@ export function storedRule(
   answer: Json,
   who: { by?: Actor | undefined },
   context: Context,
-): KvWrite[] | undefined {
+): ApprovalRule | undefined {
   if (item.kind !== 'approval') return undefined
   const { decision, scope = 'once' } = answer as ApprovalAnswer
   if (decision !== 'approve' || scope === 'once') return undefined
   const { input } = item.request as ApprovalRequest
-  const rule = newRule({ scope, toolName: item.toolName, input, session: state, by: who.by, at: context.now })
-  return [ruleWrite(rule)]
+  return newRule({ scope, toolName: item.toolName, input, session: state, by: who.by, at: context.now })
 }
 
 function partialAnswers(item: Interaction, answers: Json): Json {

@@ -1,4 +1,11 @@
-import { AskbackError, sessionOf, type CreateSessionBody, type Session } from '@askback/protocol'
+import {
+  AskbackError,
+  sessionOf,
+  type Actor,
+  type CreateSessionBody,
+  type Session,
+  type Via,
+} from '@askback/protocol'
 import { optional } from '../optional.js'
 import type { Engine } from './engine.js'
 import { keyOf } from './idempotency.js'
@@ -10,9 +17,19 @@ export async function createSession(
     id,
     source,
     idempotencyKey,
+    by,
+    via,
     most,
     unlessThere = false,
-  }: { id?: string; source?: string; idempotencyKey?: string; most: number; unlessThere?: boolean },
+  }: {
+    id?: string
+    source?: string
+    idempotencyKey?: string
+    by?: Actor
+    via?: Via
+    most: number
+    unlessThere?: boolean
+  },
 ): Promise<{ session: Session; created: boolean }> {
   const { store, newId } = engine.options
   const key =
@@ -22,7 +39,7 @@ export async function createSession(
   const seen = key && (await store.kv.get(key.key))
   const sessionId = checkedId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
-  const rest = optional({ cwd, title, model, source })
+  const rest = optional({ cwd, title, model, source, by, via })
   const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
   const begin = () => engine.run(sessionId, start, key)
   const ran = await (seen ? begin() : withRoom(engine, sessionId, most, begin))

@@ -1,12 +1,14 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, type AuditAct } from '@askback/protocol'
 import { ruleKey } from '../decide/rules.js'
+import { optional } from '../optional.js'
+import type { Origin } from './desk-options.js'
 import type { Engine } from './engine.js'
 import { keyOf, recall, recordOf } from './idempotency.js'
 
 export async function deleteRule(
   { options }: Engine,
   id: string,
-  idempotencyKey: string | undefined,
+  { by, via = 'direct', idempotencyKey }: Origin,
 ): Promise<void> {
   const { kv } = options.store
   const seen = idempotencyKey === undefined ? undefined : keyOf(`key/rule/${idempotencyKey}`, { id })
@@ -16,7 +18,15 @@ export async function deleteRule(
   while (!deleted) {
     const entry = key === null ? null : await kv.get(key)
     if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
-    deleted = await kv.put(entry.key, null, entry.version)
+    const { sessionId } = Object(entry.value) as { sessionId?: string }
+    const act: AuditAct = {
+      at: options.clock.now(),
+      act: 'rule_deleted',
+      via,
+      subject: id,
+      ...optional({ by, sessionId }),
+    }
+    deleted = await kv.put(entry.key, null, entry.version, act)
   }
   if (seen) await kv.put(seen.key, recordOf(seen, { events: [] }, []).value, null)
 }

@@ -30,6 +30,7 @@ import {
   type SessionEvent,
   type ToolCall,
   type ToolCallBody,
+  type AuditRow,
 } from '@askback/protocol'
 import { systemClock, type Clock } from '../clock.js'
 import type { Command, Reported } from '../decide/command.js'
@@ -41,7 +42,7 @@ import { kindsByName, parseWith, type InteractionKind, type StandardSchema } fro
 import { planReviewKind } from '../kinds/plan-review.js'
 import { questionKind } from '../kinds/question.js'
 import { optional } from '../optional.js'
-import type { AuditRow, Fence, Fenced, Page, SessionRow } from '../store/store.js'
+import type { Fence, Fenced, Page, SessionRow } from '../store/store.js'
 import { adopt } from './adopt.js'
 import { Latecomers } from './adopt-late.js'
 import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
@@ -135,11 +136,11 @@ export class Desk {
   }
 
   async createSession(
-    input: CreateSessionBody & { id?: string; source?: string; idempotencyKey?: string } = {},
+    input: CreateSessionBody & Origin & { id?: string; source?: string } = {},
   ): Promise<{ session: Session; created: boolean }> {
-    const { id, source, idempotencyKey, ...body } = parse(createSessionInput, input, 'the session')
+    const { id, source, idempotencyKey, by, via, ...body } = parse(createSessionInput, input, 'the session')
     return createSession(this.#engine, body, {
-      ...optional({ id, source, idempotencyKey }),
+      ...optional({ id, source, idempotencyKey, by, via }),
       most: this.#maxSessions,
     })
   }
@@ -318,18 +319,19 @@ export class Desk {
 
   async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<Done> {
     parse(permissionMode, mode, 'the permission mode')
-    return this.#control(sessionId, { type: 'set_mode', mode }, by, { mode })
+    const { via = 'direct', ...rest } = who(parse(origin, by, 'the origin'))
+    return this.#control(sessionId, { type: 'set_mode', mode, via, ...rest }, by, { mode })
   }
 
   /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
   async deleteSession(sessionId: string, by: Origin = {}): Promise<void> {
     checkId(sessionId, 'session')
-    const { idempotencyKey } = parse(origin, by, 'the origin')
+    const { idempotencyKey, via = 'direct', by: actor } = parse(origin, by, 'the origin')
     // Not a key of the session's own: that would go with it.
     const key =
       idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
     try {
-      await this.#engine.run(sessionId, { type: 'end', ...who(by) }, key)
+      await this.#engine.run(sessionId, { type: 'end', via, ...optional({ by: actor }) }, key)
     } finally {
       // Also if that failed: it may have been written, or somebody else's deletion was left half done.
       await this.#housekeeping.erase(sessionId)
@@ -384,9 +386,9 @@ export class Desk {
   }
 
   async deleteRule(id: string, by: Origin = {}): Promise<void> {
-    const { idempotencyKey } = parse(origin, by, 'the origin')
+    const given = parse(origin, by, 'the origin')
     checkId(id, 'rule')
-    await deleteRule(this.#engine, id, idempotencyKey)
+    await deleteRule(this.#engine, id, given)
   }
 
   /** A part of the log: what follows `after`, or what comes before `before`, ascending. */

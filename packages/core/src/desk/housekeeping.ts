@@ -170,7 +170,7 @@ export class Housekeeping {
 
   async #end(sessionId: string): Promise<void> {
     try {
-      await this.#engine.run(sessionId, { type: 'end' })
+      await this.#engine.run(sessionId, { type: 'end', via: 'policy' })
     } catch (error) {
       // Somebody else is deleting it.
       if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error

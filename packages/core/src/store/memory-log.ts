@@ -1,8 +1,8 @@
-import type { EventOf, Session, SessionEvent } from '@askback/protocol'
-import { auditRow } from './audit.js'
+import type { EventOf, Session, SessionEvent, AuditRow } from '@askback/protocol'
+import { auditRows, withoutMessage } from './audit.js'
 import { indexAfter, PlacedList, type Placed } from './by-place.js'
 import { pendingChanges, sessionChange, sessionInfo, type InteractionParts } from './records.js'
-import type { AuditRow, SessionRow, Snapshot } from './store.js'
+import type { SessionRow, Snapshot } from './store.js'
 
 export interface Asked extends InteractionParts, Placed {
   session: LoggedSession
@@ -49,6 +49,7 @@ export class MemoryLog {
     const pending = pendingChanges(events)
     for (const event of events) {
       session.events.push(event)
+      for (const row of auditRows(event)) this.audit.push(row)
       this.#index(session, event, pending)
     }
     for (const [interactionId, isPending] of pending) if (!isPending) this.#close(session, interactionId)
@@ -111,7 +112,6 @@ export class MemoryLog {
         break
       }
       case 'interaction_response': {
-        if (event.copyOf === undefined) this.audit.push(auditRow(event))
         const asked = this.interactions.get(event.interactionId)
         if (asked) asked.response = event
         break
@@ -165,8 +165,4 @@ export function rowOf(session: LoggedSession): SessionRow {
 
 function pendingList(): PlacedList<Asked> {
   return new PlacedList((asked) => asked.erased || !asked.pending)
-}
-
-function withoutMessage({ message: _, ...row }: AuditRow): AuditRow {
-  return row
 }

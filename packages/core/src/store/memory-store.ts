@@ -133,10 +133,11 @@ export function memoryStore(): Store {
         open()
         return kv.get(key)
       },
-      put: (key, value, expected) =>
+      put: (key, value, expected, act) =>
         write(() => {
           if (kv.version(key) !== expected) return false
           kv.write(key, value)
+          if (act) log.audit.push(act)
           return true
         }),
       async list(prefix) {

@@ -1,4 +1,4 @@
-import type { Actor, Interaction, Json, Session, SessionEvent, SettlementKind, Via } from '@askback/protocol'
+import type { AuditAct, AuditRow, Interaction, Json, Session, SessionEvent } from '@askback/protocol'
 
 export interface KvWrite {
   key: string
@@ -47,20 +47,6 @@ export interface SessionRow extends Session {
   updatedAt: number
 }
 
-export interface AuditRow {
-  at: number
-  sessionId: string
-  interactionId: string
-  toolCallId: string
-  toolName: string
-  kind: string
-  settlement: SettlementKind
-  by?: Actor
-  via?: Via
-  digest: string
-  message?: string
-}
-
 export interface Change {
   cursor: string
   sessionId: string
@@ -82,8 +68,11 @@ export interface KvEntry {
 
 export interface Kv {
   get(key: string): Promise<KvEntry | null>
-  /** Compare-and-set: `expected` is the version read, or `null` for a key that must not exist. `value: null` deletes. */
-  put(key: string, value: Json | null, expected: number | null): Promise<boolean>
+  /**
+   * Compare-and-set: `expected` is the version read, or `null` for a key that must not exist. `value: null` deletes.
+   * If the key is written, `act` is added to the audit in the same transaction.
+   */
+  put(key: string, value: Json | null, expected: number | null, act?: AuditAct): Promise<boolean>
   /** In the order of the keys. */
   list(prefix: string): Promise<KvEntry[]>
 }
@@ -124,9 +113,9 @@ export interface Store {
   /** Whether the log holds this tool call, and its result. */
   toolCall(sessionId: string, toolCallId: string): Promise<{ ended: boolean } | null>
 
-  /** Settlements in commit order; they outlive their session, without `message`. */
+  /** Settlements and acts in commit order; they outlive their session, without `message`. */
   audit(query: { after?: string; limit: number }): Promise<Page<AuditRow>>
-  /** Lines of sessions that are gone, as another store had them. */
+  /** Rows that follow from no log and no key of this store, as another store had them. */
   addAudit(rows: AuditRow[]): Promise<void>
   /**
    * All sessions in commit order, after an opaque cursor; without one, from the beginning. In a shared store an erasure

@@ -1,3 +1,4 @@
+import type { AuditAct, AuditRow } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { allPages, freshStore, type CreateStore } from './fresh-store.js'
 import { answer, ask, deliver, SessionScript, text } from './session-script.js'
@@ -143,7 +144,7 @@ export function readContract(createStore: CreateStore): void {
       await store().addAudit(gone)
       await store().append(script.next(...ask('j'), ...answer('j')))
       const { items } = await store().audit({ limit: 10 })
-      expect(items.map(({ interactionId }) => interactionId)).toEqual(['i', 'a', 'b', 'j'])
+      expect(decided(items)).toEqual(['i', 'a', 'b', 'j'])
       expect(items.slice(1, 3)).toEqual(gone)
     })
 
@@ -156,7 +157,70 @@ export function readContract(createStore: CreateStore): void {
       )
       expect(await store().interaction('c')).toMatchObject({ settlement: 'answered', copyOf: 'i' })
       const { items } = await store().audit({ limit: 10 })
-      expect(items.map(({ interactionId }) => interactionId)).toEqual(['i'])
+      expect(decided(items)).toEqual(['i'])
+    })
+
+    it('has a row for each act in a log, in commit order with the decisions', async () => {
+      const [s, t] = [new SessionScript('s'), new SessionScript('t')]
+      const who = { by: { id: 'p', name: 'Pat' }, via: 'web' } as const
+      const status = { type: 'session_status', status: 'idle' } as const
+      await store().append(s.start({ permissionMode: 'acceptEdits', ...who }))
+      await store().append(t.start({ permissionMode: 'default', ...who }))
+      await store().append(s.next({ ...status, permissionMode: 'bypassPermissions', ...who }))
+      await store().append(t.next({ ...status, status: 'waiting', permissionMode: 'default' }))
+      await store().append(t.next(...ask('i'), ...answer('i', { ...who, ruleId: 'rule \u0000' })))
+      await store().append(s.next({ ...status, status: 'ended', permissionMode: 'default', ...who }))
+      const rows = (await store().audit({ limit: 100 })).items
+      expect(rows).toEqual([
+        { act: 'permission_mode', at: expect.any(Number), sessionId: 's', subject: 'acceptEdits', ...who },
+        {
+          act: 'permission_mode',
+          at: expect.any(Number),
+          sessionId: 's',
+          subject: 'bypassPermissions',
+          ...who,
+        },
+        expect.objectContaining({ interactionId: 'i', ...who }),
+        { act: 'rule_created', at: expect.any(Number), sessionId: 't', subject: 'rule \u0000', ...who },
+        { act: 'session_deleted', at: expect.any(Number), sessionId: 's', ...who },
+      ])
+      await store().erase('s')
+      await store().erase('t')
+      expect((await store().audit({ limit: 100 })).items).toEqual(rows)
+      const paged = await allPages((after) =>
+        store().audit({ limit: 2, ...(after !== undefined && { after }) }),
+      )
+      expect(paged).toEqual(rows)
+    })
+
+    it('has the act of a key that was written, and none of a key that was not', async () => {
+      const { kv } = store()
+      const act = (subject: string): AuditAct => ({
+        at: 5,
+        act: 'token_created',
+        by: { id: 'p' },
+        via: 'cli',
+        subject,
+      })
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().append(script.next(...ask('i'), ...answer('i')))
+      expect(await kv.put('k', 1, null, act('made'))).toBe(true)
+      expect(await kv.put('k', 2, null, act('not made'))).toBe(false)
+      const { version } = (await kv.get('k'))!
+      expect(await kv.put('k', 3, version, act('changed \u0000'))).toBe(true)
+      expect(await kv.put('k', null, version, act('not deleted'))).toBe(false)
+      await store().append(script.next(...ask('j'), ...answer('j')))
+      expect(await kv.put('k', null, (await kv.get('k'))!.version, act('deleted'))).toBe(true)
+      const { items } = await store().audit({ limit: 100 })
+      expect(items.map((row) => ('act' in row ? row.subject : row.interactionId))).toEqual([
+        'i',
+        'made',
+        'changed \u0000',
+        'j',
+        'deleted',
+      ])
+      expect(items[1]).toEqual(act('made'))
     })
 
     it('has every settlement in commit order, page by page', async () => {
@@ -208,4 +272,8 @@ export function readContract(createStore: CreateStore): void {
       }
     })
   })
+}
+
+function decided(rows: AuditRow[]): string[] {
+  return rows.flatMap((row) => ('act' in row ? [] : [row.interactionId]))
 }

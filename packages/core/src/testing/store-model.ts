@@ -1,6 +1,13 @@
-import { emptyState, fold, type Interaction, type Json, type SessionEvent } from '@askback/protocol'
-import { auditRow } from '../store/audit.js'
-import type { Append, AppendResult, AuditRow, Store } from '../store/store.js'
+import {
+  emptyState,
+  fold,
+  type Interaction,
+  type Json,
+  type SessionEvent,
+  type AuditRow,
+} from '@askback/protocol'
+import { auditRows, withoutMessage } from '../store/audit.js'
+import type { Append, AppendResult, Store } from '../store/store.js'
 import { appendsAfter } from './fresh-store.js'
 import {
   answer,
@@ -132,8 +139,7 @@ export class StoreModel {
 
   #append(append: Append): Step {
     this.#commits.push(append)
-    for (const event of append.events)
-      if (event.type === 'interaction_response') this.#audit.push(auditRow(event))
+    this.#audit.push(...append.events.flatMap(auditRows))
     for (const { key, value } of append.kv ?? []) this.#keys.set(key, value)
     return { run: (store) => store.append(append), expected: { ok: true } satisfies AppendResult }
   }
@@ -164,9 +170,7 @@ export class StoreModel {
   #erase(sessionId: string): Step {
     this.#scripts.delete(sessionId)
     this.#commits = this.#commits.filter((commit) => commit.sessionId !== sessionId)
-    this.#audit = this.#audit.map(({ message, ...row }) =>
-      row.sessionId === sessionId || message === undefined ? row : { ...row, message },
-    )
+    this.#audit = this.#audit.map((row) => (row.sessionId === sessionId ? withoutMessage(row) : row))
     for (const key of this.#keys.keys()) if (key.startsWith(`session/${sessionId}/`)) this.#keys.delete(key)
     return { run: (store) => store.erase(sessionId), expected: undefined }
   }

@@ -52,12 +52,14 @@ it('gives CSV that a spreadsheet takes for text', async () => {
   const { headers, body } = await person.get<string>('/api/audit?format=csv')
   expect(headers['content-type']).toBe('text/csv; charset=utf-8')
   const [head, ...lines] = body.split('\r\n')
-  expect(head).toBe('at,sessionId,interactionId,toolCallId,toolName,kind,settlement,by,via,digest,message')
+  expect(head).toBe(
+    'at,sessionId,interactionId,toolCallId,toolName,kind,settlement,by,via,digest,message,act,subject',
+  )
   expect(
     lines.slice(0, -1).map((line) => line.slice(line.lastIndexOf(',', line.length - 5) + 1)),
   ).toHaveLength(8)
   for (const cell of ["'=1+1", "'+1", "'-1", "'@x", "'\t=1", '"a,b"', '"say ""hi"""', '"two\nlines"'])
-    expect(body).toContain(`,${cell}\r\n`)
+    expect(body).toContain(`,${cell},,\r\n`)
   expect(body).toContain(",'=cmd,")
 })
 
@@ -69,10 +71,50 @@ it('goes through all pages', async () => {
       desk.open({ sessionId: id, kind: 'approval', request: { input: {} } }),
     ),
   )
-  const { body } = await person.get<string>('/api/audit')
+  const { body } = await person.get<string>('/api/audit?only=decisions')
   expect(body.trim().split('\n')).toHaveLength(1500)
 })
 
-it('knows two formats', async () => {
-  expect((await person.get('/api/audit?format=xml')).status).toBe(400)
+it('gives acts with who did them, with the decisions or alone', async () => {
+  const sessionId = await deny('no')
+  const cli = { 'askback-surface': 'cli' }
+  const made = await person.post(`/api/sessions/${sessionId}/permission-mode`, { mode: 'plan' }, cli)
+  expect(made.status).toBe(202)
+  expect(rows((await person.get<string>('/api/audit')).body)).toMatchObject([
+    { settlement: 'denied' },
+    { act: 'permission_mode' },
+  ])
+  expect(rows((await person.get<string>('/api/audit?only=acts')).body)).toEqual([
+    {
+      at: expect.any(Number),
+      act: 'permission_mode',
+      sessionId,
+      subject: 'plan',
+      by: { id: 'owner', name: 'Ada' },
+      via: 'cli',
+    },
+  ])
+  expect(rows((await person.get<string>('/api/audit?only=decisions')).body)).toMatchObject([
+    { settlement: 'denied' },
+  ])
+  const csv = (await person.get<string>('/api/audit?format=csv&only=acts')).body.split('\r\n')
+  expect(csv[0]).toBe('at,act,by,via,sessionId,subject')
+  expect(csv[1]).toMatch(new RegExp(`^\\d+,permission_mode,owner,cli,${sessionId},plan$`))
+  const decisions = (await person.get<string>('/api/audit?format=csv&only=decisions')).body
+  expect(decisions).toMatch(
+    /^at,sessionId,interactionId,toolCallId,toolName,kind,settlement,by,via,digest,message\r\n/,
+  )
+  expect(decisions.trim().split('\r\n')).toHaveLength(2)
 })
+
+it('knows two formats and two kinds of rows', async () => {
+  expect((await person.get('/api/audit?format=xml')).status).toBe(400)
+  expect((await person.get('/api/audit?only=some')).status).toBe(400)
+})
+
+function rows(body: string): unknown[] {
+  return body
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown)
+}

@@ -1,11 +1,12 @@
-import type { AuditRow, Desk } from '@askback/core'
+import type { Desk } from '@askback/core'
+import type { Actor, AuditAct, AuditDecision, AuditRow } from '@askback/protocol'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { SECURITY_HEADERS } from '../http/answers.js'
 import { route, type Route } from '../route.js'
 
-const COLUMNS = [
+const DECISION = [
   'at',
   'sessionId',
   'interactionId',
@@ -17,16 +18,12 @@ const COLUMNS = [
   'via',
   'digest',
   'message',
-] as const satisfies (keyof AuditRow)[]
+] as const satisfies (keyof AuditDecision)[]
+const ACT = ['at', 'act', 'by', 'via', 'sessionId', 'subject'] as const satisfies (keyof AuditAct)[]
 
-const FORMATS = {
-  jsonl: {
-    type: 'application/jsonl; charset=utf-8',
-    head: '',
-    line: (row: AuditRow) => `${JSON.stringify(row)}\n`,
-  },
-  csv: { type: 'text/csv; charset=utf-8', head: `${COLUMNS.join(',')}\r\n`, line: csvLine },
-} as const
+type Only = 'decisions' | 'acts' | undefined
+
+const TYPES = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const
 
 export function auditRoutes({ host: { desk } }: GatewayContext): Route[] {
   return [
@@ -35,41 +32,54 @@ export function auditRoutes({ host: { desk } }: GatewayContext): Route[] {
       method: 'GET',
       path: '/api/audit',
       who: 'person',
-      summary: 'Who settled what, in the order it happened; outlives its sessions',
-      query: z.object({ format: z.enum(['jsonl', 'csv']).optional() }),
-      answers: { 200: { description: 'One settlement a line', type: 'application/jsonl' } },
-      handle({ query: { format = 'jsonl' }, reply }) {
-        const { type, head, line } = FORMATS[format]
+      summary: 'Who settled what, and who did what else needs a person, in order; outlives its sessions',
+      query: z.object({
+        format: z.enum(['jsonl', 'csv']).optional(),
+        only: z.enum(['decisions', 'acts']).optional(),
+      }),
+      answers: { 200: { description: 'One decision or act a line', type: 'application/jsonl' } },
+      handle({ query: { format = 'jsonl', only }, reply }) {
+        const lines = format === 'csv' ? csvLines(desk, only) : jsonLines(desk, only)
         void reply
-          .headers({ ...SECURITY_HEADERS, 'content-type': type, 'cache-control': 'no-store' })
-          .send(Readable.from(lines(desk, head, line), { objectMode: false }))
+          .headers({ ...SECURITY_HEADERS, 'content-type': TYPES[format], 'cache-control': 'no-store' })
+          .send(Readable.from(lines, { objectMode: false }))
         return { handled: true }
       },
     }),
   ]
 }
 
+async function* jsonLines(desk: Desk, only: Only): AsyncGenerator<string> {
+  for await (const rows of pages(desk, only)) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+}
+
+/** Decisions and acts together have the columns of both, those of a decision first. */
+async function* csvLines(desk: Desk, only: Only): AsyncGenerator<string> {
+  const columns =
+    only === 'acts' ? ACT : only === 'decisions' ? DECISION : [...new Set([...DECISION, ...ACT])]
+  yield `${columns.join(',')}\r\n`
+  for await (const rows of pages(desk, only)) yield rows.map((row) => csvLine(row, columns)).join('')
+}
+
 /** Page by page, as the reader takes them. */
-async function* lines(desk: Desk, head: string, line: (row: AuditRow) => string): AsyncGenerator<string> {
-  if (head !== '') yield head
+async function* pages(desk: Desk, only: Only): AsyncGenerator<AuditRow[]> {
   let after: string | undefined
   do {
-    const page = await desk.audit(after === undefined ? {} : { after })
-    if (page.items.length > 0) yield page.items.map(line).join('')
-    after = page.next ?? undefined
+    const { items, next } = await desk.audit(after === undefined ? {} : { after })
+    const rows = only === undefined ? items : items.filter((row) => 'act' in row === (only === 'acts'))
+    if (rows.length > 0) yield rows
+    after = next ?? undefined
   } while (after !== undefined)
 }
 
-function csvLine(row: AuditRow): string {
-  const cells = COLUMNS.map((column) => {
-    const value = row[column]
-    return typeof value === 'object' ? value.id : value
-  })
-  return `${cells.map(csvCell).join(',')}\r\n`
+function csvLine(row: AuditRow, columns: readonly string[]): string {
+  const cells = new Map(Object.entries(row))
+  return `${columns.map((column) => csvCell(cells.get(column))).join(',')}\r\n`
 }
 
 /** A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-function csvCell(value: string | number | undefined): string {
+function csvCell(cell: string | number | Actor | undefined): string {
+  const value = typeof cell === 'object' ? cell.id : cell
   if (value === undefined || typeof value === 'number') return value === undefined ? '' : String(value)
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

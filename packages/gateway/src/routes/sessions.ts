@@ -52,7 +52,7 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
         if (credential.kind === 'agent') checkOutsideSession(body)
         const { session: made, created } = await host.createSession({
           ...body,
-          ...keyOf(origin),
+          ...origin,
           source: 'http',
         })
         return { status: created ? 201 : 200, body: { session: made } }
@@ -162,8 +162,4 @@ function checkOutsideSession({
   if (mode !== 'default' && mode !== 'plan') {
     throw new AskbackError('forbidden', `Only a person may choose the permission mode ${mode}.`)
   }
-}
-
-function keyOf({ idempotencyKey }: { idempotencyKey?: string | undefined }): { idempotencyKey?: string } {
-  return idempotencyKey === undefined ? {} : { idempotencyKey }
 }

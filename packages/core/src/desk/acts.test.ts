@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { ada, bob, listFiles, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
+
+const HOUR = 3_600_000
+
+const actsOf = async ({ desk }: TestDesk) => (await desk.audit()).items.filter((row) => 'act' in row)
+const plan = { plan: '# Do it' }
+
+describe('who did it', () => {
+  it('stands in the event and in the audit when somebody changes the mode', async () => {
+    const test = await testDesk()
+    const seq = await test.seq()
+    await test.desk.setPermissionMode('s', 'bypassPermissions', bob)
+    expect(await test.events(seq)).toMatchObject([
+      { type: 'session_status', permissionMode: 'bypassPermissions', ...bob },
+    ])
+    expect(await actsOf(test)).toEqual([
+      { at: test.clock.now(), act: 'permission_mode', sessionId: 's', subject: 'bypassPermissions', ...bob },
+    ])
+  })
+
+  it('is told by the surface alone where a program changes the mode in its own name', async () => {
+    const test = await testDesk()
+    await test.desk.setPermissionMode('s', 'acceptEdits')
+    expect(await actsOf(test)).toMatchObject([{ act: 'permission_mode', via: 'direct' }])
+  })
+
+  it('leaves no row when the mode was that already', async () => {
+    const test = await testDesk()
+    await test.desk.setPermissionMode('s', 'default', ada)
+    await test.desk.setPermissionMode('s', 'plan', { ...ada, idempotencyKey: 'k' })
+    await test.desk.setPermissionMode('s', 'plan', { ...ada, idempotencyKey: 'k' })
+    expect(await actsOf(test)).toHaveLength(1)
+  })
+
+  it('is whoever decided on a plan, where that changes the mode', async () => {
+    const test = await testDesk({ session: { permissionMode: 'plan' } })
+    const { interactionId } = await test.open('plan_review', plan)
+    const seq = await test.seq()
+    await test.desk.respond({ ...bob, interactionId, answer: { decision: 'edit' } })
+    expect((await test.events(seq)).at(-1)).toMatchObject({
+      type: 'session_status',
+      permissionMode: 'acceptEdits',
+      ...bob,
+    })
+    expect(await actsOf(test)).toMatchObject([{ act: 'permission_mode', subject: 'acceptEdits', ...bob }])
+  })
+
+  it('is not said of a status that only follows from an answer', async () => {
+    const test = await testDesk({ session: { permissionMode: 'acceptEdits' } })
+    const { interactionId } = await test.open('plan_review', plan)
+    await test.desk.respond({ ...bob, interactionId, answer: { decision: 'edit' } })
+    const status = (await test.events()).findLast(({ type }) => type === 'session_status')
+    expect(status).not.toHaveProperty('by')
+    expect(await actsOf(test)).toEqual([])
+  })
+
+  it('stands in the audit when a session begins in a mode that asks less', async () => {
+    const test = await testDesk()
+    await test.desk.createSession({ id: 'free', permissionMode: 'bypassPermissions', ...ada })
+    await test.desk.createSession({ id: 'usual', ...ada })
+    expect(await actsOf(test)).toMatchObject([
+      { act: 'permission_mode', sessionId: 'free', subject: 'bypassPermissions', ...ada },
+    ])
+    const [started] = await test.store.read({ sessionId: 'usual', limit: 1 })
+    expect(started).toMatchObject(ada)
+  })
+
+  it('stands in the audit for a rule that is made and one that is deleted', async () => {
+    const test = await testDesk()
+    const { interactionId } = await test.open('approval', listFiles)
+    await test.desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    const [rule] = await test.desk.rules()
+    await test.desk.deleteRule(rule!.id, { ...bob, idempotencyKey: 'k' })
+    await test.desk.deleteRule(rule!.id, { ...bob, idempotencyKey: 'k' })
+    expect(await actsOf(test)).toEqual([
+      { at: test.clock.now(), act: 'rule_created', sessionId: 's', subject: rule!.id, ...ada },
+      { at: test.clock.now(), act: 'rule_deleted', sessionId: 's', subject: rule!.id, ...bob },
+    ])
+  })
+
+  it('outlives the session that somebody deletes', async () => {
+    const test = await testDesk()
+    await test.desk.setPermissionMode('s', 'bypassPermissions', bob)
+    await test.desk.deleteSession('s', ada)
+    expect(await actsOf(test)).toMatchObject([
+      { act: 'permission_mode', ...bob },
+      { act: 'session_deleted', sessionId: 's', ...ada },
+    ])
+  })
+
+  it('is the policy where a session is deleted for its age', async () => {
+    const test = await testDesk()
+    test.clock.jump(2 * HOUR)
+    await test.restart({ retentionMs: HOUR }).ready
+    const acts = await actsOf(test)
+    expect(acts).toMatchObject([{ act: 'session_deleted', sessionId: 's', via: 'policy' }])
+    expect(acts[0]).not.toHaveProperty('by')
+  })
+})

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { actor, settlementKind, via } from './interaction.js'
+
+/** A settlement, as the audit keeps it. */
+export const auditDecision = z.object({
+  at: z.number(),
+  sessionId: z.string(),
+  interactionId: z.string(),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  kind: z.string(),
+  settlement: settlementKind,
+  by: actor.optional(),
+  via: via.optional(),
+  digest: z.string(),
+  message: z.string().optional(),
+})
+
+/** An act of power other than a settlement, and who did it. */
+export const auditAct = z.object({
+  at: z.number(),
+  act: z.enum([
+    'permission_mode',
+    'token_created',
+    'token_revoked',
+    'rule_created',
+    'rule_deleted',
+    'login',
+    'logout',
+    'paired',
+    'unpaired',
+    'session_deleted',
+  ]),
+  by: actor.optional(),
+  via: via.optional(),
+  sessionId: z.string().optional(),
+  /** What it was done to: a mode, a person, the id of a rule, an account of a chat. */
+  subject: z.string().optional(),
+})
+
+export const auditRow = z.union([auditAct, auditDecision])
+
+export type AuditDecision = z.infer<typeof auditDecision>
+export type AuditAct = z.infer<typeof auditAct>
+export type AuditRow = z.infer<typeof auditRow>
