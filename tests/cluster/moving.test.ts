@@ -26,7 +26,12 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
   expect((await gateway.call('DELETE', `/api/sessions/${gone}`)).status).toBeLessThan(300)
   await gateway.call('POST', `${at(await gateway.open(sessionId))}/response`, { body: sqlite })
   await gateway.open(sessionId)
-  await gateway.call('POST', '/api/tokens', { body: { name: 'ada' } })
+  const mode = await gateway.call('POST', `/api/sessions/${sessionId}/permission-mode`, {
+    body: { mode: 'plan' },
+  })
+  expect(mode.status).toBe(202)
+  const made = await gateway.call('POST', '/api/tokens', { body: { person: 'ada' } })
+  expect(made.status).toBe(201)
 
   const file = join(newFolder(), 'export.jsonl')
   const early = run(['export', file, '--data', gateway.data])
@@ -41,7 +46,14 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
   const before = sqliteStore({ path: join(gateway.data, 'askback.db') })
   const between = await postgresStore({ url: server.url() })
   const all = await contents(before)
-  expect(all.audit.map((row) => row.sessionId)).toEqual([sessionId, gone, sessionId])
+  expect(all.audit.map((row) => ('act' in row ? row.act : row.sessionId))).toEqual([
+    sessionId,
+    gone,
+    'session_deleted',
+    sessionId,
+    'permission_mode',
+    'token_created',
+  ])
   const tokens: Json = { token, agentToken }
   expect(await contents(between)).toEqual({ ...all, keys: [...all.keys, ['tokens', tokens]] })
 

@@ -20,7 +20,7 @@ export async function audit(args: string[]): Promise<number> {
   if (only !== undefined && only !== 'decisions' && only !== 'acts')
     throw usageError('--only is decisions or acts.')
   const query = new URLSearchParams({ format, ...(only !== undefined && { only }) })
-  const lines = await asPerson(values).text({ method: 'GET', path: `/api/audit?${query}` })
+  const lines = await asPerson(values).text({ method: 'GET', path: `/api/audit?${query.toString()}` })
   process.stdout.write(lines)
   if (lines === '') process.stderr.write('The audit is empty.\n')
   return 0

@@ -1,4 +1,11 @@
-import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage, type Append } from '@askback/core'
+import {
+  auditRows,
+  pendingChanges,
+  sessionChange,
+  sessionInfo,
+  splitMessage,
+  type Append,
+} from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import type { Value } from './database.js'
 import { keyText } from './key-text.js'

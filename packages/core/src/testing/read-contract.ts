@@ -171,18 +171,19 @@ export function readContract(createStore: CreateStore): void {
       await store().append(t.next(...ask('i'), ...answer('i', { ...who, ruleId: 'rule \u0000' })))
       await store().append(s.next({ ...status, status: 'ended', permissionMode: 'default', ...who }))
       const rows = (await store().audit({ limit: 100 })).items
+      const at = expect.any(Number) as number
       expect(rows).toEqual([
-        { act: 'permission_mode', at: expect.any(Number), sessionId: 's', subject: 'acceptEdits', ...who },
+        { act: 'permission_mode', at, sessionId: 's', subject: 'acceptEdits', ...who },
         {
           act: 'permission_mode',
-          at: expect.any(Number),
+          at,
           sessionId: 's',
           subject: 'bypassPermissions',
           ...who,
         },
         expect.objectContaining({ interactionId: 'i', ...who }),
-        { act: 'rule_created', at: expect.any(Number), sessionId: 't', subject: 'rule \u0000', ...who },
-        { act: 'session_deleted', at: expect.any(Number), sessionId: 's', ...who },
+        { act: 'rule_created', at, sessionId: 't', subject: 'rule \u0000', ...who },
+        { act: 'session_deleted', at, sessionId: 's', ...who },
       ])
       await store().erase('s')
       await store().erase('t')

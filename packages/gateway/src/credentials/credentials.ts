@@ -1,5 +1,5 @@
-import { systemClock, type Clock, type Store } from '@askback/core'
-import { AskbackError, type Actor } from '@askback/protocol'
+import { systemClock, type Clock, type Origin, type Store } from '@askback/core'
+import { AskbackError, type Actor, type AuditAct } from '@askback/protocol'
 import { OUTSIDE_AGENTS, personCredential, type Credential, type PersonCredential } from './credential.js'
 import { KeptCredentials } from './kept-credentials.js'
 import { LoginCodes } from './login-codes.js'
@@ -110,28 +110,29 @@ export class Credentials {
     if (!person) return null
     const [cookie, proof] = [newToken('askback_web'), newToken('proof')]
     const at = this.#clock.now()
-    await this.#kept.keep('web', cookie, {
+    const login = {
       by: person,
       at,
       expiresAt: at + this.#loginMs,
       proofHash: hashOf(proof),
       ...(person.id === OWNER && { ownerToken: this.#ownerToken }),
-    })
+    }
+    await this.#kept.keep('web', cookie, login, this.#act('login', { by: person, via: 'web' }))
     return { person, cookie, proof, maxAgeSeconds: Math.floor(this.#loginMs / 1000) }
   }
 
   /** Ends one browser login, and closes what it has open. */
-  async logOut({ key }: PersonCredential): Promise<void> {
-    this.#tellRevoked(await this.#kept.revokeLogin(key))
+  async logOut({ key, by, via }: PersonCredential): Promise<void> {
+    this.#tellRevoked(await this.#kept.revokeLogin(key, this.#act('logout', { by, via })))
   }
 
   /** Ends all browser logins of a person, and the links that would log in more. Tokens stay. */
-  async logOutEverywhere(personId: string): Promise<void> {
+  async logOutEverywhere(personId: string, origin: Origin = DIRECT): Promise<void> {
     if (!this.people().some(({ name }) => name === personId)) {
       throw new AskbackError('not_found', `There is no person ${JSON.stringify(personId)}.`)
     }
     this.#codes.revoke(personId)
-    this.#tellRevoked(await this.#kept.revokeLogins(personId))
+    this.#tellRevoked(await this.#kept.revokeLogins(personId, this.#act('logout', origin, personId)))
   }
 
   /** The same `seed` makes the same token: a repeated request gets what the first one got, though only a hash is kept. */
@@ -140,12 +141,13 @@ export class Credentials {
     return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(this.#secret, `token ${seed}`)}`
   }
 
-  async keep(person: string, token: string): Promise<void> {
+  async keep(person: string, token: string, origin: Origin = DIRECT): Promise<void> {
     if (person === OWNER) {
       throw new AskbackError('invalid_request', `"${OWNER}" is the first person, who has a token already.`)
     }
     if (this.#kept.findToken(token)) return
-    await this.#kept.keep('http', token, { by: { id: person, name: person }, at: this.#clock.now() })
+    const kept = { by: { id: person, name: person }, at: this.#clock.now() }
+    await this.#kept.keep('http', token, kept, this.#act('token_created', origin, person))
   }
 
   people(): { name: string; createdAt: number | null }[] {
@@ -157,7 +159,7 @@ export class Credentials {
   }
 
   /** All tokens of a person, and the browsers they are logged in with. */
-  async revoke(person: string): Promise<void> {
+  async revoke(person: string, origin: Origin = DIRECT): Promise<void> {
     if (person === OWNER) {
       throw new AskbackError(
         'invalid_request',
@@ -168,7 +170,7 @@ export class Credentials {
       throw new AskbackError('not_found', `There is no token for ${JSON.stringify(person)}.`)
     }
     this.#codes.revoke(person)
-    this.#tellRevoked(await this.#kept.revoke(person))
+    this.#tellRevoked(await this.#kept.revoke(person, this.#act('token_revoked', origin, person)))
   }
 
   /** Calls back with the key of each credential that is revoked. */
@@ -185,6 +187,11 @@ export class Credentials {
     for (const key of keys) for (const listener of this.#revoked) listener(key)
   }
 
+  #act(act: AuditAct['act'], { by, via }: Origin, subject?: string): AuditAct {
+    const who = { ...(by && { by }), ...(via && { via }) }
+    return { at: this.#clock.now(), act, ...who, ...(subject !== undefined && { subject }) }
+  }
+
   /** The same few tokens come with every request. */
   #hashOf(token: string): string {
     const known = this.#hashes.get(token)
@@ -197,6 +204,8 @@ export class Credentials {
 }
 
 const OWNER = 'owner'
+/** Of a program that calls these methods in its own name. */
+const DIRECT: Origin = { via: 'direct' }
 
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
   const { store, owner, clock = systemClock, onError } = options

@@ -1,5 +1,5 @@
 import type { Clock, Store } from '@askback/core'
-import { AskbackError, copyJson, type Actor } from '@askback/protocol'
+import { AskbackError, copyJson, type Actor, type AuditAct } from '@askback/protocol'
 import { personCredential, type PersonCredential } from './credential.js'
 import { hashOf, sameText } from './secrets.js'
 
@@ -61,10 +61,10 @@ export class KeptCredentials {
     return proofHash !== undefined && sameText(hashOf(proof), proofHash)
   }
 
-  async keep(via: Via, token: string, kept: Kept): Promise<void> {
+  async keep(via: Via, token: string, kept: Kept, act: AuditAct): Promise<void> {
     const key = PREFIX[via] + hashOf(token)
     const value = copyJson(kept)
-    if (!(await this.#store.kv.put(key, value, null))) {
+    if (!(await this.#store.kv.put(key, value, null, act))) {
       throw new AskbackError('invalid_request', 'This token exists already.')
     }
     this.#remember(via, key, kept)
@@ -75,19 +75,19 @@ export class KeptCredentials {
   }
 
   /** All of one person. Returns the keys of what was revoked, so that open streams can be closed. */
-  async revoke(personId: string): Promise<string[]> {
+  async revoke(personId: string, act: AuditAct): Promise<string[]> {
     const isTheirs = ({ by }: Kept) => by.id === personId
-    return [...(await this.#revoke('http', isTheirs)), ...(await this.#revoke('web', isTheirs))]
+    return [...(await this.#revoke('http', isTheirs, act)), ...(await this.#revoke('web', isTheirs))]
   }
 
   /** The browser logins of one person. */
-  revokeLogins(personId: string): Promise<string[]> {
-    return this.#revoke('web', ({ by }) => by.id === personId)
+  revokeLogins(personId: string, act: AuditAct): Promise<string[]> {
+    return this.#revoke('web', ({ by }) => by.id === personId, act)
   }
 
   /** One browser login, by the key of its credential. */
-  revokeLogin(key: string): Promise<string[]> {
-    return this.#revoke('web', (_, credential) => credential.key === key)
+  revokeLogin(key: string, act: AuditAct): Promise<string[]> {
+    return this.#revoke('web', (_, credential) => credential.key === key, act)
   }
 
   close(): void {
@@ -100,11 +100,17 @@ export class KeptCredentials {
     return found && (found.kept.expiresAt ?? Infinity) > this.#clock.now() ? found : null
   }
 
-  async #revoke(via: Via, isMeant: (kept: Kept, credential: PersonCredential) => boolean): Promise<string[]> {
+  /** `act` is recorded once, with the first that is deleted. */
+  async #revoke(
+    via: Via,
+    isMeant: (kept: Kept, credential: PersonCredential) => boolean,
+    act?: AuditAct,
+  ): Promise<string[]> {
     const keys: string[] = []
+    let unrecorded = act
     for (const [hash, { kept, credential }] of this.#found[via]) {
       if (!isMeant(kept, credential)) continue
-      await this.#delete(PREFIX[via] + hash)
+      if (await this.#delete(PREFIX[via] + hash, unrecorded)) unrecorded = undefined
       this.#found[via].delete(hash)
       keys.push(credential.key)
     }
@@ -137,8 +143,8 @@ export class KeptCredentials {
     this.#found[via].set(key.slice(PREFIX[via].length), { kept, credential })
   }
 
-  async #delete(key: string): Promise<void> {
+  async #delete(key: string, act?: AuditAct): Promise<boolean> {
     const entry = await this.#store.kv.get(key)
-    if (entry) await this.#store.kv.put(key, null, entry.version)
+    return entry !== null && this.#store.kv.put(key, null, entry.version, act)
   }
 }

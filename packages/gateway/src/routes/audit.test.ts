@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { BrowserLogin } from '../credentials/credentials.js'
 import { Api, approval, startTestGateway, type TestGateway } from '../testing/index.js'
 
 let gateway: TestGateway
@@ -86,7 +87,7 @@ it('gives acts with who did them, with the decisions or alone', async () => {
   ])
   expect(rows((await person.get<string>('/api/audit?only=acts')).body)).toEqual([
     {
-      at: expect.any(Number),
+      at: expect.any(Number) as number,
       act: 'permission_mode',
       sessionId,
       subject: 'plan',
@@ -105,6 +106,37 @@ it('gives acts with who did them, with the decisions or alone', async () => {
     /^at,sessionId,interactionId,toolCallId,toolName,kind,settlement,by,via,digest,message\r\n/,
   )
   expect(decisions.trim().split('\r\n')).toHaveLength(2)
+})
+
+it('has who made and revoked tokens, and who logged in and out', async () => {
+  const cli = { 'askback-surface': 'cli' }
+  const made = await person.post<{ token: string }>('/api/tokens', { person: 'grace' }, cli)
+  const grace = new Api(gateway, made.body.token)
+  await grace.post('/api/tokens', { person: 'hopper' })
+  const logIn = () => gateway.credentials.logIn(gateway.credentials.loginCode({ id: 'grace', name: 'grace' }))
+  const page = (login: BrowserLogin | null) =>
+    new Api(gateway, null, {
+      cookie: `${gateway.credentials.cookieName}=${login!.cookie}`,
+      'askback-proof': login!.proof,
+    })
+  expect((await page(await logIn()).post('/api/logout', {})).status).toBe(200)
+  await logIn()
+  await logIn()
+  expect((await person.post('/api/logout', { all: true, person: 'grace' })).status).toBe(200)
+  expect((await person.delete('/api/tokens/grace')).status).toBe(200)
+  const at = expect.any(Number) as number
+  const owner = { id: 'owner', name: 'Ada' }
+  const by = { id: 'grace', name: 'grace' }
+  expect(rows((await person.get<string>('/api/audit?only=acts')).body)).toEqual([
+    { at, act: 'token_created', subject: 'grace', by: owner, via: 'cli' },
+    { at, act: 'token_created', subject: 'hopper', by, via: 'http' },
+    { at, act: 'login', by, via: 'web' },
+    { at, act: 'logout', by, via: 'web' },
+    { at, act: 'login', by, via: 'web' },
+    { at, act: 'login', by, via: 'web' },
+    { at, act: 'logout', by: owner, via: 'http', subject: 'grace' },
+    { at, act: 'token_revoked', subject: 'grace', by: owner, via: 'http' },
+  ])
 })
 
 it('knows two formats and two kinds of rows', async () => {

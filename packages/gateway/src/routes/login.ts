@@ -85,8 +85,8 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
       body: z.object({ all: z.boolean().optional(), person: z.string().optional() }).optional(),
       answers: { 200: ok },
       errors: [404],
-      async handle({ body: { all = false, person } = {}, credential }) {
-        if (all) await credentials.logOutEverywhere(person ?? credential.by.id)
+      async handle({ body: { all = false, person } = {}, credential, origin }) {
+        if (all) await credentials.logOutEverywhere(person ?? credential.by.id, origin)
         else if (person !== undefined || credential.via !== 'web') {
           throw new AskbackError(
             'invalid_request',

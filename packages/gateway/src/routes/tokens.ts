@@ -33,9 +33,12 @@ export function tokenRoutes({ credentials, store }: GatewayContext): Route[] {
       body: z.object({ person: name }),
       answers: { 201: made, 200: made },
       errors: [409],
-      async handle({ body: { person }, origin: { idempotencyKey } }) {
+      async handle({ body: { person }, origin }) {
+        const { idempotencyKey } = origin
         const token = credentials.newToken(idempotencyKey)
-        const how = await once(store, idempotencyKey, { person }, () => credentials.keep(person, token))
+        const how = await once(store, idempotencyKey, { person }, () =>
+          credentials.keep(person, token, origin),
+        )
         return { status: how === 'seen' ? 200 : 201, body: { person, token } }
       },
     }),
@@ -48,8 +51,8 @@ export function tokenRoutes({ credentials, store }: GatewayContext): Route[] {
       params: z.object({ name: z.string() }),
       answers: { 200: ok },
       errors: [404, 409],
-      async handle({ params, origin: { idempotencyKey } }) {
-        await once(store, idempotencyKey, params, () => credentials.revoke(params.name))
+      async handle({ params, origin }) {
+        await once(store, origin.idempotencyKey, params, () => credentials.revoke(params.name, origin))
         return done
       },
     }),
