@@ -22,13 +22,7 @@ export async function wait(args: string[]): Promise<number> {
   const { found, gateway, looksOn } = await find(interactionId, values)
   if (found.status === 'pending') sayPending(found, gateway.url, '')
   const item = await settlementOf(found, { gateway, signal, looksOn })
-  if (item.settlement === 'approved' && item.delivered && !looksOn) {
-    throw new AskbackError(
-      'already_settled',
-      'It was approved, and that was handed over before: what it allows may have run already. Ask again.',
-    )
-  }
-  return printOutcome(item, values.json)
+  return printOutcome(item, { json: values.json, looksOn })
 }
 
 /** As the one who asked, else as a person who looks on. */

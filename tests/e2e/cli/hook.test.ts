@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { portToKeep, run, serve } from '../http/gateways.js'
 import { end, outcome, sharedGateway } from './asking.js'
+import { approvedToAnother, losesFirstAnswer } from './losing-proxy.js'
 import { nextPending, respond } from './mcp-clients.js'
 
 const shared = sharedGateway()
@@ -74,6 +75,19 @@ it('of two equal calls, asks at the one that has not ended', async () => {
     hookSpecificOutput: {
       hookEventName: 'PermissionRequest',
       decision: { behavior: 'allow', updatedInput: { command: 'make test' } },
+    },
+  })
+})
+
+it('[L10] an approval that somebody else took first is in doubt: the tool may have run, and does not run again', async () => {
+  const gateway = shared()
+  const url = await losesFirstAnswer(gateway, approvedToAnother(gateway))
+  const env = { ASKBACK_URL: url, ASKBACK_AGENT_TOKEN: gateway.ready.agentToken }
+  const { code, stdout } = await outcome(['hook', 'claude-code'], env, use('PermissionRequest'))
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    hookSpecificOutput: {
+      decision: { behavior: 'deny', message: expect.stringContaining('may have run already') as unknown },
     },
   })
 })

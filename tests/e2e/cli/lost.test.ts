@@ -1,9 +1,6 @@
-import type { Interaction } from '@askback/protocol'
-import { createServer, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
-import { afterEach, expect, it } from 'vitest'
-import { at, portToKeep, run, serve, type RunningGateway } from '../http/gateways.js'
+import type { Interaction, Session } from '@askback/protocol'
+import { expect, it } from 'vitest'
+import { at, portToKeep, run, serve } from '../http/gateways.js'
 import {
   answered,
   databases,
@@ -15,13 +12,9 @@ import {
   sharedGateway,
   waitsFor,
 } from './asking.js'
+import { approvedToAnother, beforeCancel, losesFirstAnswer } from './losing-proxy.js'
 
 const shared = sharedGateway()
-
-const servers: Server[] = []
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections()
-})
 
 it('what a killed command has asked can be taken up [L10]', async () => {
   const gateway = shared()
@@ -44,6 +37,42 @@ it('an approval that was handed over is not handed over again [L10]', async () =
     code: 1,
     stderr: expect.stringContaining('may have run already') as unknown,
   })
+})
+
+it('an approval that somebody else took first is in doubt, not granted again [L10]', async () => {
+  const gateway = shared()
+  const url = await losesFirstAnswer(gateway, approvedToAnother(gateway))
+  const inHere = inShell(gateway, await gateway.session(), { ASKBACK_URL: url })
+  const { code, stdout, stderr } = await end(run(['request-approval', '--tool', 'deploy'], inHere))
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain('may have run already')
+})
+
+it('so is one that a rule gave at once, if the answer was lost on the way [L10]', async () => {
+  const gateway = shared()
+  const body = { agent: null, permissionMode: 'bypassPermissions' }
+  const made = await gateway.call<{ session: Session }>('POST', '/api/sessions', { body })
+  const url = await losesFirstAnswer(gateway)
+  const inHere = inShell(gateway, made.body.session.id, { ASKBACK_URL: url })
+  const { code, stdout, stderr } = await end(run(['request-approval', '--tool', 'deploy', '--json'], inHere))
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({ settlement: 'approved', delivered: true })
+  expect(stderr).toContain('may have run already')
+})
+
+it('[L10] Ctrl-C that comes too late to cancel an approval takes it, so that nobody else does', async () => {
+  const gateway = shared()
+  const approve = async () => {
+    const item = await interactionOf(gateway, await waitsFor(command))
+    await gateway.call('POST', `${at(item)}/response`, { body: { answer: { decision: 'approve' } } })
+  }
+  const url = await beforeCancel(gateway, approve)
+  const inHere = inShell(gateway, await gateway.session(), { ASKBACK_URL: url })
+  const command = run(['request-approval', '--tool', 'deploy'], inHere)
+  const id = await waitsFor(command)
+  void command.kill('SIGINT')
+  expect(await end(command)).toMatchObject({ code: 0 })
+  expect(await interactionOf(gateway, id)).toMatchObject({ settlement: 'approved', delivered: true })
 })
 
 it('waits for a gateway that restarts, wherever it comes back', async () => {
@@ -136,36 +165,3 @@ it('somebody who only looks on cancels nothing when they stop', async () => {
   expect(await interactionOf(gateway, interactionId)).toMatchObject({ status: 'pending' })
   expect(await end(looking)).toMatchObject({ code: 130 })
 })
-
-/**
- * Passes everything on, but cuts the connection instead of giving back the first answer to a request to ask, once what
- * happens `meanwhile` is done.
- */
-async function losesFirstAnswer(
-  { ready }: RunningGateway,
-  meanwhile: (lost: Interaction) => Promise<void> = () => Promise.resolve(),
-): Promise<string> {
-  let lost = false
-  const server = createServer((incoming, outgoing) => {
-    const target = new URL(incoming.url ?? '/', ready.url)
-    const headers = { ...incoming.headers, host: target.host }
-    const onward = request(target, { method: incoming.method, headers }, (answer) => {
-      const loses = !lost && incoming.method === 'POST' && target.pathname.endsWith('/interactions')
-      if (loses) {
-        lost = true
-        const cut = () => void outgoing.destroy()
-        json(answer)
-          .then((body) => meanwhile((body as { interaction: Interaction }).interaction))
-          .then(cut, cut)
-      } else {
-        outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
-        answer.pipe(outgoing)
-      }
-    })
-    onward.on('error', () => outgoing.destroy())
-    incoming.pipe(onward)
-  })
-  servers.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}

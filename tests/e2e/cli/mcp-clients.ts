@@ -15,10 +15,15 @@ afterEach(async () => {
 })
 
 /** The official client, as an outside agent. */
-export async function connect(how: How, gateway: RunningGateway, args: string[] = []): Promise<Client> {
+export async function connect(
+  how: How,
+  gateway: RunningGateway,
+  args: string[] = [],
+  env?: Record<string, string>,
+): Promise<Client> {
   const client = new Client({ name: 'tester', version: '1.0.0' })
   clients.push(client)
-  const transport = how === 'stdio' ? stdio(gateway, args) : http(gateway, gateway.ready.agentToken)
+  const transport = how === 'stdio' ? stdio(gateway, args, env) : http(gateway, gateway.ready.agentToken)
   await client.connect(transport)
   return client
 }
@@ -40,11 +45,16 @@ export function http({ ready }: RunningGateway, token: string, query = ''): Stre
   })
 }
 
-function stdio({ data }: RunningGateway, args: string[]): StdioClientTransport {
+/** Finds the gateway by its data folder, or as the environment says. */
+function stdio(
+  { data, ready }: RunningGateway,
+  args: string[],
+  env?: Record<string, string>,
+): StdioClientTransport {
   return new StdioClientTransport({
     command: process.execPath,
-    args: [commandFile, 'mcp', '--data', data, ...args],
-    env: { PATH: process.env['PATH'] ?? '' },
+    args: [commandFile, 'mcp', ...(env ? [] : ['--data', data]), ...args],
+    env: { PATH: process.env['PATH'] ?? '', ...(env && { ASKBACK_AGENT_TOKEN: ready.agentToken, ...env }) },
     stderr: 'ignore',
   })
 }

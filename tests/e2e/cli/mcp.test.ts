@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, portToKeep, serve } from '../http/gateways.js'
 import { interactionOf, picks, sharedGateway } from './asking.js'
+import { approvedToAnother, losesFirstAnswer } from './losing-proxy.js'
 import { call, connect, nextPending, respond, sharedClient, type How } from './mcp-clients.js'
 
 const shared = sharedGateway()
@@ -218,3 +219,18 @@ function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
 }
+
+describe('[L10] an approval that another process took first', () => {
+  it.each(['request_approval', 'permission_prompt'])('is in doubt for %s', async (tool) => {
+    const url = await losesFirstAnswer(shared(), approvedToAnother(shared()))
+    const client = await connect('stdio', shared(), [], { ASKBACK_URL: url })
+    const given =
+      tool === 'request_approval'
+        ? { tool: 'deploy', input: {} }
+        : { tool_name: 'Bash', input: { command: 'make' } }
+    const { text, interaction } = await call(client, tool, given)
+    expect(text).toContain('may have run already')
+    expect(text).not.toContain('allow')
+    expect(interaction).toMatchObject({ settlement: 'approved', delivered: true })
+  })
+})

@@ -9,7 +9,8 @@ import type {
   QuestionAnswer,
 } from '@askback/protocol'
 import { answeredInput } from './question.js'
-import { refusalOf } from '../session/refusal.js'
+import { isInDoubt } from '@askback/protocol/in-doubt'
+import { IN_DOUBT, refusalOf } from '../session/refusal.js'
 
 type Input = Record<string, Json>
 
@@ -50,6 +51,7 @@ export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' |
 
 /** What that means for the tool. `null`: nobody has decided. */
 export function decisionOf({ input }: ToolUse, item: Interaction): Decision | null {
+  if (isInDoubt(item)) return { behavior: 'deny', message: IN_DOUBT }
   const { settlement, message } = item
   switch (settlement) {
     case 'answered':

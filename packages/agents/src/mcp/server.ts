@@ -73,10 +73,12 @@ function described({ name, title, description, inputSchema, annotations }: AskTo
 }
 
 /** Not as structured content: clients would show that to the model instead of the words. */
-function told(text: string, { settlement, answer, message, interactionId }: Interaction): CallToolResult {
+function told(text: string, item: Interaction): CallToolResult {
+  const { settlement, answer, message, interactionId, delivered } = item
   const interaction = {
     interactionId,
     settlement,
+    ...(delivered && { delivered }),
     ...(answer !== undefined && { answer }),
     ...(message !== undefined && { message }),
   }

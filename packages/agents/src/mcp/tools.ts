@@ -1,3 +1,4 @@
+import { isInDoubt } from '@askback/protocol/in-doubt'
 import type {
   ApprovalAnswer,
   Interaction,
@@ -9,7 +10,7 @@ import type {
 } from '@askback/protocol'
 import { decisionOf, requestOf } from '../claude/claude-code.js'
 import { answerInWords } from '../session/answer-words.js'
-import { planChange, refusalOf } from '../session/refusal.js'
+import { IN_DOUBT, planChange, refusalOf } from '../session/refusal.js'
 
 export type Arguments = Record<string, Json>
 
@@ -110,7 +111,9 @@ const requestApproval: AskTool = {
       ...(reason !== undefined && { reason }),
     },
   }),
-  tell(_, { settlement, message, answer }) {
+  tell(_, item) {
+    const { settlement, message, answer } = item
+    if (isInDoubt(item)) return IN_DOUBT
     if (settlement !== 'approved') return refusalOf({ settlement: settlement as 'denied', message }, 'this')
     const { updatedInput } = answer as ApprovalAnswer
     if (updatedInput === undefined) return 'Approved, this once, exactly as asked.'

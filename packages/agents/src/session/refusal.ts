@@ -30,7 +30,7 @@ export function planChange(message: string | undefined): string {
 }
 
 export const IN_DOUBT =
-  'This call was approved and handed over just before a restart, so it may have run already, in full or in part. ' +
+  'This call was approved, but the approval had been handed over before, so it may have run already, in full or in part. ' +
   'It is not run again. Check what it did before you go on.'
 
 function capital(text: string): string {

@@ -82,12 +82,13 @@ async function poll(
 
 /** Somebody may have been faster: then it ended as they said. */
 async function cancel(item: Interaction, gateway: Gateway): Promise<Interaction> {
+  const until = Date.now() + CANCEL_MS
   try {
-    const until = Date.now() + CANCEL_MS
     return (await gateway.json<Answer>({ method: 'DELETE', path: pathOf(item), until })).interaction
   } catch (error) {
-    const winner = error instanceof AskbackError && error.code === 'already_settled' ? winnerIn(error) : null
-    if (winner) return winner
+    // Read by its opener, it is claimed: an approval that ends this process must not be good for another one (L10).
+    if (error instanceof AskbackError && error.code === 'already_settled')
+      return (await gateway.json<Answer>({ method: 'GET', path: pathOf(item), until })).interaction
     if (error instanceof AskbackError && error.code === 'unavailable')
       throw new AskbackError(
         'unavailable',
@@ -95,10 +96,6 @@ async function cancel(item: Interaction, gateway: Gateway): Promise<Interaction>
       )
     throw error
   }
-}
-
-function winnerIn({ details }: AskbackError): Interaction | null {
-  return (details as Partial<Answer> | undefined)?.interaction ?? null
 }
 
 function pathOf({ sessionId, interactionId }: Interaction): string {

@@ -35,7 +35,7 @@ export async function runAsking(body: OpenBody, flags: AskingFlags, what: string
     signal,
     onPending: (pending) => sayPending(pending, gateway.url, what),
   })
-  return printOutcome(item, flags.json)
+  return printOutcome(item, flags)
 }
 
 export function sayPending({ interactionId }: Interaction, url: string, what: string): void {

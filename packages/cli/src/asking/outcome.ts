@@ -1,3 +1,5 @@
+import { errorCodes } from '@askback/protocol/errors'
+import { isInDoubt } from '@askback/protocol/in-doubt'
 import type {
   ApprovalAnswer,
   FormAnswer,
@@ -9,13 +11,28 @@ import { STOPPED } from './signals.js'
 
 const EXIT = { answered: 0, approved: 0, denied: 3, cancelled: 4, superseded: 4, timed_out: 5 } as const
 
-/** Answers go to stdout, all else to stderr. Resolves to the exit code, which says how it ended. */
-export function printOutcome(item: Interaction, json: boolean): number {
+const IN_DOUBT =
+  'This was approved, but the approval had been handed over before: what it allows may have run already. Check that, then ask again.'
+
+/**
+ * Answers go to stdout, all else to stderr. Returns the exit code, which says how it ended. An approval that was handed over
+ * before is an error to whoever asked (L10), but not to a person who only looks on.
+ */
+export function printOutcome(
+  item: Interaction,
+  { json, looksOn = false }: { json: boolean; looksOn?: boolean },
+): number {
   const { settlement } = item
-  const exit = settlement === undefined ? STOPPED : EXIT[settlement]
+  const inDoubt = !looksOn && isInDoubt(item)
+  const exit = inDoubt
+    ? errorCodes.already_settled.exit
+    : settlement === undefined
+      ? STOPPED
+      : EXIT[settlement]
+  if (inDoubt) process.stderr.write(`${IN_DOUBT}\n`)
   if (json) process.stdout.write(`${JSON.stringify(item)}\n`)
   else if (exit === 0) process.stdout.write(answerText(item))
-  else process.stderr.write(`${outcomeText(item)}\n`)
+  else if (!inDoubt) process.stderr.write(`${outcomeText(item)}\n`)
   return exit
 }
 

@@ -2,6 +2,7 @@ import {
   AskbackError,
   copyJson,
   digestOf,
+  isInDoubt,
   type Actor,
   type ApprovalAnswer,
   type ApprovalRequest,
@@ -44,8 +45,7 @@ export function settlementOf(interaction: Interaction): Settlement {
     case 'answered':
       return withWho({ settlement: 'answered', answer, interaction, interactionId, toolCallId })
     case 'approved': {
-      // A plan that was approved is handed over again, like any answer: it is no call that would run twice.
-      const inDoubt = interaction.delivered === true && interaction.kind !== 'plan_review'
+      const inDoubt = isInDoubt(interaction)
       const input = copyJson(approvedInput(interaction))
       return withWho({
         settlement: 'approved',

@@ -1,0 +1,59 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import type { Interaction, Json } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { createAskServer } from './server.js'
+
+const approved: Interaction = {
+  interactionId: 'i1',
+  sessionId: 's1',
+  toolCallId: 'c1',
+  toolName: 'deploy',
+  kind: 'approval',
+  presentation: 'tool',
+  request: { input: {} },
+  digest: 'd',
+  status: 'settled',
+  requestedAt: 1,
+  onTimeout: 'deny',
+  settlement: 'approved',
+  answer: { decision: 'approve' },
+}
+
+/** What a client is told whose request was settled like that. */
+async function told(settled: Partial<Interaction>, name: string, given: Record<string, Json>) {
+  const server = createAskServer({ version: '1', ask: () => Promise.resolve({ ...approved, ...settled }) })
+  const [here, there] = InMemoryTransport.createLinkedPair()
+  const client = new Client({ name: 'tester', version: '1' })
+  await Promise.all([server.connect(there), client.connect(here)])
+  const { content, _meta } = await client.callTool({ name, arguments: given })
+  await client.close()
+  return { text: (content as { text: string }[])[0]!.text, interaction: _meta?.['askback/interaction'] }
+}
+
+const deploy = { tool: 'deploy', input: {} }
+const bash = { tool_name: 'Bash', input: { command: 'make' } }
+
+describe('[L10] an approval that was handed over before', () => {
+  it('is not told as approved', async () => {
+    expect((await told({}, 'request_approval', deploy)).text).toBe('Approved, this once, exactly as asked.')
+    const { text, interaction } = await told({ delivered: true }, 'request_approval', deploy)
+    expect(text).toContain('may have run already')
+    expect(interaction).toMatchObject({ settlement: 'approved', delivered: true })
+  })
+
+  it('lets no tool of Claude Code run', async () => {
+    expect((await told({}, 'permission_prompt', bash)).text).toContain('"behavior":"allow"')
+    const { text } = await told({ delivered: true }, 'permission_prompt', bash)
+    expect(JSON.parse(text)).toMatchObject({
+      behavior: 'deny',
+      message: expect.stringContaining('may have run already') as unknown,
+    })
+  })
+
+  it('of a plan is told again: it is no call that would run twice', async () => {
+    const plan = { kind: 'plan_review', request: { plan: 'Go.' }, answer: { decision: 'edit' } } as const
+    const { text } = await told({ ...plan, delivered: true }, 'review_plan', { plan: 'Go.' })
+    expect(text).toContain('The plan is accepted.')
+  })
+})
