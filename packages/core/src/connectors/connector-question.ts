@@ -1,5 +1,12 @@
-import { questionAnswer, questionRequest, spellOut, type Interaction, type Json } from '@askback/protocol'
-import { checkReply, progressOf, readTextReply } from '../kinds/question.js'
+import {
+  checkReply,
+  questionAnswer,
+  questionRequest,
+  spellOut,
+  type Interaction,
+  type Json,
+} from '@askback/protocol'
+import { progressOf, readTextReply } from '../kinds/question.js'
 import { back, stale, type CardFlow, type CardStep, type CardView, type Control } from './connector-card.js'
 import { refusalOf } from './connector-refusal.js'
 

@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  checkReply,
   copyJson,
   digestOf,
   questionAnswer,
@@ -22,7 +23,6 @@ import {
   type Reprompt,
 } from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
-import { checkReply } from '../kinds/question.js'
 import { optional } from '../optional.js'
 import type { Command, Context, Decision, RespondCommand } from './command.js'
 import { delivered, settlement } from './interaction-events.js'

@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  checkReply,
   formRequest,
   questionRequest,
   type ErrorCode,
@@ -7,7 +8,7 @@ import {
   type Json,
 } from '@askback/protocol'
 import { singleTextField } from '../kinds/form.js'
-import { checkReply, currentQuestion, progressOf, readTextReply } from '../kinds/question.js'
+import { currentQuestion, progressOf, readTextReply } from '../kinds/question.js'
 import { isBareYes } from './bare-yes.js'
 
 /** Where a person's message goes. */

@@ -1,15 +1,14 @@
-import { questionRequest, type QuestionReply, type QuestionRequest } from '@askback/protocol'
+import {
+  checkReply,
+  parseIndexedAnswers,
+  questionRequest,
+  type QuestionReply,
+  type QuestionRequest,
+} from '@askback/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWith } from './kinds.js'
-import {
-  checkReply,
-  currentQuestion,
-  parseIndexedAnswers,
-  progressOf,
-  questionKind,
-  readTextReply,
-} from './question.js'
+import { currentQuestion, progressOf, questionKind, readTextReply } from './question.js'
 
 const request: QuestionRequest = {
   questions: [
