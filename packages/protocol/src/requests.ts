@@ -25,7 +25,12 @@ export const openBody = z.object({
   onTimeout: json.optional(),
 })
 
-export const respondBody = z.object({ answer: json, digest: z.string().optional() })
+export const respondBody = z.object({
+  answer: json,
+  digest: z.string().optional(),
+  /** For who has seen the tool call, and not this very interaction: `ambiguous` if the call has held different requests. */
+  toolCallId: z.string().optional(),
+})
 
 export const messageBody = z.object({
   text: wellFormed,
@@ -50,16 +55,19 @@ export const toolCallBody = z.object({
 
 export const toolResultBody = z.object({ output: json, isError: z.boolean().optional() })
 
-export const submitAnswersBody = z.object({ toolCallId: id, answers: z.record(z.string(), json) })
+/** Which request of a tool call was seen: needed once the call has held different ones. */
+const seen = { digest: z.string().optional(), interactionId: z.string().optional() }
+
+export const submitAnswersBody = z.object({ toolCallId: id, answers: z.record(z.string(), json), ...seen })
 
 export const approveBody = z.object({
   toolCallId: id,
   scope: approvalScope.optional(),
   updatedInput: json.optional(),
-  digest: z.string().optional(),
+  ...seen,
 })
 
-export const denyBody = z.object({ toolCallId: id, message: wellFormed.optional() })
+export const denyBody = z.object({ toolCallId: id, message: wellFormed.optional(), ...seen })
 
 export const permissionModeBody = z.object({ mode: permissionMode })
 

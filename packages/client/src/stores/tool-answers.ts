@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  parseIndexedAnswers,
   questionRequest,
   type ApprovalAnswer,
   type Interaction,
@@ -8,12 +9,15 @@ import {
 } from '@askback/protocol'
 import type { CallOptions, Settled, Transport } from '../transport/transport.js'
 
-/** The interaction itself, or the tool call that it is about. */
-export type Target = Interaction | { sessionId: string; toolCallId: string }
+/**
+ * The interaction itself, or the tool call that it is about. A call that has held different requests needs the interaction,
+ * or the digest of the request that the person has seen: else the answer is refused as `ambiguous`.
+ */
+export type Target = Interaction | { sessionId: string; toolCallId: string; digest?: string }
 
 /**
- * Answers a question. By index, counted from 0: a label or a text of one's own, several where several may be chosen; or
- * as whole replies, one for each question.
+ * Answers a question. By index, counted from 0: a label or a text of one's own; where several may be chosen, an array of
+ * these, or a JSON array as a string. Or as whole replies, one for each question.
  */
 export async function submitAnswers(
   transport: Transport,
@@ -21,9 +25,10 @@ export async function submitAnswers(
   answers: QuestionReply[] | Record<string, string | string[]>,
   options?: CallOptions,
 ): Promise<Settled> {
-  const interaction = await find(transport, target, 'question')
-  const replies = Array.isArray(answers) ? answers : repliesTo(interaction, answers)
-  return respond(transport, interaction, { answers: replies as unknown as Json }, options)
+  const found = await find(transport, target, 'question')
+  const request = questionRequest.parse(found.interaction.request)
+  const answer = Array.isArray(answers) ? { answers } : parseIndexedAnswers(request, answers)
+  return respond(transport, found, answer as unknown as Json, options)
 }
 
 /** Approves the call as it was shown. */
@@ -33,8 +38,8 @@ export async function approveTool(
   answer: Pick<ApprovalAnswer, 'scope' | 'updatedInput'> = {},
   options?: CallOptions,
 ): Promise<Settled> {
-  const interaction = await find(transport, target, 'approval')
-  return respond(transport, interaction, { decision: 'approve', ...answer } as Json, options)
+  const found = await find(transport, target, 'approval')
+  return respond(transport, found, { decision: 'approve', ...answer } as Json, options)
 }
 
 export async function denyTool(
@@ -43,52 +48,41 @@ export async function denyTool(
   message?: string,
   options?: CallOptions,
 ): Promise<Settled> {
-  const interaction = await find(transport, target, 'approval')
+  const found = await find(transport, target, 'approval')
   const reason = message === undefined ? {} : { message }
-  return respond(transport, interaction, { decision: 'deny', ...reason }, options)
+  return respond(transport, found, { decision: 'deny', ...reason }, options)
+}
+
+interface Found {
+  interaction: Interaction
+  /** What tells the server which request the caller has seen. */
+  seen: { digest: string } | { toolCallId: string }
 }
 
 function respond(
   transport: Transport,
-  { sessionId, interactionId, digest }: Interaction,
+  { interaction: { sessionId, interactionId }, seen }: Found,
   answer: Json,
   options?: CallOptions,
 ): Promise<Settled> {
-  return transport.respond({ sessionId, interactionId, answer, digest }, options)
+  return transport.respond({ sessionId, interactionId, answer, ...seen }, options)
 }
 
-async function find(transport: Transport, target: Target, kind: string): Promise<Interaction> {
-  if ('interactionId' in target) return target
-  const { sessionId, toolCallId } = target
+async function find(transport: Transport, target: Target, kind: string): Promise<Found> {
+  if ('interactionId' in target) return { interaction: target, seen: { digest: target.digest } }
+  const { sessionId, toolCallId, digest } = target
   const { state } = await transport.snapshot(sessionId)
   const isMeant = (item: Interaction) => item.toolCallId === toolCallId && item.kind === kind
-  const [item, another] = state.pending.filter(isMeant)
-  if (another) {
+  const pending = state.pending.filter(isMeant)
+  const ofDigest = pending.filter((item) => item.digest === digest)
+  const [item, another] = ofDigest.length > 0 ? ofDigest : pending
+  if (another && (digest === undefined || ofDigest.length > 0)) {
     throw new AskbackError(
       'ambiguous',
       `Several ${kind}s of this tool call are pending. Answer one by its interaction id.`,
     )
   }
-  const found = item ?? state.interactions.findLast(isMeant)
-  if (found) return found
+  const interaction = item ?? state.interactions.findLast(isMeant)
+  if (interaction) return { interaction, seen: digest === undefined ? { toolCallId } : { digest } }
   throw new AskbackError('not_found', `The tool call ${toolCallId} has no ${kind} in this session.`)
-}
-
-function repliesTo({ request }: Interaction, answers: Record<string, string | string[]>): QuestionReply[] {
-  const { questions } = questionRequest.parse(request)
-  const unknown = Object.keys(answers).find((key) => questions[Number(key)] === undefined)
-  if (unknown !== undefined) refuse(`There is no question ${JSON.stringify(unknown)}.`)
-  return questions.map(({ options }, index) => {
-    const given = answers[index]
-    if (given === undefined) return refuse(`Question ${index + 1} has no answer.`)
-    const chosen = Array.isArray(given) ? given : [given]
-    const isLabel = (text: string) => options.some(({ label }) => label === text)
-    const own = chosen.filter((text) => !isLabel(text))
-    if (own.length > 1) refuse(`Question ${index + 1} takes one text of your own, not ${own.length}.`)
-    return { selected: chosen.filter(isLabel), ...(own[0] !== undefined && { other: own[0] }) }
-  })
-}
-
-function refuse(message: string): never {
-  throw new AskbackError('invalid_answer', message)
 }

@@ -135,6 +135,16 @@ export function callsConform(subject: () => ConformanceSubject): void {
       })
     })
 
+    it('answers by tool call as the route takes it: several choices as a JSON array in a string', async () => {
+      const { transport, backend, sessionId } = await outside()
+      await backend.ask({ sessionId, kind: 'question', request: question, toolCallId: 'c1' })
+      const target = { sessionId, toolCallId: 'c1' }
+      const { interaction } = await submitAnswers(transport, target, { 0: 'SQLite', 1: '["c","of my own"]' })
+      expect(interaction).toMatchObject({
+        answer: { answers: [{ selected: ['SQLite'] }, { selected: ['c'], other: 'of my own' }] },
+      })
+    })
+
     it('cancels', async () => {
       const { transport, backend, sessionId } = await outside()
       const { interactionId } = await backend.ask({ sessionId, kind: 'question', request: question })

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { approveTool, submitAnswers } from '../stores/tool-answers.js'
+import { approveTool, denyTool, submitAnswers } from '../stores/tool-answers.js'
 import { form, question, readStream, replies, type ConformanceSubject } from './conformance-subject.js'
 
 /** What is refused is refused in the same words everywhere. */
@@ -91,6 +91,24 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       const target = { sessionId, toolCallId: 'c1' }
       await expect(submitAnswers(transport, target, replies.answers)).rejects.toMatchObject({
         code: 'ambiguous',
+      })
+    })
+
+    it('ambiguous where a tool call has held another request, unless the digest or the interaction is named', async () => {
+      const { transport, backend, sessionId } = await asking('approval', { input: 'rm' })
+      const owned = { sessionId, kind: 'approval', toolCallId: 'c1', attach: true }
+      const shown = await backend.ask({ ...owned, request: { input: 'rm' } })
+      const swapped = await backend.ask({ ...owned, request: { input: 'rm -rf' } })
+      const target = { sessionId, toolCallId: 'c1' }
+      const ambiguous = { code: 'ambiguous', details: { interactions: expect.any(Array) as unknown } }
+      await expect(approveTool(transport, target)).rejects.toMatchObject(ambiguous)
+      await expect(denyTool(transport, target)).rejects.toMatchObject(ambiguous)
+      await expect(approveTool(transport, { ...target, digest: shown.digest })).rejects.toMatchObject({
+        code: 'digest_mismatch',
+      })
+      await expect(approveTool(transport, shown)).rejects.toMatchObject({ code: 'already_settled' })
+      expect(await approveTool(transport, { ...target, digest: swapped.digest })).toMatchObject({
+        interaction: { interactionId: swapped.interactionId, settlement: 'approved' },
       })
     })
 

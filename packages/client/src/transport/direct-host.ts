@@ -10,7 +10,7 @@ import type {
   SessionEvent,
   Via,
 } from '@askback/protocol'
-import type { AgentInfo, Routed, SessionSnapshot, Settled } from './transport.js'
+import type { AgentInfo, RespondInput, Routed, SessionSnapshot, Settled } from './transport.js'
 
 interface Origin {
   by?: Actor
@@ -34,9 +34,7 @@ export interface DirectHost {
 }
 
 export interface DirectDesk {
-  respond(
-    input: Origin & { sessionId: string; interactionId: string; answer: Json; digest?: string },
-  ): Promise<Settled>
+  respond(input: Origin & RespondInput): Promise<Settled>
   cancel(input: Origin & { sessionId: string; interactionId: string }): Promise<{ interaction: Interaction }>
   events(
     sessionId: string,

@@ -119,12 +119,12 @@ export class HttpTransport implements Transport {
   }
 
   async respond(input: RespondInput, options?: CallOptions): Promise<Settled> {
-    const { sessionId, interactionId, answer, digest } = input
+    const { sessionId, interactionId, ...body } = input
     const at = `${path(sessionId, interactionId)}/response`
     try {
-      return await this.#write<Settled>('POST', at, { answer, digest }, options)
+      return await this.#write<Settled>('POST', at, body, options)
     } catch (error) {
-      const own = ownAnswer(error, answer)
+      const own = ownAnswer(error, input.answer)
       if (own) return own
       throw error
     }

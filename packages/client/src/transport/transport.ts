@@ -111,6 +111,11 @@ export interface RespondInput {
   answer: Json
   /** Of the request that was shown. */
   digest?: string
+  /**
+   * Where only the tool call is known, and not which request was shown: `ambiguous` if that call has held different
+   * requests and `digest` does not say which.
+   */
+  toolCallId?: string
 }
 
 export interface Settled {

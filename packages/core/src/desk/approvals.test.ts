@@ -2,6 +2,8 @@ import { digestOf } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './test-desk.test.helper.js'
 
+const remove = { input: { command: 'rm x' } }
+
 describe('[L12] the digest', () => {
   it('of an approval is that of its tool and input alone', async () => {
     const { open } = await testDesk()
@@ -167,6 +169,103 @@ describe('the answer by tool call', () => {
     })
     await open('question', database, { toolCallId: 'now' })
     await expect(answer('now')).rejects.toMatchObject({ code: 'invalid_answer' })
+  })
+
+  describe('of a call that has held different requests', () => {
+    const approve = {
+      ...ada,
+      sessionId: 's',
+      toolCallId: 't',
+      kind: 'approval',
+      decision: 'approve',
+    } as const
+
+    async function swapped() {
+      const test = await testDesk()
+      const first = await test.open('approval', listFiles, { toolCallId: 't', attach: true })
+      const second = await test.open('approval', remove, { toolCallId: 't', attach: true })
+      return { ...test, first, second }
+    }
+
+    it('[security] must name the digest or the interaction', async () => {
+      const { desk, first, second } = await swapped()
+      const refused = {
+        code: 'ambiguous',
+        details: {
+          interactions: [first, second].map(({ interactionId, digest }) => ({ interactionId, digest })),
+        },
+      }
+      await expect(desk.answerToolCall(approve)).rejects.toMatchObject(refused)
+      const deny = { ...ada, sessionId: 's', toolCallId: 't', kind: 'approval', decision: 'deny' } as const
+      await expect(desk.answerToolCall(deny)).rejects.toMatchObject(refused)
+      const { interactionId, digest } = first
+      await expect(desk.answerToolCall({ ...approve, digest })).rejects.toMatchObject({
+        code: 'digest_mismatch',
+      })
+      await expect(desk.answerToolCall({ ...approve, interactionId })).rejects.toMatchObject({
+        code: 'already_settled',
+        details: { interaction: { interactionId, settlement: 'superseded' } },
+      })
+      await expect(desk.answerToolCall({ ...approve, interactionId: 'other' })).rejects.toMatchObject({
+        code: 'not_found',
+      })
+      expect(await desk.answerToolCall({ ...approve, digest: second.digest })).toMatchObject({
+        interactionId: second.interactionId,
+        settlement: 'approved',
+      })
+    })
+
+    it('takes the interaction by its id', async () => {
+      const { desk, second } = await swapped()
+      const { interactionId } = second
+      expect(await desk.answerToolCall({ ...approve, interactionId })).toMatchObject({
+        interactionId,
+        settlement: 'approved',
+      })
+    })
+
+    it('remembers a request that has left the window, and one that was settled', async () => {
+      const { desk, open, restart } = await testDesk()
+      const old = await open('approval', listFiles, { toolCallId: 't' })
+      await desk.respond({ ...ada, interactionId: old.interactionId, answer: yes })
+      for (let turn = 0; turn < 25; turn++) {
+        const turnId = `turn${turn}`
+        await desk.report({
+          sessionId: 's',
+          events: [
+            { type: 'turn_started', turnId },
+            { type: 'turn_ended', turnId, reason: 'done' },
+          ],
+        })
+      }
+      const { state } = await desk.snapshot('s')
+      expect(state.interactions).toEqual([])
+      await open('approval', remove, { toolCallId: 't' })
+      await expect(desk.answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
+      await expect(restart().answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
+    })
+
+    it('holds for who answers one interaction of the call and knows no more than the call', async () => {
+      const { desk, second } = await swapped()
+      const { interactionId, digest } = second
+      const known = { ...ada, sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
+      await expect(desk.respond(known)).rejects.toMatchObject({ code: 'ambiguous' })
+      await expect(desk.respond({ ...known, toolCallId: 'other' })).rejects.toMatchObject({
+        code: 'not_found',
+      })
+      expect(await desk.respond({ ...known, digest })).toMatchObject({
+        interaction: { settlement: 'approved' },
+      })
+    })
+
+    it('needs nothing if the same was asked each time, or another kind', async () => {
+      const { desk, open } = await testDesk()
+      const first = await open('approval', listFiles, { toolCallId: 't' })
+      await desk.cancel({ interactionId: first.interactionId })
+      await open('question', database, { toolCallId: 't' })
+      const again = await open('approval', listFiles, { toolCallId: 't' })
+      expect(await desk.answerToolCall(approve)).toMatchObject({ interactionId: again.interactionId })
+    })
   })
 
   it('goes to the pending one when others of the call are settled', async () => {

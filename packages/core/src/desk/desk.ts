@@ -45,7 +45,7 @@ import { optional } from '../optional.js'
 import type { Fence, Fenced, Page, SessionRow } from '../store/store.js'
 import { adopt } from './adopt.js'
 import { Latecomers } from './adopt-late.js'
-import { answerToolCall, type ToolCallAnswer } from './answer-tool-call.js'
+import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { checkId } from './check-id.js'
 import { checkOptions } from './check-options.js'
 import { createSession } from './create-session.js'
@@ -189,13 +189,17 @@ export class Desk {
       interactionId: string
       answer: unknown
       digest?: string | undefined
+      /** Of a caller that has seen the tool call, and not this very interaction. */
+      toolCallId?: string | undefined
     },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
     const given = parse(respondInput, input, 'the answer')
     const answer = copyJson(given.answer, 'answer')
-    const { interactionId, digest, by, via = 'direct', idempotencyKey } = given
+    const { interactionId, digest, toolCallId, by, via = 'direct', idempotencyKey } = given
     const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
     const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
+    if (toolCallId !== undefined && digest === undefined)
+      await checkKnownByCall(this.#engine, { sessionId, toolCallId, interactionId }, key)
     const command = { type: 'respond', interactionId, answer, via, digest, by } as const
     const ran = await this.#engine.run(sessionId, command, key)
     return { interaction: this.#view(ran.interaction!), events: ran.events }

@@ -109,7 +109,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       parsedByDesk: true,
       answers: { 200: settledAnswer },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, body: { answer, digest }, origin }) {
+      async handle({ params: { id, interactionId }, body: { answer, digest, toolCallId }, origin }) {
         const settled = await desk.respond({
           by: origin.by,
           via: origin.via,
@@ -118,6 +118,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
           interactionId,
           answer,
           digest,
+          toolCallId,
         })
         const { interaction: item, events } = settled
         // As they went to the store and to everyone who looks on.

@@ -18,6 +18,51 @@ async function read(item: Interaction): Promise<Interaction> {
   return gateway.host.desk.interaction(id, item.interactionId)
 }
 
+describe('a tool call that has held different requests', () => {
+  const owned = { kind: 'approval', toolName: 'Bash', toolCallId: 'swap', attach: true }
+
+  it('is 409 ambiguous with both, until the body names one', async () => {
+    const shown = await person.open(id, { ...owned, request: { input: { command: 'ls' } } })
+    const swapped = await person.open(id, { ...owned, request: { input: { command: 'rm' } } })
+    for (const route of ['approve', 'deny']) {
+      expect(await say(route, { toolCallId: 'swap' })).toMatchObject({
+        status: 409,
+        body: {
+          error: {
+            code: 'ambiguous',
+            details: {
+              interactions: [shown, swapped].map(({ interactionId, digest }) => ({ interactionId, digest })),
+            },
+          },
+        },
+      })
+    }
+    expect((await read(swapped)).status).toBe('pending')
+    expect(await say('approve', { toolCallId: 'swap', digest: shown.digest })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'digest_mismatch' } },
+    })
+    const { interactionId } = swapped
+    expect(await say('deny', { toolCallId: 'swap', interactionId })).toMatchObject({ status: 200 })
+    expect((await read(swapped)).settlement).toBe('denied')
+  })
+
+  it('of a question needs a name, too', async () => {
+    const first = await person.open(id, { ...question, toolCallId: 'swap', attach: true })
+    const changed = structuredClone(question)
+    changed.request.questions[0]!.question = 'Which one, then?'
+    const next = await person.open(id, { ...changed, toolCallId: 'swap', attach: true })
+    const answers = { '0': 'SQLite' }
+    expect(await say('submit-answers', { toolCallId: 'swap', answers })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'ambiguous' } },
+    })
+    expect((await read(first)).settlement).toBe('superseded')
+    const named = { toolCallId: 'swap', answers, digest: next.digest }
+    expect(await say('submit-answers', named)).toMatchObject({ status: 200 })
+  })
+})
+
 describe('submit-answers', () => {
   const several = {
     kind: 'question',

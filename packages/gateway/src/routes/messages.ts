@@ -6,9 +6,22 @@ import { done, ok, sessionParams } from './schemas.js'
 
 /** What a person says in a session: to the agent, or to what is pending. */
 export function messageRoutes({ host }: GatewayContext): Route[] {
-  type Said = Call<'person', { id: string }, unknown, { toolCallId: string }>
+  type Said = Call<
+    'person',
+    { id: string },
+    unknown,
+    { toolCallId: string; digest?: string | undefined; interactionId?: string | undefined }
+  >
   const answer = async ({ params, body, origin }: Said, how: ToolCallAnswer) => {
-    await host.desk.answerToolCall({ ...origin, ...how, sessionId: params.id, toolCallId: body.toolCallId })
+    const { toolCallId, digest, interactionId } = body
+    await host.desk.answerToolCall({
+      ...origin,
+      ...how,
+      sessionId: params.id,
+      toolCallId,
+      ...(digest !== undefined && { digest }),
+      ...(interactionId !== undefined && { interactionId }),
+    })
     return done
   }
   return [
@@ -51,13 +64,12 @@ export function messageRoutes({ host }: GatewayContext): Route[] {
       answers: { 200: ok },
       errors: [404, 409],
       handle(call) {
-        const { scope, updatedInput, digest } = call.body
+        const { scope, updatedInput } = call.body
         return answer(call, {
           kind: 'approval',
           decision: 'approve',
           ...(scope && { scope }),
           ...(updatedInput !== undefined && { updatedInput }),
-          ...(digest !== undefined && { digest }),
         })
       },
     }),

@@ -146,7 +146,7 @@ export class WsConnection implements OpenStream {
   }
 
   async #respond(op: WsOpOf<'respond'>): Promise<void> {
-    const { ref, sessionId, interactionId, answer, digest } = op
+    const { ref, sessionId, interactionId, answer, digest, toolCallId } = op
     const { person, credential } = this.#caller
     if (!person) throw new AskbackError('forbidden', 'Only people settle interactions.')
     // The same record as over HTTP, where an answer whose reply was lost is sent again.
@@ -157,6 +157,7 @@ export class WsConnection implements OpenStream {
       answer,
       ...person,
       ...(digest !== undefined && { digest }),
+      ...(toolCallId !== undefined && { toolCallId }),
       ...(key !== undefined && { idempotencyKey: key }),
     })
     this.#send({ ref, ok: true, interaction, events })

@@ -22,6 +22,7 @@ const op = z.discriminatedUnion('op', [
     interactionId: id,
     answer: z.unknown(),
     digest: z.string().optional(),
+    toolCallId: z.string().optional(),
     idempotencyKey: z.string().optional(),
   }),
   hello,
