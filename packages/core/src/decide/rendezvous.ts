@@ -1,4 +1,5 @@
 import { CALL_FORGOTTEN_MS, type Json } from '@askback/protocol'
+import { isShellTool } from './shell-tools.js'
 
 /** How long an interaction that names no tool call waits for one to be recorded. */
 export const RENDEZVOUS_WAIT_MS = 1000
@@ -6,16 +7,6 @@ export const RENDEZVOUS_WAIT_MS = 1000
 const SURE = 3
 /** More text than this is no command line, and must not cost a scan for every interaction. */
 const MAX_SCANNED = 100_000
-
-const SHELLS: ReadonlySet<string> = new Set([
-  'bash',
-  'shell',
-  'terminal',
-  'shell_command',
-  'exec_command',
-  'local_shell',
-  'command_execution',
-])
 
 export interface RecordedCall {
   toolCallId: string
@@ -51,7 +42,7 @@ export function chooseCall(options: {
   }
   if (best && (final || best.score >= SURE)) return best
   if (!final) return 'wait'
-  const shell = free.findLast((call) => SHELLS.has(call.toolName.toLowerCase()))
+  const shell = free.findLast((call) => isShellTool(call.toolName))
   return shell ? { toolCallId: shell.toolCallId, score: 0 } : null
 }
 

@@ -1,7 +1,11 @@
 import { AskbackError, canonicalJson, digestOf, sha256Hex, type Actor, type Json } from '@askback/protocol'
 import type { KvWrite } from '../store/store.js'
+import { isShellTool } from './shell-tools.js'
 
-/** One tool with exactly one input, approved beforehand: in one session, or always in one folder for one agent. */
+/**
+ * One tool with exactly one input, approved beforehand: in one session, or always in one folder for one agent. What does not
+ * change what runs is no part of the input.
+ */
 export type ApprovalRule = {
   id: string
   toolName: string
@@ -25,11 +29,39 @@ export function sessionRulesPrefix(sessionId: string): string {
   return `${RULES_PREFIX}session/${sessionId}/`
 }
 
-/** Where a rule that allows this digest would stand: any of these keys present allows it. */
-export function ruleKeys({ sessionId, cwd, agent }: RuleBounds, digest: string): string[] {
-  const keys = [`${sessionRulesPrefix(sessionId)}${digest}`]
-  if (cwd !== null) keys.push(`${ALWAYS_RULES_PREFIX}${placeOf(cwd, agent)}/${digest}`)
+/**
+ * Where a rule that allows this call would stand: any of these keys present allows it. Rules from before `whatRuns` and
+ * `folderOf` stand under the digest of the whole input and under the folder as it was written.
+ */
+export function ruleKeys(
+  { sessionId, cwd, agent }: RuleBounds,
+  { toolName, input, digest }: { toolName: string; input: Json; digest: string },
+): string[] {
+  const runs = whatRuns(toolName, input)
+  const digests = runs === input ? [digest] : [digestOf(toolName, runs), digest]
+  const keys = digests.map((each) => `${sessionRulesPrefix(sessionId)}${each}`)
+  if (cwd === null) return keys
+  for (const folder of new Set([folderOf(cwd), cwd])) {
+    const place = placeOf(folder, agent)
+    for (const each of digests) keys.push(`${ALWAYS_RULES_PREFIX}${place}/${each}`)
+  }
   return keys
+}
+
+/** The input without what the model words anew each time and no shell runs. */
+function whatRuns(toolName: string, input: Json): Json {
+  if (!isShellTool(toolName) || typeof input !== 'object' || input === null || Array.isArray(input))
+    return input
+  if (!Object.hasOwn(input, 'description') || typeof input['description'] !== 'string') return input
+  const { description: _, ...rest } = input
+  return rest
+}
+
+/** A folder is the same with a separator at its end. */
+function folderOf(cwd: string): string {
+  const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(cwd)
+  const trimmed = cwd.replace(isWindows ? /[/\\]+$/ : /\/+$/, '')
+  return trimmed === '' ? '/' : trimmed
 }
 
 /** The id tells the key, so the same approval given twice is one rule. */
@@ -41,8 +73,9 @@ export function newRule(options: {
   by?: Actor | undefined
   at: number
 }): ApprovalRule {
-  const { scope, toolName, input, by, at } = options
+  const { scope, toolName, by, at } = options
   const { sessionId, cwd, agent } = options.session
+  const input = whatRuns(toolName, options.input)
   const digest = digestOf(toolName, input)
   const rule = { toolName, input, ...(by && { by }), at }
   switch (scope) {
@@ -52,7 +85,13 @@ export function newRule(options: {
       if (cwd === null) {
         throw new AskbackError('invalid_answer', 'The scope "always" needs a session with a folder (`cwd`).')
       }
-      return { id: `always.${placeOf(cwd, agent)}.${digest}`, scope, ...rule, cwd, agent }
+      return {
+        id: `always.${placeOf(folderOf(cwd), agent)}.${digest}`,
+        scope,
+        ...rule,
+        cwd: folderOf(cwd),
+        agent,
+      }
     default:
       return scope satisfies never
   }

@@ -1,4 +1,4 @@
-import type { CreateSessionBody } from '@askback/protocol'
+import { canonicalJson, digestOf, sha256Hex, type CreateSessionBody } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { ada, listFiles, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
@@ -49,6 +49,34 @@ describe('an approval for the session', () => {
     expect(await open('approval', { input }, { toolName })).toMatchObject({ status: 'pending' })
   })
 
+  it('allows a shell command whatever its description says, and no other field', async () => {
+    const { desk, open } = await testDesk({ session: here })
+    const worded = (description: string, more = {}) => ({
+      input: { command: 'ls', description, ...more },
+    })
+    const { interactionId } = await open('approval', worded('List files'), bash)
+    await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    expect(await open('approval', worded('Look around'), bash)).toMatchObject({ via: 'policy' })
+    expect(await open('approval', listFiles, bash)).toMatchObject({ via: 'policy' })
+    expect(await open('approval', worded('List files', { timeout: 5 }), bash)).toMatchObject({
+      status: 'pending',
+    })
+    expect(await open('approval', { input: { command: 'ls', description: { a: 1 } } }, bash)).toMatchObject({
+      status: 'pending',
+    })
+    expect(await desk.rules()).toMatchObject([{ input: { command: 'ls' } }])
+  })
+
+  it('takes the description of any other tool for what it is: input', async () => {
+    const { desk, open } = await testDesk({ session: here })
+    const issue = (description: string) => ({ input: { title: 'Bug', description } })
+    const { interactionId } = await open('approval', issue('It fails'), { toolName: 'create_issue' })
+    await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    expect(await open('approval', issue('Other'), { toolName: 'create_issue' })).toMatchObject({
+      status: 'pending',
+    })
+  })
+
   it('counts in its session only', async () => {
     expect(await asksIn(await withRule('session'), here)).toBe('pending')
   })
@@ -73,6 +101,17 @@ describe('an approval for always', () => {
     expect(await asksIn(await withRule('always'), session)).toBe('pending')
   })
 
+  it.each([
+    ['/work', '/work/'],
+    ['/work/', '/work'],
+    ['/work//', '/work'],
+    ['C:\\work\\', 'C:\\work'],
+  ])('made in %s counts in %s: it is the same folder', async (one, other) => {
+    expect(await asksIn(await withRule('always', { ...here, cwd: one }), { ...here, cwd: other })).toBe(
+      'settled',
+    )
+  })
+
   it('counts for outside agents among themselves', async () => {
     const outside = { agent: null, cwd: '/work' }
     expect(await asksIn(await withRule('always', outside), outside)).toBe('settled')
@@ -94,6 +133,23 @@ describe('an approval for always', () => {
     const desk = test.restart()
     await desk.deleteSession('s')
     expect(await asksIn(test, here)).toBe('settled')
+  })
+})
+
+describe('a rule from before descriptions and trailing slashes were left out', () => {
+  it.each([
+    [`rule/session/s/${digestOf('Bash', { command: 'ls', description: 'Old' })}`, here],
+    [
+      `rule/always/${sha256Hex(canonicalJson({ agent: 'demo', cwd: '/work/' }))}/${digestOf('Bash', { command: 'ls', description: 'Old' })}`,
+      { ...here, cwd: '/work/' },
+    ],
+  ])('at %s allows what it did', async (key, session) => {
+    const test = await testDesk({ session })
+    await test.store.kv.put(key, { id: 'x' }, null)
+    const asked = (description: string) =>
+      test.open('approval', { input: { command: 'ls', description } }, bash)
+    expect(await asked('Old')).toMatchObject({ settlement: 'approved', via: 'policy' })
+    expect(await asked('New')).toMatchObject({ status: 'pending' })
   })
 })
 
