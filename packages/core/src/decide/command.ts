@@ -104,6 +104,8 @@ export interface Context {
   edit?: EditTarget | undefined
   /** Tool calls that a report is about and that have left the window. */
   knownCalls?: ReadonlyMap<string, { ended: boolean }> | undefined
+  /** Of tool calls that nobody has reported: what was asked about them last, where that has left the window. */
+  placeholders?: ReadonlyMap<string, Interaction> | undefined
   /** How many items of its history an adopted session has; `null` if all. */
   imported?: number | null | undefined
 }

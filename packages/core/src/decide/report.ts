@@ -1,4 +1,13 @@
-import { AskbackError, type Json, type NewEventOf, type SessionState } from '@askback/protocol'
+import {
+  AskbackError,
+  type ApprovalRequest,
+  type Interaction,
+  type Json,
+  type NewEvent,
+  type NewEventOf,
+  type SessionState,
+} from '@askback/protocol'
+import { optional } from '../optional.js'
 import { cancelAll, together, type Part } from './close-pending.js'
 import type { Command, Context, Decision, Reported } from './command.js'
 import { Told } from './told.js'
@@ -39,14 +48,7 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
     case 'tool_call':
       return { events: told.call(event.toolCallId) ? [event] : [] }
     case 'tool_result':
-      if (!told.knows(event.toolCallId)) {
-        throw new AskbackError('not_found', `There is no tool call ${event.toolCallId} in this session.`)
-      }
-      if (!told.end(event.toolCallId)) return { events: [] }
-      return together(
-        { events: [capped(withSettlement(state, event))] },
-        cancelOf(state, event, told, context),
-      )
+      return endCall(state, event, told, context)
     case 'error': {
       if (GOES_ON.has(event.code)) return { events: [event] }
       const message = `The agent failed: ${event.message}`
@@ -73,9 +75,12 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
  * Agents report a call that was not allowed as an error. The log says what it really was, in one place for adapters,
  * hooks and HTTP. What a script inside the call asked is under another tool name, and says nothing about the call.
  */
-function withSettlement(state: SessionState, event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
+function withSettlement(
+  state: SessionState,
+  event: NewEventOf<'tool_result'>,
+  toolName = state.toolCalls.get(event.toolCallId)?.toolName,
+): NewEventOf<'tool_result'> {
   if (!event.isError || event.settledBy !== undefined) return event
-  const toolName = state.toolCalls.get(event.toolCallId)?.toolName
   const decided = [...state.interactions.values()].findLast(
     (item) =>
       item.toolCallId === event.toolCallId &&
@@ -94,7 +99,28 @@ function withSettlement(state: SessionState, event: NewEventOf<'tool_result'>): 
   }
 }
 
-/** L7: whoever asked about exactly this call no longer needs an answer. */
+function endCall(state: SessionState, event: NewEventOf<'tool_result'>, told: Told, context: Context): Part {
+  const { toolCallId } = event
+  const events: NewEvent[] = []
+  const asked = told.knows(toolCallId) ? null : told.placeholder(toolCallId)
+  if (asked !== null) {
+    if (!asked) throw new AskbackError('not_found', `There is no tool call ${toolCallId} in this session.`)
+    told.call(toolCallId)
+    events.push(callAskedAbout(asked))
+  }
+  if (!told.end(toolCallId)) return { events: [] }
+  events.push(capped(withSettlement(state, event, asked?.toolName)))
+  return together({ events }, cancelOf(state, event, told, context))
+}
+
+/** The tool call that a request stands for, where nobody has reported it. */
+function callAskedAbout(item: Interaction): NewEventOf<'tool_call'> {
+  const { toolCallId, toolName, kind, request, turnId, responseId } = item
+  const input = kind === 'approval' ? (request as ApprovalRequest).input : request
+  return { type: 'tool_call', toolCallId, toolName, input, ...optional({ turnId, responseId }) }
+}
+
+/** L7: whoever asked about exactly this call no longer needs an answer. One that stands for itself is such a call. */
 function cancelOf(
   state: SessionState,
   { toolCallId, isError }: NewEventOf<'tool_result'>,
@@ -106,7 +132,7 @@ function cancelOf(
     state,
     { message },
     context,
-    (item) => item.toolCallId === toolCallId && item.anchor === 'exact' && told.closes(item),
+    (item) => item.toolCallId === toolCallId && item.anchor !== 'matched' && told.closes(item),
   )
 }
 

@@ -32,6 +32,12 @@ export class Told {
     return true
   }
 
+  /** What was asked last about a call that nobody has reported. */
+  placeholder(id: string): Interaction | undefined {
+    const inWindow = [...this.#state.interactions.values()].findLast((item) => item.toolCallId === id)
+    return inWindow ?? this.#context.placeholders?.get(id)
+  }
+
   end(id: string): boolean {
     const ended =
       this.#ended.has(id) ||

@@ -123,7 +123,10 @@ export class Engine {
         if (log.stale || windowOf(log.state) !== window) continue
         // What has left the window comes from the store, which does not hold what came since.
         const beyondWindow =
-          extra.found !== undefined || (extra.knownCalls?.size ?? 0) > 0 || extra.imported !== undefined
+          extra.found !== undefined ||
+          (extra.knownCalls?.size ?? 0) > 0 ||
+          (extra.placeholders?.size ?? 0) > 0 ||
+          extra.imported !== undefined
         if (beyondWindow && log.state.seq !== seq) continue
         const claims: Waiter[] = []
         const now = this.options.clock.now()
@@ -223,7 +226,7 @@ export class Engine {
   #decide(
     state: SessionState,
     command: Command,
-    { found, rule, edit, knownCalls, imported }: Looked,
+    { found, rule, edit, knownCalls, placeholders, imported }: Looked,
     now: number,
     claims: Waiter[],
   ): Decision {
@@ -245,6 +248,7 @@ export class Engine {
       rule,
       edit,
       knownCalls,
+      placeholders,
       imported,
     })
   }

@@ -1,4 +1,4 @@
-import type { Interaction, SessionState } from '@askback/protocol'
+import type { ApprovalRequest, Interaction, SessionState } from '@askback/protocol'
 import { adoptionKey } from '../decide/adopt-command.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
 import { editPathOf, type EditTarget } from '../decide/permissions.js'
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.js'
 import type { SessionLog } from './session-log.js'
 
 /** What a decision needs to know and the session's state does not hold. */
-export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'imported'>
+export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'placeholders' | 'imported'>
 
 /** Whether a path, links followed, lies inside a folder. Only a host with a file system can tell. */
 export type IsInside = (folder: string, path: string) => Promise<boolean>
@@ -98,7 +98,9 @@ async function sameAsked(
 
 async function hasRule(state: SessionState, command: OpenCommand, store: Store): Promise<boolean> {
   if (state.permissionMode === 'bypassPermissions') return false
-  for (const key of ruleKeys(state, command.prepared.digest)) if (await store.kv.get(key)) return true
+  const { toolName, digest, request } = command.prepared
+  const { input } = request as ApprovalRequest
+  for (const key of ruleKeys(state, { toolName, input, digest })) if (await store.kv.get(key)) return true
   return false
 }
 
@@ -124,10 +126,14 @@ function knownCalls(
 
 async function callsIn(log: SessionLog, ids: string[], store: Store): Promise<Looked> {
   const known = new Map<string, { ended: boolean }>()
+  const placeholders = new Map<string, Interaction>()
+  const { sessionId } = log.state
   await log.settled()
   for (const id of ids) {
-    const call = await store.toolCall(log.state.sessionId, id)
+    const call = await store.toolCall(sessionId, id)
+    const asked = call ? undefined : (await store.interactionsOf(sessionId, id)).at(-1)
     if (call) known.set(id, call)
+    else if (asked) placeholders.set(id, asked)
   }
-  return { knownCalls: known }
+  return { knownCalls: known, placeholders }
 }

@@ -67,6 +67,53 @@ describe('[L7] a tool call that ends', () => {
   })
 })
 
+describe('a result for a call that is known only from what was asked about it', () => {
+  it('[L7] records the call, ends it, and cancels what is pending', async () => {
+    const test = await testDesk()
+    const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't', toolName: 'Bash' })
+    const before = await test.seq()
+    await test.desk.report({ sessionId: 's', events: [result('t', true)] })
+    expect((await test.types(before)).slice(0, 2)).toEqual(['tool_call', 'tool_result'])
+    const { state } = await test.desk.snapshot('s')
+    expect(state.toolCalls).toMatchObject([
+      { toolCallId: 't', toolName: 'Bash', input: listFiles.input, result: { isError: true } },
+    ])
+    expect(await test.desk.interaction('s', interactionId)).toMatchObject({
+      settlement: 'cancelled',
+      message: 'The tool call failed.',
+    })
+    const seq = await test.seq()
+    await test.desk.report({ sessionId: 's', events: [result('t', true)] })
+    expect(await test.seq()).toBe(seq)
+  })
+
+  it('closes one that has its id from us', async () => {
+    const test = await testDesk()
+    const { interactionId, toolCallId } = await test.open('question', database)
+    await test.desk.report({ sessionId: 's', events: [result(toolCallId, true)] })
+    expect(await test.desk.interaction('s', interactionId)).toMatchObject({ settlement: 'cancelled' })
+    const { state } = await test.desk.snapshot('s')
+    expect(state.toolCalls).toMatchObject([{ toolCallId, input: database }])
+  })
+
+  it('finds it when its turn has left the window', async () => {
+    const test = await testDesk()
+    const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't' })
+    await test.desk.respond({ ...ada, interactionId, answer: { decision: 'approve' } })
+    for (let turn = 0; turn < 25; turn++) {
+      const turnId = `turn${turn}`
+      const events = [
+        { type: 'turn_started', turnId },
+        { type: 'turn_ended', turnId, reason: 'done' },
+      ] as const
+      await test.desk.report({ sessionId: 's', events: [...events] })
+    }
+    await test.desk.report({ sessionId: 's', events: [result('t', true)] })
+    expect(await test.store.toolCall('s', 't')).toEqual({ ended: true })
+    expect(await settlements(test)).toEqual(['approved'])
+  })
+})
+
 describe('[L8] what ends everything that is pending', () => {
   async function threePending(): Promise<TestDesk> {
     const test = await testDesk({ session: { agent: 'demo' } })

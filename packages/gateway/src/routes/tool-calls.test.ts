@@ -47,6 +47,16 @@ it('records its result once, and knows of no other calls', async () => {
   expect(state.toolCalls[0]?.result).toMatchObject({ output: 'a', isError: false })
 })
 
+it('ends a call that is only a placeholder for what was asked about it', async () => {
+  const item = await agent.open(id, { ...approval, toolCallId: 'only-asked' })
+  expect((await agent.post(`${path}/only-asked/result`, { output: 'boom', isError: true })).status).toBe(200)
+  const { desk } = gateway.host
+  expect(await desk.interaction(id, item.interactionId)).toMatchObject({ settlement: 'cancelled' })
+  expect((await desk.snapshot(id)).state.toolCalls).toMatchObject([
+    { toolCallId: 'only-asked', result: { output: 'boom', isError: true } },
+  ])
+})
+
 it('[L7] ends what was asked about exactly this call, and nothing else', async () => {
   await agent.post(path, call)
   const exact = await agent.open(id, { ...approval, toolCallId: 'c' })
