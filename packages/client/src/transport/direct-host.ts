@@ -2,7 +2,6 @@ import type {
   Actor,
   CreateSessionBody,
   Interaction,
-  Json,
   LiveEvent,
   MessageBody,
   PermissionMode,
