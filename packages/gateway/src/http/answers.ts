@@ -20,6 +20,25 @@ export const SECURITY_HEADERS = {
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
+  'origin-agent-cluster': '?1',
+  'x-permitted-cross-domain-policies': 'none',
+  // The app copies to the clipboard; of what else a browser can do for a page it needs nothing.
+  'permissions-policy': [
+    ...['accelerometer', 'autoplay', 'bluetooth', 'browsing-topics', 'camera', 'clipboard-read'],
+    ...[
+      'display-capture',
+      'encrypted-media',
+      'fullscreen',
+      'geolocation',
+      'gyroscope',
+      'hid',
+      'idle-detection',
+    ],
+    ...['magnetometer', 'microphone', 'midi', 'payment', 'picture-in-picture'],
+    ...['publickey-credentials-get', 'screen-wake-lock', 'serial', 'usb', 'web-share', 'xr-spatial-tracking'],
+  ]
+    .map((feature) => `${feature}=()`)
+    .join(', '),
 } as const
 
 const JSON_HEADERS = Object.entries({

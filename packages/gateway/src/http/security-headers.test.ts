@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { get, request, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Api, startTestGateway, type TestGateway } from '../testing/index.js'
+
+let gateway: TestGateway
+let webApp: string
+beforeAll(async () => {
+  webApp = mkdtempSync(join(tmpdir(), 'askback-web-'))
+  writeFileSync(join(webApp, 'index.html'), '<title>Askback</title>')
+  writeFileSync(join(webApp, 'app.js'), 'export {}')
+  gateway = await startTestGateway({ webApp })
+})
+afterAll(async () => {
+  await gateway.close()
+  rmSync(webApp, { recursive: true })
+})
+
+const EXPECTED: Record<string, RegExp> = {
+  'content-security-policy': /default-src 'none'.*frame-ancestors 'none'/,
+  'x-content-type-options': /^nosniff$/,
+  'x-frame-options': /^DENY$/,
+  'referrer-policy': /^no-referrer$/,
+  'cross-origin-resource-policy': /^same-origin$/,
+  'cross-origin-opener-policy': /^same-origin$/,
+  'origin-agent-cluster': /^\?1$/,
+  'x-permitted-cross-domain-policies': /^none$/,
+  'permissions-policy': /camera=\(\).*geolocation=\(\).*microphone=\(\)/,
+}
+
+function check(what: string, headers: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(EXPECTED))
+    expect(String(headers[name]), `${name} of ${what}`).toMatch(value)
+}
+
+it('are on every answer there is, whoever asks', async () => {
+  const person = new Api(gateway)
+  const { body } = await person.get<{ paths: Record<string, object> }>('/api/openapi.json')
+  const id = await person.session()
+  const code = gateway.credentials.loginCode(gateway.credentials.owner)
+  const routes = Object.entries(body.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
+  )
+  const more = [
+    ['GET', '/'],
+    ['HEAD', '/'],
+    ['GET', '/app.js'],
+    ['GET', '/missing.js'],
+    ['GET', `/login?code=${code}`],
+    ['GET', '/login?code=wrong'],
+    ['PUT', '/api/sessions'],
+    ['OPTIONS', '/api/sessions'],
+    ['GET', '/%'],
+    ['GET', '/api/nothing'],
+  ] as const
+  for (const [method, template] of [...routes, ...more]) {
+    // They go on for ever: below.
+    if (template === '/api/events' || template === '/api/ws') continue
+    const path = template.replace('/sessions/{id}', `/sessions/${id}`).replaceAll(/\{\w+\}/g, 'x')
+    for (const api of [person, new Api(gateway, null)]) {
+      const sent = method === 'POST' ? {} : undefined
+      const { status, headers } = await api.send(method, path, sent, { accept: 'application/json' })
+      check(`${method} ${path} (${status})`, headers)
+    }
+  }
+})
+
+it('are on streams, on refused sockets and on what is not even HTTP', async () => {
+  const authorization = `Bearer ${gateway.token}`
+  const stream = await new Promise<IncomingMessage>((resolve) => {
+    get(`${gateway.url}/api/events`, { headers: { authorization } }, resolve)
+  })
+  check('a stream', stream.headers)
+  stream.destroy()
+  const upgrade = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
+  const refused = await new Promise<IncomingMessage>((resolve) => {
+    request(`${gateway.url}/api/ws`, { headers: upgrade }, resolve).end()
+  })
+  check('a refused socket', refused.headers)
+  const text = await new Promise<string>((resolve) => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1', () =>
+      socket.write('nonsense\r\n\r\n'),
+    )
+    socket.setEncoding('utf8').once('data', resolve)
+  })
+  const lines = text
+    .split('\r\n')
+    .slice(1)
+    .flatMap((line) => {
+      const [name, ...value] = line.split(': ')
+      return value.length > 0 ? [[name!.toLowerCase(), value.join(': ')]] : []
+    })
+  check('nonsense', Object.fromEntries(lines) as Record<string, string>)
+})
