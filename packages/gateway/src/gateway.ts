@@ -8,6 +8,7 @@ import type { Credentials } from './credentials/credentials.js'
 import { FailedLogins } from './credentials/failed-logins.js'
 import { Access } from './http/access.js'
 import { parseBodies } from './http/body.js'
+import { answerCors } from './http/cors.js'
 import { Drain } from './http/drain.js'
 import { InFlight } from './http/in-flight.js'
 import { originGuard } from './http/origins.js'
@@ -82,6 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   app.setNotFoundHandler((request, reply) => {
     fail(request, reply, noRoute(request.method, request.url.split('?', 1)[0]!))
   })
+  answerCors(app, context)
   registerRoutes(app, routeTable(context, { version: options.version ?? '0.0.0', mcp: options.mcp }), context)
   const streams = serveStreams(app, context)
   serveWebApp(app, options.webApp, context)

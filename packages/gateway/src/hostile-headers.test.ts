@@ -25,7 +25,9 @@ function raw(path: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = ''
     const socket = connect(Number(port), '127.0.0.1', () =>
-      socket.write(Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}connection: close\r\n\r\n`, 'latin1')),
+      socket.write(
+        Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}connection: close\r\n\r\n`, 'latin1'),
+      ),
     )
     socket.setEncoding('latin1').on('data', (data: string) => {
       text += data
@@ -81,7 +83,10 @@ it('counts a malformed Host and a malformed token as failed logins', async () =>
 it('no headers whatever make an error of the gateway', async () => {
   /** What a header may hold on the wire. */
   const bytes = fc
-    .array(fc.integer({ min: 0x20, max: 0xff }).filter((byte) => byte !== 0x7f), { maxLength: 60 })
+    .array(
+      fc.integer({ min: 0x20, max: 0xff }).filter((byte) => byte !== 0x7f),
+      { maxLength: 60 },
+    )
     .map((codes) => String.fromCharCode(...codes))
   const near = (...texts: string[]) =>
     fc.oneof(
@@ -95,7 +100,13 @@ it('no headers whatever make an error of the gateway', async () => {
   const headers = fc.record(
     {
       host: near('localhost:4100', 'localhost:', '[::1]:4100', 'askback.example', '127.0.0.1:99999'),
-      origin: near('http://localhost:4100', 'https://ide.example', 'null', 'http://[', 'http://localhost:99999'),
+      origin: near(
+        'http://localhost:4100',
+        'https://ide.example',
+        'null',
+        'http://[',
+        'http://localhost:99999',
+      ),
       'sec-fetch-site': near('same-origin', 'cross-site'),
       authorization: near(`Bearer ${gateway.token}`, `Bearer ${token}`, 'Bearer askback_session_', 'Basic x'),
       cookie: near(login.cookie, `${cookieName}=`, `${cookieName}`),

@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify'
+import type { GatewayContext } from '../context.js'
+import { SECURITY_HEADERS } from './answers.js'
+import { noRoute } from './web-app.js'
+
+/** What a browser may show such a page beyond what it always does. */
+const EXPOSED = 'Retry-After, Mcp-Session-Id'
+
+const PREFLIGHT = {
+  ...SECURITY_HEADERS,
+  'access-control-allow-methods': 'GET, POST, DELETE',
+  'access-control-allow-headers': [
+    'Authorization',
+    'Content-Type',
+    'Idempotency-Key',
+    'Last-Event-ID',
+    'Askback-Surface',
+    'Askback-Tool-Call',
+    'Askback-Agent-Thread',
+    'Mcp-Session-Id',
+    'Mcp-Protocol-Version',
+  ].join(', '),
+  'access-control-max-age': '600',
+}
+
+/**
+ * CORS for the API, for the origins that the operator allows. Their pages bring a token of their own: credentials are
+ * never allowed, so that the browser sends no cookie along.
+ */
+export function answerCors(app: FastifyInstance, { config, checkOrigin }: GatewayContext): void {
+  const allowed = new Set(config.allowedOrigins.map((origin) => new URL(origin).origin))
+  if (allowed.size > 0) {
+    // On the raw response, because most answers go past the framework.
+    app.addHook('onRequest', ({ headers: { origin }, url }, reply, done) => {
+      if (origin !== undefined && allowed.has(origin) && isApi(url)) {
+        reply.raw.setHeader('access-control-allow-origin', origin)
+        reply.raw.setHeader('access-control-expose-headers', EXPOSED)
+        reply.raw.setHeader('vary', 'Origin')
+      }
+      done()
+    })
+  }
+  for (const url of ['/api/*', '/mcp']) {
+    app.options(url, (request, reply) => {
+      const { headers, ip: address, url: target } = request
+      const page = checkOrigin({ method: 'OPTIONS', headers, address })
+      if (page !== 'allowed') throw noRoute('OPTIONS', target.split('?', 1)[0]!)
+      // Browsers ask this where a page of the internet calls an address of the local network.
+      const isPrivate = headers['access-control-request-private-network'] === 'true'
+      return reply
+        .code(204)
+        .headers({ ...PREFLIGHT, ...(isPrivate && { 'access-control-allow-private-network': 'true' }) })
+        .send()
+    })
+  }
+}
+
+function isApi(url: string): boolean {
+  return url.startsWith('/api/') || url === '/mcp' || url.startsWith('/mcp?')
+}
