@@ -1,3 +1,4 @@
+import { AskbackError } from '@askback/protocol/errors'
 import { parseArgs } from 'node:util'
 import { defaultDataFolder } from './data-folder.js'
 import { callGateway } from './gateway-call.js'
@@ -13,6 +14,15 @@ export async function open(args: string[]): Promise<number> {
   const made = await callGateway<{ openUrl: string }>(folder, 'POST', '/api/logins')
   if (values.json) process.stdout.write(`${JSON.stringify(made)}\n`)
   else if (values.print || !hasBrowser(process.env)) process.stdout.write(`${made.openUrl}\n`)
-  else await openBrowser(made.openUrl)
+  else {
+    // Ended by a signal, a process leaves what it would have removed.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+    const isUsed = await openBrowser(made.openUrl, folder)
+    if (!isUsed)
+      throw new AskbackError(
+        'unavailable',
+        'No browser has signed in. Run askback open --print for the link.',
+      )
+  }
   return 0
 }

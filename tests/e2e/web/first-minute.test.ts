@@ -1,33 +1,111 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { expect, it } from 'vitest'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { run, serve } from '../http/gateways.js'
 import { ask, database } from './asking.js'
 import { goTo, newPage } from './browser.js'
 import { openWindow } from './window.js'
 
-it('the command prints one line and opens a browser, which is signed in and offers the tour', async () => {
+interface Opener {
+  env: Record<string, string>
+  /** The arguments of whatever the command starts to show a page, once it has. */
+  opened: () => Promise<string>
+  /** What every process on this machine shows of its arguments at that moment. */
+  commandLines: () => string
+}
+
+/** Stands for the program that shows an address in the browser of this machine. */
+function fakeOpener(): Opener {
   const folder = newFolder()
-  const opened = join(folder, 'opened')
+  const [opened, lines] = [join(folder, 'opened'), join(folder, 'lines')]
   const opener = join(folder, 'xdg-open')
-  writeFileSync(opener, `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`)
+  const script = [
+    '#!/bin/sh',
+    `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' > ${lines}`,
+    `printf %s "$*" > ${opened}.part && mv ${opened}.part ${opened}`,
+  ]
+  writeFileSync(opener, `${script.join('\n')}\n`)
   chmodSync(opener, 0o755)
-  const command = run(['serve', '--port', '0', '--data', newFolder()], {
-    PATH: `${folder}${delimiter}${process.env['PATH']}`,
-    BROWSER: opener,
-    // Or the machine's own browser would be found.
-    XDG_DATA_DIRS: folder,
-    XDG_DATA_HOME: folder,
-    DISPLAY: ':0',
-    CI: '',
-  })
-  await expect.poll(() => existsSync(opened)).toBe(true)
+  return {
+    env: {
+      PATH: `${folder}${delimiter}${process.env['PATH']}`,
+      BROWSER: opener,
+      // Or the machine's own browser would be found.
+      XDG_DATA_DIRS: folder,
+      XDG_DATA_HOME: folder,
+      DISPLAY: ':0',
+      CI: '',
+    },
+    async opened() {
+      await expect.poll(() => existsSync(opened)).toBe(true)
+      return readFileSync(opened, 'utf8')
+    },
+    commandLines: () => readFileSync(lines, 'utf8'),
+  }
+}
+
+it('the command prints one line and opens a browser, which is signed in and offers the tour', async () => {
+  const opener = fakeOpener()
+  const data = newFolder()
+  const command = run(['serve', '--port', '0', '--data', data], opener.env)
+  const opened = await opener.opened()
   await expect.poll(() => command.stdout).toMatch(/^Askback is ready: http:\/\/127\.0\.0\.1:\d+\n$/)
   const page = await newPage()
-  await page.goto(readFileSync(opened, 'utf8'))
+  await page.goto(opened)
   await page.getByRole('button', { name: 'Take the tour' }).click()
   await page.locator('.ab-flow').getByText('scripted demo agent').waitFor()
+  // The code is used: nothing is left of it.
+  await expect.poll(() => readdirSync(data).filter((file) => file.endsWith('.html'))).toEqual([])
+})
+
+describe('no process shows the code in its arguments, because the browser is given a private file', () => {
+  async function checkPrivate(opened: string, data: string, opener: Opener): Promise<void> {
+    expect(opened).toMatch(/^file:/)
+    const file = fileURLToPath(opened)
+    expect(dirname(file)).toBe(data)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(data).mode & 0o777).toBe(0o700)
+    const [code = ''] = /code_[\w-]+/.exec(readFileSync(file, 'utf8')) ?? []
+    expect(code).not.toBe('')
+    expect(opener.commandLines()).toContain(data)
+    expect(opener.commandLines()).not.toContain(code)
+    expect(opener.commandLines()).not.toContain('code_')
+  }
+
+  it('by askback serve, which removes it when it stops', async () => {
+    const opener = fakeOpener()
+    const data = newFolder()
+    const command = run(['serve', '--port', '0', '--data', data], opener.env)
+    const opened = await opener.opened()
+    await checkPrivate(opened, data, opener)
+    await command.kill('SIGTERM')
+    expect(existsSync(fileURLToPath(opened))).toBe(false)
+  })
+
+  it('by askback open, which ends once the browser is signed in', async () => {
+    const { data } = await serve()
+    const opener = fakeOpener()
+    const command = run(['open', '--data', data], opener.env)
+    const opened = await opener.opened()
+    await checkPrivate(opened, data, opener)
+    const page = await newPage()
+    await page.goto(opened)
+    await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+    expect(await command.ended).toEqual({ code: 0, signal: null })
+    expect(command.stdout + command.stderr).toBe('')
+    expect(existsSync(fileURLToPath(opened))).toBe(false)
+  })
+
+  it('by askback open, which leaves nothing when it is interrupted', async () => {
+    const { data } = await serve()
+    const opener = fakeOpener()
+    const command = run(['open', '--data', data], opener.env)
+    const opened = await opener.opened()
+    await command.kill('SIGINT')
+    expect(existsSync(fileURLToPath(opened))).toBe(false)
+  })
 })
 
 it('[lesson 31] a person may open more windows than a browser has connections', async () => {

@@ -61,25 +61,31 @@ async function run(composed: Composed, options: ServeOptions, tokens: Tokens): P
   process.stdout.on('error', () => undefined)
   try {
     await ready
-    await sayReady(composed, options, tokens)
+    sayReady(composed, options, tokens)
   } catch (error) {
     retract()
     throw error
   }
 }
 
-async function sayReady(
+function sayReady(
   { url, openUrl }: Composed,
-  { json, open }: ServeOptions,
+  { json, open, dataFolder }: ServeOptions,
   tokens: Tokens,
-): Promise<void> {
+): void {
   if (json) {
     process.stdout.write(`${JSON.stringify({ url, openUrl, ...tokens, pid: process.pid })}\n`)
     return
   }
   const opens = open && hasBrowser(process.env)
   process.stdout.write(`Askback is ready: ${opens ? url : openUrl}\n`)
-  if (opens) await openBrowser(openUrl)
+  if (opens) void showInBrowser(openUrl, dataFolder)
+}
+
+async function showInBrowser(openUrl: string, dataFolder: string): Promise<void> {
+  const isUsed = await openBrowser(openUrl, dataFolder)
+  if (!isUsed)
+    process.stderr.write('No browser has signed in yet. Run askback open, or askback open --print.\n')
 }
 
 /** The first signal drains, the second ends at once. */
