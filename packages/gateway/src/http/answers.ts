@@ -22,24 +22,18 @@ export const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
   'origin-agent-cluster': '?1',
   'x-permitted-cross-domain-policies': 'none',
-  // The app copies to the clipboard; of what else a browser can do for a page it needs nothing.
-  'permissions-policy': [
-    ...['accelerometer', 'autoplay', 'bluetooth', 'browsing-topics', 'camera', 'clipboard-read'],
-    ...[
-      'display-capture',
-      'encrypted-media',
-      'fullscreen',
-      'geolocation',
-      'gyroscope',
-      'hid',
-      'idle-detection',
-    ],
-    ...['magnetometer', 'microphone', 'midi', 'payment', 'picture-in-picture'],
-    ...['publickey-credentials-get', 'screen-wake-lock', 'serial', 'usb', 'web-share', 'xr-spatial-tracking'],
-  ]
-    .map((feature) => `${feature}=()`)
-    .join(', '),
+  'permissions-policy': deniedFeatures(),
 } as const
+
+/** The app writes to the clipboard, and needs nothing else that a browser could do for a page. */
+function deniedFeatures(): string {
+  const sensors = 'accelerometer camera geolocation gyroscope magnetometer microphone xr-spatial-tracking'
+  const devices = 'bluetooth hid midi serial usb'
+  const rest =
+    'autoplay browsing-topics clipboard-read display-capture encrypted-media fullscreen idle-detection payment ' +
+    'picture-in-picture publickey-credentials-get screen-wake-lock web-share'
+  return `${sensors} ${devices} ${rest}`.replaceAll(' ', '=(), ') + '=()'
+}
 
 const JSON_HEADERS = Object.entries({
   ...SECURITY_HEADERS,
