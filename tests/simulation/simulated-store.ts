@@ -44,6 +44,7 @@ export function simulatedStore(options: {
     interactionsOf: (id, call) => read(`interactionsOf ${id} ${call}`, () => disk.interactionsOf(id, call)),
     pending: (query) => read('pending', () => disk.pending(query)),
     countPending: () => read('countPending', () => disk.countPending()),
+    pendingCounts: () => read('pendingCounts', () => disk.pendingCounts()),
     deadlines: () => read('deadlines', () => disk.deadlines()),
     toolCall: (id, call) => read(`toolCall ${id} ${call}`, () => disk.toolCall(id, call)),
     audit: (query) => read('audit', () => disk.audit(query)),

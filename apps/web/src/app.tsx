@@ -21,10 +21,9 @@ export function App({ banner }: { banner?: string }) {
   const [isHelpOpen, setHelpOpen] = useState(false)
   // Where it was opened: it closes by going elsewhere.
   const [menuAt, setMenuAt] = useState<string | null>(null)
-  const waiting = inbox.items ?? []
   const here = hrefOf(route)
-  useTabCount(waiting.length, inbox.more)
-  useNotifications(inbox.items)
+  useTabCount(inbox.total)
+  useNotifications(inbox)
   useLoginChange()
   useKeys({
     '?': () => setHelpOpen(true),
@@ -35,7 +34,7 @@ export function App({ banner }: { banner?: string }) {
   })
 
   if (sessions.connection === 'unauthorized') return <SignedOut />
-  const menu = <MenuButton waiting={waiting.length} open={() => setMenuAt(here)} />
+  const menu = <MenuButton waiting={inbox.total} open={() => setMenuAt(here)} />
   return (
     <div className="flex h-dvh bg-page text-ink">
       <Sidebar

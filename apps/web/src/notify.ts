@@ -1,4 +1,5 @@
-import { spellOut, type Interaction } from '@askback/protocol'
+import type { Arrival } from '@askback/client'
+import { spellOut } from '@askback/protocol'
 import { hrefOf } from './route.js'
 
 export function canNotify(): boolean {
@@ -17,7 +18,7 @@ const titles: Record<string, string> = {
 }
 
 /** A click on it leads to where it was asked. Returns how to take it back. */
-export function notify({ sessionId, interactionId, kind, toolName }: Interaction): () => void {
+export function notify({ sessionId, interactionId, kind, toolName }: Arrival): () => void {
   const title = titles[kind] ?? 'An agent waits for you'
   const hash = hrefOf({ page: 'session', sessionId })
   const options: NotificationOptions = { body: spellOut(toolName, 'code'), tag: interactionId, data: hash }

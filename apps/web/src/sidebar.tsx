@@ -20,8 +20,7 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
   const { view, store } = useSessions()
   const { view: inbox } = useInbox()
   const [isSettingsOpen, setSettingsOpen] = useState(false)
-  const waiting = countBySession((inbox.items ?? []).map(({ sessionId }) => sessionId))
-  const total = inbox.items?.length ?? 0
+  const { total, perSession } = inbox
   return (
     <>
       {isOpen && (
@@ -55,7 +54,7 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
         <ul className="min-h-0 flex-1 space-y-0.5 overflow-y-auto px-2 pb-2">
           {view.items?.map((session) => (
             <li key={session.id}>
-              <SessionRow session={session} waiting={waiting.get(session.id) ?? 0} route={route} />
+              <SessionRow session={session} waiting={perSession.get(session.id) ?? 0} route={route} />
             </li>
           ))}
           {view.items?.length === 0 && <li className="px-2 py-1 text-sm text-soft">None yet.</li>}
@@ -148,10 +147,4 @@ function Tool({
       {children}
     </button>
   )
-}
-
-function countBySession(ids: string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
-  return counts
 }

@@ -1,18 +1,19 @@
-import type { Interaction } from '@askback/protocol'
+import type { InboxView } from '@askback/client'
 import { useEffect, useRef } from 'react'
 import { canNotify, notify } from './notify.js'
 
 /**
- * Tells of what begins to wait while nobody looks at the window, and takes it back when it waits no more. It never asks for
- * the permission itself.
+ * Shows a notification for each request that arrives while the window is hidden, loaded or not, and closes it when the
+ * request is settled. It never asks for the permission itself.
  */
-export function useNotifications(items: readonly Interaction[] | null): void {
+export function useNotifications({ items, unlisted }: Pick<InboxView, 'items' | 'unlisted'>): void {
   const known = useRef<Set<string> | null>(null)
   const shown = useRef(new Map<string, () => void>())
   useEffect(() => {
     if (!items) return
     const before = known.current
-    const now = new Set(items.map(({ interactionId }) => interactionId))
+    const waiting = [...items, ...unlisted]
+    const now = new Set(waiting.map(({ interactionId }) => interactionId))
     known.current = now
     for (const [id, takeBack] of shown.current) {
       if (now.has(id)) continue
@@ -20,8 +21,8 @@ export function useNotifications(items: readonly Interaction[] | null): void {
       shown.current.delete(id)
     }
     if (!before || !document.hidden || !canNotify()) return
-    for (const item of items) {
+    for (const item of waiting) {
       if (!before.has(item.interactionId)) shown.current.set(item.interactionId, notify(item))
     }
-  }, [items])
+  }, [items, unlisted])
 }

@@ -129,6 +129,15 @@ function storeOn(db: Database, schema: string, lock: string): Store {
           : interactions.page('i.pending AND i.number > $1 AND s.id = $2', [place, keyText(sessionId)], limit)
       }),
     countPending: () => count(`SELECT count(*) FROM ${schema}.interactions WHERE pending`),
+    pendingCounts: () =>
+      read(async () => {
+        const rows = await db.read<[string, number]>(
+          `SELECT s.id, count(*)::int FROM ${schema}.interactions i JOIN ${schema}.sessions s ON s.key = i.session
+           WHERE i.pending GROUP BY s.id`,
+          [],
+        )
+        return new Map(rows.map(([sessionId, counted]) => [fromKeyText(sessionId), counted]))
+      }),
     deadlines: ({ before = Infinity } = { before: Infinity }) =>
       read(async () => {
         const rows = await db.read<[string, string, number]>(

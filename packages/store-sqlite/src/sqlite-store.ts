@@ -113,6 +113,7 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
       )
     },
     countPending: () => read(() => table.countPending()),
+    pendingCounts: () => read(() => table.pendingCounts()),
     deadlines: () => read(() => table.deadlines()),
     toolCall: (sessionId, toolCallId) =>
       readOf(sessionId, null, ({ key }) => table.toolCall(key, toolCallId)),

@@ -8,6 +8,7 @@ export interface Tables {
   sessions(query: { after?: string; limit: number; updatedBefore?: number }): Page<SessionRow>
   countSessions(): number
   countPending(): number
+  pendingCounts(): Map<string, number>
   deadlines(): { sessionId: string; interactionId: string; expiresAt: number }[]
   toolCall(session: number, toolCallId: string): { ended: boolean } | null
   audit(after: number, limit: number): Page<AuditRow>
@@ -30,6 +31,12 @@ export function tables(db: Connection): Tables {
     `SELECT (SELECT count(*) FROM interactions WHERE pending = 1) -
        (SELECT count(*) FROM erased CROSS JOIN interactions INDEXED BY interactions_pending_in
         ON interactions.session = erased.session WHERE pending = 1)`,
+  )
+  const countBySession = db.all<[Buffer, number]>(
+    `SELECT CAST(sessions.id AS BLOB), counted FROM (
+       SELECT session, count(*) AS counted FROM interactions INDEXED BY interactions_pending_in
+       WHERE pending = 1 GROUP BY session
+     ) JOIN sessions ON key = session`,
   )
   const findDeadlines = db.all<[Buffer, Buffer, number]>(
     `SELECT CAST(sessions.id AS BLOB), CAST(interactions.id AS BLOB), expires_at
@@ -60,6 +67,7 @@ export function tables(db: Connection): Tables {
     },
     countSessions: () => countSessions()![0],
     countPending: () => countPending()![0],
+    pendingCounts: () => new Map(countBySession().map(([id, counted]) => [id.toString(), counted])),
     deadlines: () =>
       findDeadlines().map(([sessionId, interactionId, expiresAt]) => ({
         sessionId: sessionId.toString(),

@@ -66,6 +66,26 @@ describe('a window that nobody looks at', () => {
     await expect.poll(() => page.url()).toContain(sessionId)
   })
 
+  it('counts and tells of more than one page', async () => {
+    const gateway = await serve()
+    const sessionId = await gateway.session()
+    for (let index = 0; index < 105; index++)
+      await ask(gateway, { ...database, toolCallId: `call-${index}` }, sessionId)
+    const page = await openWindow(gateway)
+    await hide(page)
+    await recordNotifications(page)
+    await page.reload()
+    await expect.poll(() => page.title()).toBe('(105) Askback')
+    const other = await ask(gateway, database)
+    await expect.poll(() => notifications(page)).toEqual([asks])
+    await expect.poll(() => page.title()).toBe('(106) Askback')
+    const counts = page.getByRole('navigation').locator('.tabular-nums')
+    await expect.poll(() => counts.allTextContents()).toEqual(['106', '1', '105'])
+    await gateway.call('DELETE', `/api/sessions/${other.sessionId}/interactions/${other.interactionId}`)
+    await expect.poll(() => notifications(page)).toEqual([{ ...asks, isClosed: true }])
+    await expect.poll(() => page.title()).toBe('(105) Askback')
+  })
+
   it('takes back what it told when that waits no more', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)

@@ -7,7 +7,8 @@ import {
   type SessionEvent,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
-import type { Transport } from '../transport/transport.js'
+import { countBySession } from '../count-by-session.js'
+import type { InboxPage, Transport } from '../transport/transport.js'
 import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
 import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
@@ -17,7 +18,18 @@ export interface InboxView extends ListView<Interaction> {
   readonly submissions: ReadonlyMap<string, Submission>
   /** Settled a moment ago, here or elsewhere: still there to be seen, and no longer counted. */
   readonly leaving: readonly Interaction[]
+  /** How many are pending, those that are not loaded included. */
+  readonly total: number
+  /** The same for each session in which something waits. */
+  readonly perSession: ReadonlyMap<string, number>
+  /** Arrived while this was open, and not loaded because they are on a later page. */
+  readonly unlisted: readonly Arrival[]
 }
+
+/** What a notification needs to know of a request. */
+export type Arrival = Pick<Interaction, 'interactionId' | 'sessionId' | 'kind' | 'toolName'>
+
+type Counts = Pick<InboxView, 'total' | 'perSession'>
 
 interface InboxStoreOptions extends ListStoreOptions {
   transport: Transport
@@ -28,13 +40,25 @@ interface InboxStoreOptions extends ListStoreOptions {
 /** Long enough to read who answered, and what. */
 const LEAVE_MS = 5000
 
-/** Everything that waits for a person, in all sessions, oldest first. */
+/** The counts are asked for anew at most this often. */
+const COUNT_MS = 500
+/** With fewer left of the pages that are loaded, the next one is. */
+const LOW = 20
+
+/**
+ * Everything that waits for a person, in all sessions, oldest first. Once all pages are loaded the stream of changes keeps
+ * the counts exact. Before that only the gateway can count: a change is no difference to add, since it may have happened
+ * before the gateway counted.
+ */
 export class InboxStore extends ListStore<Interaction, InboxView> {
   readonly #transport: Transport
   readonly #outbox: Outbox
   readonly #serverClock: ServerClock
   readonly #clock: Clock
   readonly #leaving = new Map<string, { item: Interaction; disarm: () => void }>()
+  readonly #unlisted = new Map<string, Arrival>()
+  #counts: Counts = { total: 0, perSession: new Map() }
+  #disarmCount: (() => void) | null = null
   #stopListening: () => void = () => undefined
 
   constructor(options: InboxStoreOptions) {
@@ -57,7 +81,12 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
 
   protected override view(): InboxView {
     const leaving = [...this.#leaving.values()].map(({ item }) => item)
-    return { ...this.list(), submissions: this.#outbox.all, leaving }
+    const list = this.list()
+    const items = list.items ?? []
+    const listed = new Set(items.map(({ interactionId }) => interactionId))
+    const unlisted = [...this.#unlisted.values()].filter(({ interactionId }) => !listed.has(interactionId))
+    const counts = list.more ? this.#counts : { total: items.length, perSession: countBySession(items) }
+    return { ...list, ...counts, submissions: this.#outbox.all, leaving, unlisted }
   }
 
   protected override start(): void {
@@ -72,11 +101,16 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     this.#stopListening()
     for (const { disarm } of this.#leaving.values()) disarm()
     this.#leaving.clear()
+    this.#disarmCount?.()
+    this.#disarmCount = null
     super.stop()
   }
 
   protected override async fetch(query: { after?: string; limit: number }): Promise<Page<Interaction>> {
-    const { interactions: items, next } = await this.#transport.inbox(query)
+    const { interactions: items, next, ...counts } = await this.#transport.inbox(query)
+    this.#counted(counts)
+    // A new first page replaces all that was loaded; what arrives from then on is told again.
+    if (query.after === undefined) this.#unlisted.clear()
     const timed = items.find(({ expiresAt }) => expiresAt !== undefined)
     // Only a snapshot tells the time, and a countdown by a clock that is wrong is worse than none.
     if (timed && !this.#serverClock.isKnown) {
@@ -88,6 +122,10 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
   protected override take(event: SessionEvent): void {
     this.#serverClock.heard(event.at)
     super.take(event)
+    const { items, more } = this.list()
+    if (!more || event.type !== 'interaction_pending') return
+    this.#countSoon()
+    if (items && items.length < LOW) void this.loadMore().catch(() => undefined)
   }
 
   protected override apply({ items, next }: Page<Interaction>, event: SessionEvent): Interaction[] {
@@ -96,8 +134,13 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     switch (event.type) {
       case 'interaction_request':
         // The newest come last: where there are more pages, it is on the last of them.
-        return index >= 0 || next !== null ? items : [...items, openInteraction(event)]
+        if (index >= 0) return items
+        if (next === null) return [...items, openInteraction(event)]
+        this.#unlisted.set(event.interactionId, arrivalOf(event))
+        this.changed()
+        return items
       case 'interaction_response':
+        if (this.#unlisted.delete(event.interactionId)) this.changed()
         if (index < 0) return items
         if (event.settlement !== 'superseded') this.#letLeave(settleInteraction(items[index]!, event))
         return items.toSpliced(index, 1)
@@ -108,6 +151,26 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     }
   }
 
+  #countSoon(): void {
+    this.#disarmCount ??= this.#clock.alarm(this.#clock.now() + COUNT_MS, () => {
+      this.#disarmCount = null
+      // What fails is asked for again with the next change, or when the gateway is back.
+      this.#count().catch(() => undefined)
+    })
+  }
+
+  async #count(): Promise<void> {
+    this.#counted(await this.#transport.inbox({ limit: 1 }))
+    const { items, more } = this.list()
+    // What was on the other pages has been settled: nothing is left to load.
+    if (more && items && this.#counts.total <= items.length) this.refresh()
+    this.changed()
+  }
+
+  #counted({ total, perSession }: Pick<InboxPage, 'total' | 'perSession'>): void {
+    this.#counts = { total, perSession: new Map(Object.entries(perSession)) }
+  }
+
   #letLeave(item: Interaction): void {
     const { interactionId } = item
     const disarm = this.#clock.alarm(this.#clock.now() + LEAVE_MS, () => {
@@ -116,4 +179,8 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     })
     this.#leaving.set(interactionId, { item, disarm })
   }
+}
+
+function arrivalOf({ interactionId, sessionId, kind, toolName }: Arrival): Arrival {
+  return { interactionId, sessionId, kind, toolName }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { turn } from '../layout/layout-cases.test.helper.js'
 import { fakeClock } from '../testing/fake-clock.js'
-import { scriptedTransport } from '../testing/scripted-transport.js'
+import { scriptedTransport, type ScriptedTransport } from '../testing/scripted-transport.js'
 import { asked, askedQuestion, settled } from '../testing/session-events.js'
 import { createClient, type ClientOptions } from './client.js'
 
@@ -99,9 +99,10 @@ describe('the inbox', () => {
     const all = transport.inbox.bind(transport)
     transport.inbox = async (query) => {
       const { interactions } = await all(query)
+      const counts = { total: interactions.length, perSession: {} }
       return query?.after === undefined
-        ? { interactions: interactions.slice(0, 1), next: 'more' }
-        : { interactions: interactions.slice(1), next: null }
+        ? { interactions: interactions.slice(0, 1), next: 'more', ...counts }
+        : { interactions: interactions.slice(1), next: null, ...counts }
     }
     inbox.subscribe(() => undefined)
     await eventually(() => expect(inbox.getSnapshot()).toMatchObject({ more: true }))
@@ -112,6 +113,95 @@ describe('the inbox', () => {
     expect(inbox.getSnapshot().more).toBe(false)
     await inbox.loadMore()
     expect(ids(inbox)).toEqual(['i1', 'i2', 'i3'])
+  })
+})
+
+describe('an inbox of more than one page', () => {
+  /** `many` in session s1, of which the gateway gives 100 at a time, and one in session s2. */
+  async function begin(many = 150) {
+    const test = setup()
+    const { inbox, transport } = test
+    for (let index = 0; index < many; index++) transport.play('s1', ...asked(`i${index}`))
+    transport.play('s2', ...asked('other'))
+    pageBy(transport)
+    inbox.subscribe(() => undefined)
+    await eventually(() => expect(inbox.getSnapshot().items).not.toBeNull())
+    const view = () => inbox.getSnapshot()
+    const counted = () => [view().total, view().perSession.get('s1'), view().perSession.get('s2')]
+    return { ...test, view, counted }
+  }
+
+  function pageBy(transport: ScriptedTransport) {
+    const all = transport.inbox.bind(transport)
+    /** Every id that was ever pending, in order: a cursor outlives what it stands for. */
+    const order: string[] = []
+    transport.inbox = async (query = {}) => {
+      const { interactions, ...counts } = await all(query)
+      for (const { interactionId } of interactions)
+        if (!order.includes(interactionId)) order.push(interactionId)
+      const after = query.after === undefined ? -1 : order.indexOf(query.after)
+      const later = interactions.filter(({ interactionId }) => order.indexOf(interactionId) > after)
+      const page = later.slice(0, query.limit ?? 100)
+      return {
+        ...counts,
+        interactions: page,
+        next: page.length < later.length ? page.at(-1)!.interactionId : null,
+      }
+    }
+  }
+
+  it('counts what is not loaded as the gateway does', async () => {
+    const { view, counted } = await begin()
+    expect(view().items).toHaveLength(100)
+    expect(counted()).toEqual([151, 150, 1])
+  })
+
+  it('asks anew for the counts when something opens or settles, once for what comes together', async () => {
+    const { transport, clock, counted } = await begin()
+    const before = transport.calls.filter(({ method }) => method === 'inbox').length
+    transport.play('s2', ...asked('new'), ...settled('other'))
+    transport.play('s2', ...asked('newer'))
+    await eventually(() => {
+      clock.advance(500)
+      expect(counted()).toEqual([152, 150, 2])
+    })
+    expect(transport.calls.filter(({ method }) => method === 'inbox')).toHaveLength(before + 1)
+  })
+
+  it('tells of requests that arrive beyond what is loaded, until they are settled or loaded', async () => {
+    const { inbox, transport, view } = await begin()
+    const unlisted = () => view().unlisted.map(({ interactionId }) => interactionId)
+    expect(unlisted()).toEqual([])
+    transport.play('s2', ...asked('new'), ...asked('newer'))
+    await eventually(() => expect(unlisted()).toEqual(['new', 'newer']))
+    transport.play('s2', ...settled('new'))
+    await eventually(() => expect(unlisted()).toEqual(['newer']))
+    await inbox.loadMore()
+    expect(view()).toMatchObject({ more: false, unlisted: [], total: 152 })
+  })
+
+  it('is exact again once all of it is loaded', async () => {
+    const { inbox, transport, counted } = await begin()
+    await inbox.loadMore()
+    transport.play('s1', ...settled('i3'))
+    await eventually(() => expect(counted()).toEqual([150, 149, 1]))
+  })
+
+  it('loads more before the loaded ones run out', async () => {
+    const { transport, view } = await begin(120)
+    for (let index = 0; index < 95; index++) transport.play('s1', ...settled(`i${index}`))
+    await eventually(() => expect(view()).toMatchObject({ more: false, total: 26 }))
+    expect(view().items).toHaveLength(26)
+  })
+
+  it('knows that there is no more when the others were settled elsewhere', async () => {
+    const { transport, clock, view } = await begin()
+    for (let index = 100; index < 150; index++) transport.play('s1', ...settled(`i${index}`))
+    transport.play('s2', ...settled('other'))
+    await eventually(() => {
+      clock.advance(500)
+      expect(view()).toMatchObject({ more: false, total: 100 })
+    })
   })
 })
 

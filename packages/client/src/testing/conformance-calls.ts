@@ -179,6 +179,7 @@ export function callsConform(subject: () => ConformanceSubject): void {
         two.interactionId,
       ])
       const first = await transport.inbox({ limit: 1 })
+      expect(first).toMatchObject({ total: 2, perSession: { [sessionId]: 1, [second.id]: 1 } })
       expect((await transport.inbox({ limit: 1, after: first.next! })).interactions).toMatchObject([
         { interactionId: two.interactionId },
       ])

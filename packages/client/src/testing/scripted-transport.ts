@@ -6,6 +6,7 @@ import {
   type NewEvent,
   type SessionEvent,
 } from '@askback/protocol'
+import { countBySession } from '../count-by-session.js'
 import { AsyncQueue } from '../transport/async-queue.js'
 import { ownAnswer } from '../transport/own-answer.js'
 import {
@@ -178,10 +179,11 @@ export function scriptedTransport(options: ScriptedTransportOptions = {}): Scrip
         sessions.delete(sessionId)
       }),
     inbox: (query) =>
-      called('inbox', [query], () => ({
-        interactions: [...sessions.values()].flatMap(({ state }) => pendingOf(state)),
-        next: null,
-      })),
+      called('inbox', [query], () => {
+        const interactions = [...sessions.values()].flatMap(({ state }) => pendingOf(state))
+        const perSession = Object.fromEntries(countBySession(interactions))
+        return { interactions, next: null, total: interactions.length, perSession }
+      }),
     changes: (signal) => {
       const queue = new AsyncQueue<ChangeItem>(() => watchers.delete(queue))
       watchers.add(queue)

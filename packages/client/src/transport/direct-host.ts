@@ -9,7 +9,7 @@ import type {
   SessionEvent,
   Via,
 } from '@askback/protocol'
-import type { AgentInfo, RespondInput, Routed, SessionSnapshot, Settled } from './transport.js'
+import type { AgentInfo, InboxPage, RespondInput, Routed, SessionSnapshot, Settled } from './transport.js'
 
 interface Origin {
   by?: Actor
@@ -39,10 +39,7 @@ export interface DirectDesk {
     sessionId: string,
     query: { after?: number; before?: number; limit: number },
   ): Promise<SessionEvent[]>
-  pending(query: { after?: string; limit?: number }): Promise<{
-    interactions: Interaction[]
-    next: string | null
-  }>
+  inbox(query: { after?: string; limit?: number }): Promise<InboxPage>
   sessions(query: { after?: string; limit?: number }): Promise<{ items: Session[]; next: string | null }>
   /** After each commit. `events` may be empty, or not the next ones: then the log is read. */
   on(listener: (appended: { sessionId: string; seq: number; events: SessionEvent[] }) => void): () => void

@@ -20,6 +20,7 @@ import {
   type ChangeItem,
   type Cursor,
   type HistoryQuery,
+  type InboxPage,
   type PageQuery,
   type RespondInput,
   type Routed,
@@ -137,8 +138,8 @@ export class DirectTransport implements Transport {
     await crossing(() => this.#host.deleteSession(sessionId, this.#origin('remove', options)))
   }
 
-  inbox(query: PageQuery = {}): Promise<{ interactions: Interaction[]; next: string | null }> {
-    return crossing(() => this.#host.desk.pending(copy(query)))
+  inbox(query: PageQuery = {}): Promise<InboxPage> {
+    return crossing(() => this.#host.desk.inbox(copy(query)))
   }
 
   changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {

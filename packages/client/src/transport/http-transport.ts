@@ -21,6 +21,7 @@ import {
   type ChangeItem,
   type Cursor,
   type HistoryQuery,
+  type InboxPage,
   type PageQuery,
   type RespondInput,
   type Routed,
@@ -152,7 +153,7 @@ export class HttpTransport implements Transport {
     await this.#write('DELETE', path(sessionId), undefined, options)
   }
 
-  inbox(query: PageQuery = {}): Promise<{ interactions: Interaction[]; next: string | null }> {
+  inbox(query: PageQuery = {}): Promise<InboxPage> {
     return this.#get('/interactions', { status: 'pending', ...query })
   }
 

@@ -37,7 +37,7 @@ export interface Transport {
   /** Ends the session and erases its log. */
   remove(sessionId: string, options?: CallOptions): Promise<void>
   /** Everything pending in every session, oldest first. */
-  inbox(query?: PageQuery): Promise<{ interactions: Interaction[]; next: string | null }>
+  inbox(query?: PageQuery): Promise<InboxPage>
   /** Interaction and status events of all sessions, from now on. What happened while it was offline is not told later. */
   changes(signal?: AbortSignal): AsyncIterable<ChangeItem>
   /** The network may be back: what waits to try again tries now. */
@@ -103,6 +103,15 @@ export interface CallOptions {
   /** One is made for each call, and kept through the transport's own retries. */
   idempotencyKey?: string
   signal?: AbortSignal
+}
+
+export interface InboxPage {
+  interactions: Interaction[]
+  next: string | null
+  /** Of all pages. */
+  total: number
+  /** Of all pages, by session; sessions in which nothing waits are left out. */
+  perSession: Record<string, number>
 }
 
 export interface RespondInput {

@@ -38,7 +38,7 @@ import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
 import { newId as randomId } from '../ids.js'
 import { approvalKind } from '../kinds/approval.js'
 import { formKind } from '../kinds/form.js'
-import { kindsByName, parseWith, type InteractionKind, type StandardSchema } from '../kinds/kinds.js'
+import { kindsByName, parseInput as parse, type InteractionKind } from '../kinds/kinds.js'
 import { planReviewKind } from '../kinds/plan-review.js'
 import { questionKind } from '../kinds/question.js'
 import { optional } from '../optional.js'
@@ -51,6 +51,7 @@ import { checkOptions } from './check-options.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
+import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
 import { Engine } from './engine.js'
 import { Housekeeping } from './housekeeping.js'
 import { keyOf, sessionKey } from './idempotency.js'
@@ -366,12 +367,13 @@ export class Desk {
     throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
   }
 
-  async pending(
-    filter: { sessionId?: string; after?: string; limit?: number } = {},
-  ): Promise<{ interactions: Interaction[]; next: string | null }> {
-    const { limit = 100, ...rest } = optional(parse(page, filter, 'the query'))
-    const { items, next } = await this.#options.store.pending({ ...rest, limit })
-    return { interactions: items.map((item) => this.#view(item)), next }
+  async pending(filter: { sessionId?: string; after?: string; limit?: number } = {}): Promise<PendingPage> {
+    return pendingPage(this.#options.store, filter, (item) => this.#view(item))
+  }
+
+  /** A page of what is pending in all sessions, with the counts of all pages. */
+  async inbox(query: { after?: string; limit?: number } = {}): Promise<InboxPage> {
+    return { ...(await this.pending(query)), ...(await pendingTotals(this.#options.store)) }
   }
 
   async sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
@@ -442,10 +444,6 @@ export class Desk {
     if (item) return item.sessionId
     throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
   }
-}
-
-function parse<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
-  return parseWith(schema, value, { code: 'invalid_request', what })
 }
 
 function who({ by, via }: Origin) {

@@ -105,6 +105,11 @@ function ignore(promise: PromiseLike<unknown>): void {
   promise.then(undefined, () => undefined)
 }
 
+/** What a caller of the library passed in. */
+export function parseInput<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
+  return parseWith(schema, value, { code: 'invalid_request', what })
+}
+
 /** The schema's output, or one error that says where and why. */
 export function parseWith<Output>(
   schema: StandardSchema<Output>,

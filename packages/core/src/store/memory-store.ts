@@ -94,6 +94,13 @@ export function memoryStore(): Store {
       open()
       return log.pending.size
     },
+    async pendingCounts() {
+      open()
+      const counts = new Map<string, number>()
+      for (const { request } of log.pending.after(0, Infinity))
+        counts.set(request.sessionId, (counts.get(request.sessionId) ?? 0) + 1)
+      return counts
+    },
     async deadlines() {
       open()
       return log.pending

@@ -106,6 +106,8 @@ export interface Store {
   /** Oldest first, over all sessions or one. */
   pending(query: { sessionId?: string; after?: string; limit: number }): Promise<Page<Interaction>>
   countPending(): Promise<number>
+  /** How many are pending in each session that has any, by session id. */
+  pendingCounts(): Promise<ReadonlyMap<string, number>>
   /** Every pending interaction that has one; with `before` at least those that end before it. */
   deadlines(query?: {
     before: number

@@ -40,6 +40,7 @@ export function eraseContract(createStore: CreateStore): void {
       ])
       expect((await store().pending({ sessionId: 'gone', limit: 10 })).items).toEqual([])
       expect(await store().countPending()).toBe(1)
+      expect(await store().pendingCounts()).toEqual(new Map([['kept', 1]]))
       expect(await store().deadlines()).toEqual([
         { sessionId: 'kept', interactionId: 'kept-open', expiresAt: 9 },
       ])

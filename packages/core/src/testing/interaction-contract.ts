@@ -134,6 +134,20 @@ export function interactionContract(createStore: CreateStore): void {
         expect(await pending(limit, 'nobody')).toEqual([])
       }
       expect(await store().countPending()).toBe(3)
+      const counts = new Map([
+        ['a', 2],
+        ['b', 1],
+      ])
+      expect(await store().pendingCounts()).toEqual(counts)
+    })
+
+    it('are counted for each session that has any pending, whatever its id is', async () => {
+      expect(await store().pendingCounts()).toEqual(new Map())
+      const [odd, idle] = [await begun('odd\u0000 id'), await begun('idle')]
+      await store().append(odd.next(...ask('i'), ...ask('j')))
+      await store().append(idle.next(...ask('k')))
+      await store().append(idle.next(...answer('k')))
+      expect(await store().pendingCounts()).toEqual(new Map([['odd\u0000 id', 2]]))
     })
 
     it('can be paged while they settle and others are asked', async () => {

@@ -164,9 +164,16 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       who: 'person',
       summary: 'What waits for a person, in all sessions, oldest first',
       query: page.extend({ status: z.literal('pending').optional() }),
-      answers: { 200: z.object({ interactions: z.array(interaction), next }) },
+      answers: {
+        200: z.object({
+          interactions: z.array(interaction),
+          next,
+          total: z.int(),
+          perSession: z.record(z.string(), z.int()),
+        }),
+      },
       async handle({ query: { after, limit } }) {
-        const body = await desk.pending({
+        const body = await desk.inbox({
           ...(after !== undefined && { after }),
           ...(limit !== undefined && { limit }),
         })

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { asked, askedQuestion, settled } from '@askback/client/testing'
+import { asked, askedQuestion, settled, type ScriptedTransport } from '@askback/client/testing'
 import { fireEvent, screen, within } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
 import { focusNextInteraction, Inbox } from '../index.js'
@@ -25,6 +25,16 @@ it('holds what waits in all sessions, to be answered in place', async () => {
   await pass(0)
   expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
   expect(screen.queryByText('Which database?')).toBeNull()
+})
+
+it('says how many wait in all, and how many of them it shows', async () => {
+  const change = (transport: ScriptedTransport) => {
+    const all = transport.inbox.bind(transport)
+    transport.inbox = async (query) => ({ ...(await all(query)), next: 'more', total: 250 })
+  }
+  await show({ events: askedQuestion('i1'), ui: <Inbox />, change })
+  expect(screen.getByRole('status').textContent).toBe('250 requests wait')
+  expect(screen.getByRole('button', { name: 'Show more (1 of 250 shown)' })).toBeDefined()
 })
 
 it('begins with the oldest', async () => {
@@ -83,7 +93,7 @@ it('says where it was asked also if that session is not in the list of the newes
 
 it('says so when nothing waits', async () => {
   await show({ ui: <Inbox /> })
-  screen.getByText('Nothing waits for you.')
+  screen.getByText('All caught up.')
 })
 
 it('says who answered elsewhere and on what before the card leaves', async () => {

@@ -47,11 +47,9 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
   return (
     <div className="ab-inbox" onKeyDown={onKeyDown}>
       <p className="ab-only-spoken" role="status">
-        {view.items.length === 0
-          ? 'Nothing waits'
-          : count(view.items.length, 'request waits', 'requests wait')}
+        {view.total === 0 ? 'All caught up' : count(view.total, 'request waits', 'requests wait')}
       </p>
-      {shown.length === 0 && <div className="ab-empty">{empty ?? 'Nothing waits for you.'}</div>}
+      {shown.length === 0 && !view.more && <div className="ab-empty">{empty ?? 'All caught up.'}</div>}
       <ul className="ab-inbox-list" ref={list}>
         {shown.map((interaction) => (
           <InboxItem
@@ -69,7 +67,7 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
           className="ab-button"
           onClick={() => void store.loadMore().catch(() => undefined)}
         >
-          Show more
+          {`Show more (${view.items.length} of ${view.total} shown)`}
         </button>
       )}
     </div>

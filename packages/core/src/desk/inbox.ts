@@ -1,0 +1,34 @@
+import { page, type Interaction } from '@askback/protocol'
+import { parseInput } from '../kinds/kinds.js'
+import { optional } from '../optional.js'
+import type { Store } from '../store/store.js'
+
+/** Oldest first. */
+export interface PendingPage {
+  interactions: Interaction[]
+  next: string | null
+}
+
+/** A page of what is pending in all sessions. */
+export interface InboxPage extends PendingPage {
+  /** Of all pages. */
+  total: number
+  /** Of all pages, by session; sessions in which nothing is pending are left out. */
+  perSession: Record<string, number>
+}
+
+export async function pendingPage(
+  store: Store,
+  filter: { sessionId?: string; after?: string; limit?: number },
+  view: (item: Interaction) => Interaction,
+): Promise<PendingPage> {
+  const { limit = 100, ...rest } = optional(parseInput(page, filter, 'the query'))
+  const { items, next } = await store.pending({ ...rest, limit })
+  return { interactions: items.map(view), next }
+}
+
+export async function pendingTotals(store: Store): Promise<Pick<InboxPage, 'total' | 'perSession'>> {
+  const counts = await store.pendingCounts()
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  return { total, perSession: Object.fromEntries(counts) }
+}
