@@ -48,7 +48,7 @@ export class Process {
       kinds: [colour],
       repairMs: plan.lossy ? 5000 : 1e12,
       limits: { inMemory: plan.inMemory, pendingPerSession: plan.pendingPerSession },
-      isInside: (folder, path) => Promise.resolve(path.startsWith(`${folder}/`)),
+      readLink: () => Promise.resolve(null),
       onError: (error) => {
         if (!(error instanceof AskbackError) || error.code !== 'unavailable') world.broke(error)
       },

@@ -16,6 +16,13 @@ export { memoryStore } from './store/memory-store.js'
 export * from './store/records.js'
 export type * from './store/store.js'
 export type { Reported } from './decide/command.js'
+export {
+  editTarget,
+  PROTECTED_PATHS,
+  targetOfPaths,
+  type EditScope,
+  type ReadLink,
+} from './decide/edit-target.js'
 export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
 export type { ApprovalRule } from './decide/rules.js'
 export type { ToolCallAnswer } from './desk/answer-tool-call.js'
@@ -23,7 +30,6 @@ export type { DeskOptions, Opened, OpenInput, Origin, SessionSnapshot } from './
 export { createDesk, type Desk } from './desk/desk.js'
 export { eventTexts } from './desk/event-texts.js'
 export type { Listener } from './desk/listeners.js'
-export type { IsInside } from './desk/lookups.js'
 export { DEFAULT_TIMEOUT_MS } from './desk/prepare-request.js'
 export { replay } from './desk/session-log.js'
 export type { AskOptions, SessionDefaults, SessionHandle } from './desk/session.js'

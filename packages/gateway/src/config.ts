@@ -10,6 +10,11 @@ export const gatewayConfig = z.strictObject({
   allowedOrigins: z.array(z.url()).default([]),
   /** Whether `X-Forwarded-For` tells the address of a caller: only behind a proxy that sets it. */
   trustProxy: z.boolean().default(false),
+  /**
+   * Names or paths below a session's folder, like `deploy` or `infra/prod`, in which edits are asked for in every mode but
+   * `bypassPermissions`, beside those that always are (`.git`, `.claude` and the like).
+   */
+  protectedPaths: z.array(z.string().min(1)).default([]),
   /** How long a browser stays logged in. */
   loginDays: z.number().positive().default(30),
   /** Sessions that nobody has written to for so long are deleted. */

@@ -2,7 +2,7 @@ export { gatewayConfig, type GatewayConfig, type GatewaySettings } from './confi
 export { createCredentials, type Credentials } from './credentials/credentials.js'
 export { newToken } from './credentials/secrets.js'
 export { createGateway, type Gateway, type GatewayOptions } from './gateway.js'
-export { isInside } from './is-inside.js'
+export { readLink } from './read-link.js'
 export { Metrics } from './metrics.js'
 export type { GatewayConnector, Pairing } from './routes/connectors.js'
 export type { McpHandler } from './routes/mcp.js'

@@ -2,7 +2,7 @@ import type { Clock, SessionHandle } from '@askback/core'
 import { copyJson, digestOf, type Json } from '@askback/protocol'
 import { refusalOfCall, type AskedCall } from '../session/approved.js'
 import { asking, type Asking } from '../session/asking.js'
-import { editTarget } from '../session/edit-target.js'
+import { targetOfFiles } from '../session/edit-target.js'
 import { elicit } from '../session/elicitation.js'
 import type { Grants } from '../session/grants.js'
 import { reviewOf } from '../session/plan.js'
@@ -101,7 +101,7 @@ async function ask(
   const asked: AskedCall = {
     toolName,
     input,
-    edit: await placeOf(call, ports.cwd),
+    edit: await placeOf(call, ports),
     ...(call.title && { title: call.title }),
     ...(!canApproveOnce(options) && { reason: onlyAlways(ports, 'so approving will cancel the call') }),
     ...preview(call),
@@ -201,12 +201,9 @@ function preview(call: ToolCall): { preview?: Json } {
   return diffs.length === 0 || !hasInput(call) ? {} : { preview: copyJson({ diffs }, 'preview') }
 }
 
-async function placeOf(call: ToolCall, cwd: string | null): Promise<AskedCall['edit']> {
+async function placeOf(call: ToolCall, { cwd, session }: PermissionPorts): Promise<AskedCall['edit']> {
   if (call.kind !== 'edit') return 'none'
   // Only the diff says for sure what is written.
   const paths = diffsOf(call).map(({ path }) => path)
-  for (const file_path of paths) {
-    if ((await editTarget('Write', { file_path }, { cwd, plans: null })) !== 'inside') return 'outside'
-  }
-  return paths.length > 0 ? 'inside' : 'outside'
+  return targetOfFiles(paths, { cwd, protectedPaths: session.protectedPaths })
 }

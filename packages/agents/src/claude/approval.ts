@@ -1,7 +1,7 @@
 import type { AskOptions, SessionHandle } from '@askback/core'
 import { copyJson, type ApprovalRequest, type Json } from '@askback/protocol'
 import type { Asking } from '../session/asking.js'
-import { editTarget } from '../session/edit-target.js'
+import { targetOfCall } from '../session/edit-target.js'
 import type { Grants } from '../session/grants.js'
 import type { Call } from './hooks.js'
 import { IN_DOUBT, refusalOf, type Refused } from '../session/refusal.js'
@@ -33,7 +33,7 @@ export async function approve(
     ...(decisionReason !== undefined && { reason: decisionReason }),
     ...(blockedPath !== undefined && { blockedPath }),
     ...(!granted && grants?.differs(toolName, input)),
-    edit: await editTarget(toolName, call.input, { cwd, plans }),
+    edit: await targetOfCall(toolName, asked, { cwd, plans, protectedPaths: session.protectedPaths }),
     ...place(ask.options, granted),
   })
   await ask.settled(settled)

@@ -3,7 +3,7 @@ import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import { refusalOfCall, type AskedCall } from '../session/approved.js'
 import { asking, type Asking } from '../session/asking.js'
 import { elicit } from '../session/elicitation.js'
-import { editTarget } from '../session/edit-target.js'
+import { targetOfFiles } from '../session/edit-target.js'
 import type { Grants } from '../session/grants.js'
 import { refusalOf, type Refused } from '../session/refusal.js'
 import type { Params } from '../program/peer.js'
@@ -80,16 +80,13 @@ async function fileChange(asked: FileChangeApproval, ports: RequestPorts): Promi
   const changes = ports.changesOf(itemId)
   const input = copyJson({ changes, ...(grantRoot && { grantRoot }) }, 'input')
   await ports.announce({ toolCallId: itemId, toolName: PATCH, input })
-  const edit = grantRoot ? 'outside' : await placeOf(changes, ports.cwd)
+  const edit = grantRoot ? 'outside' : await placeOf(changes, ports)
   return decide({ toolName: PATCH, input, edit, ...(reason && { reason }) }, asked, threadId, ports)
 }
 
-async function placeOf(changes: FileChange[], cwd: string | null): Promise<AskedCall['edit']> {
+function placeOf(changes: FileChange[], { cwd, session }: RequestPorts): Promise<AskedCall['edit']> {
   const paths = changes.flatMap(({ path, kind }) => [path, ...(kind.move_path ? [kind.move_path] : [])])
-  for (const file_path of paths) {
-    if ((await editTarget('Write', { file_path }, { cwd, plans: null })) !== 'inside') return 'outside'
-  }
-  return paths.length > 0 ? 'inside' : 'outside'
+  return targetOfFiles(paths, { cwd, protectedPaths: session.protectedPaths })
 }
 
 async function decide(

@@ -1,4 +1,4 @@
-import type { SessionHandle } from '@askback/core'
+import type { AskOptions, SessionHandle } from '@askback/core'
 import { digestOf, type Json } from '@askback/protocol'
 import type { Asking } from './asking.js'
 import type { Grants } from './grants.js'
@@ -10,7 +10,7 @@ export interface AskedCall {
   title?: string
   reason?: string
   preview?: Json
-  edit: 'none' | 'inside' | 'outside'
+  edit: NonNullable<AskOptions['edit']>
 }
 
 export interface Refusal {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { editTarget } from './edit-target.js'
+import { targetOfCall, targetOfFiles } from './edit-target.js'
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'askback-edits-')))
 const cwd = join(root, 'work')
@@ -18,7 +18,6 @@ it.each([
   ['Edit', { file_path: 'a.txt' }, 'inside'],
   ['MultiEdit', { file_path: join(cwd, '../work/a.txt') }, 'inside'],
   ['NotebookEdit', { notebook_path: join(cwd, 'n.ipynb') }, 'inside'],
-  ['NotebookEdit', { file_path: join(cwd, 'n.ipynb') }, 'outside'],
   ['Write', { file_path: join(cwd, '../other/a.txt') }, 'outside'],
   ['Write', { file_path: join(root, 'work-too/a.txt') }, 'outside'],
   ['Write', { file_path: join(cwd, 'out/a.txt') }, 'outside'],
@@ -26,6 +25,11 @@ it.each([
   ['Write', { file_path: cwd }, 'outside'],
   ['Write', { file_path: join(cwd, '.claude/settings.json') }, 'outside'],
   ['Write', { file_path: join(cwd, 'a/.git/hooks/pre-commit') }, 'outside'],
+  ['Write', { file_path: join(cwd, '.mcp.json') }, 'outside'],
+  ['Write', { file_path: join(cwd, '.vscode/tasks.json') }, 'outside'],
+  ['Write', { file_path: join(cwd, '.github/workflows/ci.yml') }, 'outside'],
+  ['Write', { file_path: 'out/../a.txt' }, 'outside'],
+  ['Write', { file_path: '~/a.txt' }, 'outside'],
   ['Write', { file_path: join(cwd, '.gitignore') }, 'inside'],
   ['Write', { file_path: '' }, 'outside'],
   ['Write', {}, 'outside'],
@@ -33,5 +37,11 @@ it.each([
   ['Bash', { command: `touch ${cwd}/a`, file_path: join(cwd, 'a') }, 'none'],
   ['toString', { file_path: join(cwd, 'a') }, 'none'],
 ])('%s of %j is %s', async (toolName, input, expected) => {
-  expect(await editTarget(toolName, input, { cwd, plans })).toBe(expected)
+  expect(await targetOfCall(toolName, input, { cwd, plans })).toBe(expected)
+})
+
+it('files that an agent names are inside if all of them are, and none where the operator has said no', async () => {
+  expect(await targetOfFiles(['a.txt', join(cwd, 'b.txt')], { cwd })).toBe('inside')
+  expect(await targetOfFiles(['a.txt', '.npmrc'], { cwd })).toBe('outside')
+  expect(await targetOfFiles(['a.txt', 'deploy/b'], { cwd, protectedPaths: ['deploy'] })).toBe('outside')
 })

@@ -2,7 +2,7 @@ import { createDesk, createHost, type Host, type Store } from '@askback/core'
 import {
   createCredentials,
   createGateway,
-  isInside,
+  readLink,
   Metrics,
   newToken,
   type Gateway,
@@ -70,7 +70,8 @@ async function composeOn(
   const { pendingPerSession, requestBytes, sessions } = config.limits
   const desk = createDesk({
     store,
-    isInside,
+    readLink,
+    protectedPaths: config.protectedPaths,
     limits: { pendingPerSession, requestBytes, sessions },
     onError: report,
     ...(timeoutMs !== undefined && { timeouts: { defaultMs: timeoutMs } }),

@@ -1,6 +1,6 @@
 import { permissionMode } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { editPathOf, judge, type EditTarget, type Verdict } from './permissions.js'
+import { judge, type EditTarget, type Verdict } from './permissions.js'
 
 const modes = permissionMode.options
 const targets: EditTarget[] = ['inside', 'outside', 'plan_file', 'none']
@@ -44,25 +44,5 @@ describe('the permission table', () => {
     expect(judge({ mode: 'acceptEdits', subject: { kind: 'approval', edit: 'none', rule: false } })).toBe(
       'ask',
     )
-  })
-})
-
-describe('the file that an edit tool names', () => {
-  it.each(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])('%s names its file_path', (toolName) => {
-    expect(editPathOf(toolName, { file_path: 'src/a.ts', path: 'b' })).toBe('src/a.ts')
-  })
-
-  it.each([
-    ['Bash', { file_path: 'a' }],
-    ['write', { file_path: 'a' }],
-    ['Write', {}],
-    ['Write', { file_path: '' }],
-    ['Write', { file_path: 1 }],
-    ['Write', { file_path: ['a'] }],
-    ['Write', ['a']],
-    ['Write', 'a'],
-    ['Write', null],
-  ])('%s with %j is no edit', (toolName, input) => {
-    expect(editPathOf(toolName, input)).toBeNull()
   })
 })

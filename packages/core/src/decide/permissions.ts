@@ -1,4 +1,4 @@
-import type { Json, PermissionMode } from '@askback/protocol'
+import type { PermissionMode } from '@askback/protocol'
 
 export type Verdict = 'ask' | 'allow'
 
@@ -21,16 +21,6 @@ export function judge({ mode, subject }: { mode: PermissionMode; subject: Subjec
   const entry = table[mode][subject.edit]
   return entry === 'ask_unless_rule' ? (subject.rule ? 'allow' : 'ask') : entry
 }
-
-/** The file that an edit tool names, for approvals over HTTP; what an adapter runs it classifies itself. */
-export function editPathOf(toolName: string, input: Json): string | null {
-  if (!editTools.has(toolName) || typeof input !== 'object' || input === null || Array.isArray(input))
-    return null
-  const path = Object.hasOwn(input, 'file_path') ? input['file_path'] : undefined
-  return typeof path === 'string' && path !== '' ? path : null
-}
-
-const editTools: ReadonlySet<string> = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 const table: Record<PermissionMode, Record<EditTarget, Verdict | 'ask_unless_rule'>> = {
   default: {

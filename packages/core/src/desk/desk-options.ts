@@ -9,9 +9,9 @@ import type {
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { OpenCommand } from '../decide/command.js'
+import type { ReadLink } from '../decide/edit-target.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence, Store } from '../store/store.js'
-import type { IsInside } from './lookups.js'
 import type { Role } from './prepare-request.js'
 
 export interface DeskOptions {
@@ -33,8 +33,14 @@ export interface DeskOptions {
   }
   /** Deletes sessions that were last written to longer ago. */
   retentionMs?: number
-  /** Whether a path lies inside a folder, links followed. Without it no edit counts as inside. */
-  isInside?: IsInside
+  /** Where a link leads, for a host with a file system. Without it no edit counts as inside the session's folder. */
+  readLink?: ReadLink
+  /**
+   * Names or paths below a session's folder in which edits are always asked for, beside `PROTECTED_PATHS`.
+   *
+   * @default []
+   */
+  protectedPaths?: readonly string[]
   repairMs?: number
   onError?: (error: unknown) => void
 }

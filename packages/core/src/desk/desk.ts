@@ -89,6 +89,8 @@ export class Desk {
   readonly #housekeeping: Housekeeping
   readonly #latecomers: Latecomers
   readonly #kinds: ReadonlyMap<string, InteractionKind>
+  /** For adapters, which classify the edits of their agents by the same rule. */
+  readonly protectedPaths: readonly string[]
   readonly #options: DeskOptions
   readonly #maxSessions: number
   readonly #clock: Clock
@@ -98,6 +100,7 @@ export class Desk {
     checkOptions(options)
     const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
+    this.protectedPaths = options.protectedPaths ?? []
     this.#maxSessions = limits.sessions ?? MAX_SESSIONS
     this.#clock = clock
     this.#kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
@@ -107,7 +110,7 @@ export class Desk {
         clock,
         newId,
         kind: (name) => this.#kinds.get(name),
-        isInside: options.isInside ?? (() => Promise.resolve(false)),
+        edits: { readLink: options.readLink, protectedPaths: this.protectedPaths },
         maxPending: limits.pendingPerSession ?? 5000,
         room: limits.inMemory ?? IN_MEMORY,
         onError: safely(onError),

@@ -16,7 +16,7 @@ import { eventTexts } from './event-texts.js'
 import { Hearing } from './hearing.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
 import { Listeners, type Listener } from './listeners.js'
-import { lookUp, type IsInside, type Looked } from './lookups.js'
+import { lookUp, type Edits, type Looked } from './lookups.js'
 import { Precedence } from './precedence.js'
 import type { SessionLog } from './session-log.js'
 import { SessionLogs } from './session-logs.js'
@@ -29,7 +29,7 @@ export interface EngineOptions {
   clock: Clock
   newId: () => string
   kind: (name: string) => InteractionKind | undefined
-  isInside: IsInside
+  edits: Edits
   maxPending: number
   /** How much of the sessions in which nothing happens stays in memory, by their weight. */
   room: number

@@ -1,7 +1,8 @@
 import type { ApprovalRequest, Interaction, SessionState } from '@askback/protocol'
 import { adoptionKey } from '../decide/adopt-command.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
-import { editPathOf, type EditTarget } from '../decide/permissions.js'
+import { editTarget, type ReadLink } from '../decide/edit-target.js'
+import type { EditTarget } from '../decide/permissions.js'
 import { ruleKeys } from '../decide/rules.js'
 import type { Store } from '../store/store.js'
 import type { SessionLog } from './session-log.js'
@@ -9,8 +10,11 @@ import type { SessionLog } from './session-log.js'
 /** What a decision needs to know and the session's state does not hold. */
 export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'placeholders' | 'imported'>
 
-/** Whether a path, links followed, lies inside a folder. Only a host with a file system can tell. */
-export type IsInside = (folder: string, path: string) => Promise<boolean>
+/** What is needed to tell an edit inside the session's folder from others. Only a host with a file system has it. */
+export interface Edits {
+  readLink: ReadLink | undefined
+  protectedPaths: readonly string[]
+}
 
 const NOTHING: Looked = {}
 
@@ -21,7 +25,7 @@ const NOTHING: Looked = {}
 export function lookUp(
   log: SessionLog,
   command: Command,
-  ports: { store: Store; isInside: IsInside },
+  ports: { store: Store; edits: Edits },
 ): Looked | Promise<Looked> {
   const { state } = log
   switch (command.type) {
@@ -69,7 +73,7 @@ async function imported(log: SessionLog, store: Store): Promise<Looked> {
 async function forOpen(
   log: SessionLog,
   command: OpenCommand,
-  { store, isInside }: { store: Store; isInside: IsInside },
+  { store, edits }: { store: Store; edits: Edits },
   { attaches, approves }: { attaches: boolean; approves: boolean },
 ): Promise<Looked> {
   const { state } = log
@@ -78,7 +82,7 @@ async function forOpen(
     ...(attaches && { found: await sameAsked(state, command, store) }),
     ...(approves && {
       rule: await hasRule(state, command, store),
-      edit: await editOf(state, command, isInside),
+      edit: await editOf(state, command, edits),
     }),
   }
 }
@@ -104,12 +108,15 @@ async function hasRule(state: SessionState, command: OpenCommand, store: Store):
   return false
 }
 
-async function editOf(state: SessionState, command: OpenCommand, isInside: IsInside): Promise<EditTarget> {
+async function editOf(
+  { cwd }: SessionState,
+  command: OpenCommand,
+  { readLink, protectedPaths }: Edits,
+): Promise<EditTarget> {
   if (command.edit) return command.edit
   const { toolName, request } = command.prepared
-  const path = editPathOf(toolName, (request as { input: Parameters<typeof editPathOf>[1] }).input)
-  if (path === null) return 'none'
-  return state.cwd !== null && (await isInside(state.cwd, path)) ? 'inside' : 'outside'
+  const { input } = request as ApprovalRequest
+  return editTarget({ toolName, input }, { cwd, protectedPaths }, readLink)
 }
 
 function knownCalls(

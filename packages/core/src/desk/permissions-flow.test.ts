@@ -2,12 +2,12 @@ import type { PermissionMode } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { ada, database, listFiles, no, port, testDesk, yes } from './test-desk.test.helper.js'
 
-const isInside = (folder: string, path: string) => Promise.resolve(path.startsWith(`${folder}/`))
+const readLink = () => Promise.resolve(null)
 const inside = { input: { file_path: '/work/a.ts' } }
 const outside = { input: { file_path: '/etc/passwd' } }
 
 async function inMode(permissionMode: PermissionMode, cwd: string | undefined = '/work') {
-  return testDesk({ isInside, session: { permissionMode, ...(cwd !== undefined && { cwd }) } })
+  return testDesk({ readLink, session: { permissionMode, ...(cwd !== undefined && { cwd }) } })
 }
 
 describe('the permission table, for what a request names itself', () => {
@@ -34,9 +34,22 @@ describe('the permission table, for what a request names itself', () => {
     expect(asked).not.toHaveProperty('by')
   })
 
+  it('asks about a protected place, one that the operator has added among them', async () => {
+    const { desk, open } = await testDesk({
+      readLink,
+      protectedPaths: ['deploy'],
+      session: { permissionMode: 'acceptEdits', cwd: '/work' },
+    })
+    const asked = (file_path: string) => open('approval', { input: { file_path } }, { toolName: 'Write' })
+    expect(await asked('/work/.git/hooks/pre-commit')).toMatchObject({ status: 'pending' })
+    expect(await asked('deploy/prod.yml')).toMatchObject({ status: 'pending' })
+    expect(await asked('src/prod.yml')).toMatchObject({ settlement: 'approved', via: 'policy' })
+    expect(desk.session('s').protectedPaths).toEqual(['deploy'])
+  })
+
   it('an edit is inside nothing in a session without a folder', async () => {
     const { open } = await testDesk({
-      isInside: () => Promise.resolve(true),
+      readLink,
       session: { permissionMode: 'acceptEdits' },
     })
     expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })

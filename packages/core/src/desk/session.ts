@@ -54,6 +54,11 @@ export class SessionHandle {
     this.#defaults = defaults
   }
 
+  /** Where edits are always asked for: see `DeskOptions.protectedPaths`. */
+  get protectedPaths(): readonly string[] {
+    return this.#desk.protectedPaths
+  }
+
   ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
     return this.#ask('question', request, ['questions'])
   }

@@ -11,7 +11,7 @@ import {
 import type { GatewaySettings } from '../config.js'
 import { createCredentials, type Credentials } from '../credentials/credentials.js'
 import { createGateway, type Gateway } from '../gateway.js'
-import { isInside } from '../is-inside.js'
+import { readLink } from '../read-link.js'
 
 export interface TestGatewayOptions {
   store?: Store
@@ -54,7 +54,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(sessions !== undefined && { sessions }),
     ...(requestBytes !== undefined && { requestBytes }),
   }
-  const desk = createDesk({ store, onError, isInside, limits, ...timed, ...(kinds && { kinds }) })
+  const desk = createDesk({ store, onError, readLink, limits, ...timed, ...(kinds && { kinds }) })
   const credentials = await createCredentials({
     store,
     owner: { name: 'Ada', tokens: [token] },

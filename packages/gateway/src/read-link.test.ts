@@ -1,8 +1,9 @@
+import { editTarget } from '@askback/core'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { isInside } from './is-inside.js'
+import { readLink } from './read-link.js'
 
 let root: string
 let cwd: string
@@ -10,6 +11,7 @@ beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'askback-')))
   cwd = join(root, 'project')
   mkdirSync(join(cwd, 'src'), { recursive: true })
+  mkdirSync(join(cwd, '.git', 'hooks'), { recursive: true })
   mkdirSync(join(root, 'outside'))
   mkdirSync(join(root, 'project-two'))
   writeFileSync(join(cwd, 'a.txt'), '')
@@ -17,10 +19,14 @@ beforeEach(() => {
   symlinkSync(join(cwd, 'src'), join(cwd, 'link-in'))
   symlinkSync(join(root, 'outside', 'new.txt'), join(cwd, 'dangling-out'))
   symlinkSync('src/new.txt', join(cwd, 'dangling-in'))
+  symlinkSync('.git/hooks', join(cwd, 'link-hooks'))
   symlinkSync('loop', join(cwd, 'loop'))
   symlinkSync(cwd, join(root, 'link-to-project'))
 })
 afterEach(() => rmSync(root, { recursive: true }))
+
+const target = (path: string, folder = cwd) =>
+  editTarget({ toolName: 'Write', input: { file_path: path } }, { cwd: folder }, readLink)
 
 it.each([
   'a.txt',
@@ -32,8 +38,8 @@ it.each([
   'dangling-in',
   '..name',
 ])('%s is inside', async (path) => {
-  expect(await isInside(cwd, path)).toBe(true)
-  expect(await isInside(cwd, join(cwd, path))).toBe(true)
+  expect(await target(path)).toBe('inside')
+  expect(await target(join(cwd, path))).toBe('inside')
 })
 
 it.each([
@@ -46,23 +52,22 @@ it.each([
   'link-out/x',
   'link-out/../x',
   'dangling-out',
+  'link-hooks/pre-commit',
+  'link-in/../.git/config',
   'loop',
   'loop/x',
   'a.txt/x',
   'a\0b',
   '/etc/passwd',
-  '~/x/../../../../etc/passwd',
+  '~/x',
+  '$HOME/x',
 ])('%j is not', async (path) => {
-  expect(await isInside(cwd, path)).toBe(false)
+  expect(await target(path)).toBe('outside')
 })
 
 it('follows links on the way to the folder itself', async () => {
   const linked = join(root, 'link-to-project')
-  expect(await isInside(linked, 'a.txt')).toBe(true)
-  expect(await isInside(linked, join(cwd, 'a.txt'))).toBe(true)
-  expect(await isInside(linked, '../x')).toBe(false)
-})
-
-it('holds nothing if the folder is not there', async () => {
-  expect(await isInside(join(root, 'nowhere'), 'x')).toBe(false)
+  expect(await target('a.txt', linked)).toBe('inside')
+  expect(await target(join(cwd, 'a.txt'), linked)).toBe('inside')
+  expect(await target('../x', linked)).toBe('outside')
 })
