@@ -8,25 +8,34 @@ import { canonicalJson, type Json } from './json.js'
 export function visibleFields(fields: readonly FormField[], values: ReadonlyMap<string, Json>): FormField[] {
   const byName = new Map(fields.map((field) => [field.name, field]))
   const known = new Map<FormField, boolean>()
+  // Once for each field that others depend on: a long value would cost as often as there are those.
+  const compared = new Map<FormField, ReadonlySet<string>>()
+
+  const holds = ({ visibleWhen }: FormField, parent: FormField): boolean => {
+    const actual = compared.get(parent) ?? comparable(parent, values.get(parent.name))
+    compared.set(parent, actual)
+    const { equals, in: list } = visibleWhen!
+    return (list ?? [equals ?? null]).some((wanted) => actual.has(canonicalJson(wanted)))
+  }
 
   const isVisible = (field: FormField): boolean => {
     const seen = known.get(field)
     if (seen !== undefined) return seen
     known.set(field, false)
     const parent = field.visibleWhen && byName.get(field.visibleWhen.field)
-    const visible = !parent || (isVisible(parent) && holds(field, parent, values.get(parent.name)))
+    const visible = !parent || (isVisible(parent) && holds(field, parent))
     known.set(field, visible)
     return visible
   }
   return fields.filter(isVisible)
 }
 
-/** For several choices it is enough that one of them fits. `null` stands for left out. */
-function holds(field: FormField, parent: FormField, value: Json | undefined): boolean {
-  const { equals, in: list } = field.visibleWhen!
-  const wanted = new Set((list ?? [equals ?? null]).map(canonicalJson))
+/**
+ * What a condition can be compared with: the value, and for several choices each of them, as canonical JSON. `null` stands for
+ * left out.
+ */
+function comparable(field: FormField, value: Json | undefined): ReadonlySet<string> {
   // A box that nobody ticked is not ticked.
-  const actual = value ?? (parent.type === 'checkbox' ? false : null)
-  if (wanted.has(canonicalJson(actual))) return true
-  return Array.isArray(actual) && actual.some((entry) => wanted.has(canonicalJson(entry)))
+  const actual = value ?? (field.type === 'checkbox' ? false : null)
+  return new Set([actual, ...(Array.isArray(actual) ? actual : [])].map((each) => canonicalJson(each)))
 }

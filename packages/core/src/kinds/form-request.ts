@@ -11,7 +11,7 @@ import { measurePattern } from './form-patterns.js'
 import { hasJsonType, isOption, jsonTypeOf } from './form-values.js'
 
 /** All patterns of a form together, so that many small ones do not add up to what one big one may not cost. */
-const MAX_PROGRAMS = 4_000
+const MAX_PROGRAMS = 1_000
 /** More is no form that a person fills in; it also bounds the walks along `visibleWhen`. */
 const MAX_FIELDS = 500
 

@@ -1,16 +1,20 @@
 import type { FormField, FormFieldType, Json } from '@askback/protocol'
 import { isMoment, readMoment, type MomentType } from './form-moments.js'
 import { isOnStep } from './form-numbers.js'
-import { matchesPattern } from './form-patterns.js'
+import { matchesPattern, PatternBudget } from './form-patterns.js'
 
 /** Why a value of the right JSON type does not pass, in the words that stand beside the field; `null` if it does. */
-export function fieldError(field: FormField, value: Json | undefined): string | null {
+export function fieldError(
+  field: FormField,
+  value: Json | undefined,
+  budget = new PatternBudget(),
+): string | null {
   if (value === undefined) return field.required ? 'Required.' : null
   const wrongType = () => `Must be ${jsonTypeOf(field)}.`
   switch (field.type) {
     case 'text':
     case 'textarea':
-      return typeof value === 'string' ? textError(field, value) : wrongType()
+      return typeof value === 'string' ? textError(field, value, budget) : wrongType()
     case 'number':
       return typeof value === 'number' ? numberError(field, value) : wrongType()
     case 'boolean':
@@ -67,13 +71,17 @@ const jsonTypes: Record<FormFieldType, 'string' | 'number' | 'boolean' | 'option
 }
 
 /** As in HTML, the rules of a text apply to a text that is there: one that is not required may stay empty. */
-function textError({ required, minLength, maxLength, pattern }: FormField, text: string): string | null {
+function textError(
+  { required, minLength, maxLength, pattern }: FormField,
+  text: string,
+  budget: PatternBudget,
+): string | null {
   if (required && text.trim() === '') return 'Required.'
   if (text === '') return null
   const length = lengthOf(text)
   if (minLength !== undefined && length < minLength) return `Must have at least ${characters(minLength)}.`
   if (maxLength !== undefined && length > maxLength) return `Must have at most ${characters(maxLength)}.`
-  switch (pattern === undefined ? 'matches' : matchesPattern(pattern, text)) {
+  switch (pattern === undefined ? 'matches' : matchesPattern(pattern, text, budget)) {
     case 'matches':
       return null
     case 'differs':
@@ -117,12 +125,32 @@ const momentHints = {
   datetime: 'Must be a real date and time, as in 2026-02-28T09:30.',
 }
 
-export function isOption(field: FormField, value: Json): boolean {
-  return field.options?.some((option) => option.value === value) ?? false
+export function isOption({ options }: FormField, value: Json): boolean {
+  return options !== undefined && choicesOf(options).values.has(value)
 }
 
-function isOptionType(field: FormField, value: Json): boolean {
-  return field.options?.some((option) => typeof option.value === typeof value) ?? false
+function isOptionType({ options }: FormField, value: Json): boolean {
+  return options !== undefined && choicesOf(options).types.has(typeof value)
+}
+
+interface Choices {
+  values: ReadonlySet<Json>
+  types: ReadonlySet<string>
+}
+
+/** As sets: many choices among many options would be looked up in a time that grows with the square of their number. */
+const knownChoices = new WeakMap<NonNullable<FormField['options']>, Choices>()
+
+function choicesOf(options: NonNullable<FormField['options']>): Choices {
+  const known = knownChoices.get(options)
+  if (known) return known
+  const values = options.map(({ value }) => value)
+  const choices = {
+    values: new Set<Json>(values),
+    types: new Set<string>(values.map((value) => typeof value)),
+  }
+  knownChoices.set(options, choices)
+  return choices
 }
 
 /** In code points: what a person counts comes closer to those than to UTF-16 units. */

@@ -11,6 +11,7 @@ import {
   type FormValues,
   type Json,
 } from '@askback/protocol'
+import { PatternBudget } from './form-patterns.js'
 import { checkFormRequest } from './form-request.js'
 import { fieldError, hasJsonType, isLeftOut, jsonTypeOf } from './form-values.js'
 import { defineInteraction } from './kinds.js'
@@ -25,10 +26,11 @@ export const formKind = defineInteraction<FormRequest, FormAnswer>({
     const given = readValues(request, answer.values)
     const values: FormValues = {}
     const errors: FormErrors = {}
+    const budget = new PatternBudget()
     for (const field of visibleFields(fieldsOf(request.schema), given)) {
       const value = given.get(field.name)
       checkType(field, value)
-      const error = fieldError(field, value)
+      const error = fieldError(field, value, budget)
       if (error !== null) errors[field.name] = error
       else if (value !== undefined) values[field.name] = value
     }
