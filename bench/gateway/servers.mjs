@@ -14,7 +14,13 @@ import { fileURLToPath } from 'node:url'
 export function startGateway(folder) {
   mkdirSync(folder, { recursive: true })
   const config = `${folder}/bench.json`
-  writeFileSync(config, JSON.stringify({ logLevel: 'silent', limits: { sessions: 20_000, streams: 20_000 } }))
+  writeFileSync(
+    config,
+    JSON.stringify({
+      logLevel: 'silent',
+      limits: { sessions: 20_000, streams: 20_000, agentRequestsPerSecond: null },
+    }),
+  )
   const args = ['serve', '--json', '--no-open', '--port', '0', '--data', folder, '--config', config]
   return start('../../packages/cli/bin/askback.js', args)
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -24,6 +24,7 @@ const program = fileURLToPath(new URL('../../packages/cli/bin/askback.js', impor
 /** @param {string} store @param {string[]} flags */
 export async function startGateway(store, flags = []) {
   const data = mkdtempSync(join(tmpdir(), 'askback-bench-'))
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ limits: { agentRequestsPerSecond: null } }))
   const child = spawn(
     process.execPath,
     [program, 'serve', '--port', '0', '--json', '--data', data, '--store', store, ...flags],

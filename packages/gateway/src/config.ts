@@ -94,8 +94,12 @@ export const gatewayConfig = z.strictObject({
       sockets: count.default(1000),
       streams: count.default(10_000),
       failedLoginsPerMinute: count.default(20),
-      /** For each credential. Off unless set. */
+      /** For each credential, a person's among them. Off unless set. */
       requestsPerMinute: count.optional(),
+      /** For each agent's credential, streams apart; `null` sets no limit. The one for outside agents is shared by all of them. */
+      agentRequestsPerSecond: z.number().positive().nullable().default(1000),
+      /** How many requests an agent's credential may send at once, after a pause. */
+      agentBurst: count.default(10_000),
     })
     .prefault({}),
 })

@@ -5,6 +5,7 @@ import type { FailedLogins } from './credentials/failed-logins.js'
 import type { Access } from './http/access.js'
 import type { Drain } from './http/drain.js'
 import type { RequestOriginGuard } from './http/request-origin.js'
+import type { AgentRate } from './http/agent-rate.js'
 import type { RateLimit } from './http/rate-limit.js'
 import type { Metrics } from './metrics.js'
 import type { GatewayConnector } from './routes/connectors.js'
@@ -22,5 +23,6 @@ export interface GatewayContext {
   checkOrigin: RequestOriginGuard
   access: Access
   rateLimit: RateLimit | null
+  agentRate: AgentRate | null
   drain: Drain
 }

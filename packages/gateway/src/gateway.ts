@@ -13,6 +13,7 @@ import { Drain } from './http/drain.js'
 import { InFlight } from './http/in-flight.js'
 import { originGuard } from './http/origins.js'
 import { requestOriginGuard } from './http/request-origin.js'
+import { AgentRate } from './http/agent-rate.js'
 import { RateLimit } from './http/rate-limit.js'
 import { answerBrokenRequest } from './http/broken-request.js'
 import { noRoute, serveWebApp } from './http/web-app.js'
@@ -57,7 +58,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { host, store, credentials, clock = systemClock, metrics = new Metrics() } = options
   const config = gatewayConfig.parse(options.config ?? {})
   const app = fastify(serverOptions(config, options.log))
-  const { failedLoginsPerMinute, requestsPerMinute } = config.limits
+  const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
   const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
   const context: GatewayContext = {
     host,
@@ -74,6 +75,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     ),
     access: new Access(host.desk),
     rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
+    agentRate:
+      agentRequestsPerSecond === null
+        ? null
+        : new AgentRate(clock, { perSecond: agentRequestsPerSecond, burst: agentBurst }),
     drain: new Drain(),
   }
   const inFlight = new InFlight(app.server)

@@ -39,7 +39,7 @@ export function fail(request: FastifyRequest, reply: FastifyReply, error: unknow
 
 /** Before the body is read: where it comes from, who sends it, and whether they may. */
 function guard(route: Route, context: GatewayContext) {
-  const { checkOrigin, access, drain, rateLimit } = context
+  const { checkOrigin, access, drain, rateLimit, agentRate } = context
   const isWrite = route.method !== 'GET'
   const ofSession = route.path.startsWith('/api/sessions/:id')
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
@@ -54,6 +54,7 @@ function guard(route: Route, context: GatewayContext) {
         const credential = authenticate({ headers, address, page }, context)
         request.credential = credential
         rateLimit?.count(credential.id)
+        if (credential.kind === 'agent') agentRate?.count(credential.id)
         const sessionId = ofSession ? (request.params as Params)['id'] : undefined
         checked = access.check(route.who, credential, sessionId)
       }

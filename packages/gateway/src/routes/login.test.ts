@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Interaction } from '@askback/protocol'
 import { fakeClock, type FakeClock } from '@askback/core/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { gatewayConfig } from '../config.js'
 import {
   Api,
   question,
@@ -357,6 +358,35 @@ describe('failed logins', () => {
       await stranger.get('/api/sessions', { cookie })
     }
     expect((await wrong()).status).toBe(401)
+  })
+})
+
+describe('the rate of an agent', () => {
+  const limits = { agentRequestsPerSecond: 2, agentBurst: 3 }
+
+  it('is bounded after a burst, by 429 with Retry-After, and spares people and other agents', async () => {
+    const limited = await startTestGateway({ listen: false, clock, config: { limits } })
+    const agent = new Api(limited, limited.agentToken)
+    const id = await new Api(limited).session({ agent: null })
+    const some = (api: Api) => api.get(`/api/sessions/${id}`)
+    const own = new Api(limited, limited.credentials.sessionToken(id))
+    for (const _ of [1, 2, 3]) expect((await some(agent)).status).toBe(200)
+    const refused = await some(agent)
+    expect(refused).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } })
+    expect(Number(refused.headers['retry-after'])).toBe(1)
+    for (let count = 0; count < 10; count++) expect((await some(new Api(limited))).status).toBe(200)
+    expect((await some(own)).status).toBe(200)
+    clock.advance(1000)
+    expect((await some(agent)).status).toBe(200)
+    expect((await some(agent)).status).toBe(200)
+    expect((await some(agent)).status).toBe(429)
+    await limited.close()
+  })
+
+  it('has a default, and can be switched off', () => {
+    expect(gatewayConfig.parse({}).limits).toMatchObject({ agentRequestsPerSecond: 1000, agentBurst: 10_000 })
+    const off = gatewayConfig.parse({ limits: { agentRequestsPerSecond: null } })
+    expect(off.limits.agentRequestsPerSecond).toBeNull()
   })
 })
 
