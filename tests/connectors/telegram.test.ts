@@ -107,6 +107,37 @@ describe('pairing', () => {
     expect(await status(item)).toBe('pending')
   })
 
+  it('ends with the person, and so does the chat that only they connected', async () => {
+    await start()
+    server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
+    server.write(GROUP, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
+    server.write(GROUP, BOB, `/pair ${connector.pair({ id: 'bob' }).code}`)
+    const { code } = connector.pair({ id: 'grace' })
+    const item = await ask('approval', command)
+    await until(() => controls().includes('Approve') && controls(GROUP).includes('Approve'))
+    await until(() => texts(GROUP).filter((text) => text.includes('You answer here as')).length === 2)
+    await connector.forget('grace')
+    await until(() => controls().length === 0)
+    await host.desk.cancel({ interactionId: item.interactionId, message: 'No longer needed.' })
+    await ask('approval', { input: { command: 'whoami' } })
+    await until(() => texts(GROUP).some((text) => text.includes('whoami')))
+    expect(texts().join('\n')).not.toMatch(/whoami|No longer needed/)
+    expect(running.line.places().map(({ id }) => id)).toEqual([GROUP])
+    server.write(CHAT, ADA, `/pair ${code}`)
+    await expectSaid('This code is wrong')
+    expect(await store.kv.list('connector/telegram/person/')).toMatchObject([{ value: { id: 'bob' } }])
+  })
+
+  it('ends at the next start for whoever was revoked in between', async () => {
+    await start()
+    server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
+    await until(() => running.line.places().length === 1)
+    await running.stop()
+    await start({ isKnown: () => false })
+    expect(running.line.places()).toEqual([])
+    expect(await store.kv.list('connector/telegram/person/')).toEqual([])
+  })
+
   it('ends guessing after a few tries', async () => {
     await start()
     const { code } = connector.pair({ id: 'grace' })

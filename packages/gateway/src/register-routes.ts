@@ -3,7 +3,8 @@ import { parseWith } from '@askback/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from './context.js'
 import { sendAnswer, sendError, toAskbackError } from './http/answers.js'
-import { actorOf, authenticate } from './http/authenticate.js'
+import type { PersonCredential } from './credentials/credential.js'
+import { actorOf, authenticate, checkGood } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
 import { idempotencyKey } from './http/idempotency-key.js'
 import type { AnyCall, Route } from './route.js'
@@ -57,6 +58,7 @@ function guard(route: Route, context: GatewayContext) {
         if (credential.kind === 'agent') agentRate?.count(credential.id)
         const sessionId = ofSession ? (request.params as Params)['id'] : undefined
         checked = access.check(route.who, credential, sessionId)
+        if (isWrite && credential.kind === 'person') checked = stillGood(context, credential) ?? checked
       }
       if (isWrite) drain.checkWrite()
     } catch (error) {
@@ -66,6 +68,12 @@ function guard(route: Route, context: GatewayContext) {
     if (checked) void passOn(checked, done)
     else done()
   }
+}
+
+/** A person's `checked` has nothing to wait for: people may use every session. */
+function stillGood({ credentials }: GatewayContext, credential: PersonCredential): Promise<void> | undefined {
+  const isGood = credentials.isStillGood(credential)
+  return typeof isGood === 'boolean' ? undefined : isGood.then((good) => checkGood(good))
 }
 
 async function passOn(checked: Promise<void>, done: (error?: Error) => void): Promise<void> {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import type { GatewayContext } from './context.js'
 import type { Credential } from './credentials/credential.js'
-import { actorOf, authenticate, identify, type Sender } from './http/authenticate.js'
+import { actorOf, authenticate, checkGood, identify, type Sender } from './http/authenticate.js'
 import type { Caller, SocketCaller } from './streams/options.js'
 import { registerStreams, type Streams } from './streams/register.js'
 
@@ -51,5 +51,8 @@ function callerOf(credential: Credential, { headers }: Sender, context: GatewayC
     key: credential.key,
     person: by ? { by, via } : null,
     mayRead: (sessionId) => context.access.mayRead(credential, sessionId),
+    async checkStillGood() {
+      if (credential.kind === 'person') checkGood(await context.credentials.isStillGood(credential))
+    },
   }
 }

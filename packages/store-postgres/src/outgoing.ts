@@ -81,7 +81,7 @@ function isMessage(value: unknown): value is BusMessage {
     case 'mail':
       return typeof to === 'string'
     default:
-      return type === 'left'
+      return type === 'left' || type === 'credentials'
   }
 }
 

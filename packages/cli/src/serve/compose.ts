@@ -65,6 +65,7 @@ async function composeOn(
     owner: { name: userInfo().username, tokens: [tokens.token, localToken] },
     agentToken: tokens.agentToken,
     loginDays: config.loginDays,
+    ...(shared && { bus: shared.bus }),
     onError: report,
   })
   const { pendingPerSession, requestBytes, sessions } = config.limits
@@ -93,8 +94,7 @@ async function composeOn(
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
-  const isKnown = (personId: string) => credentials.people().some(({ name }) => name === personId)
-  const connectors = await connectorsFor({ config, secrets, host, store, isKnown, onError: report })
+  const connectors = await connectorsFor({ config, secrets, host, store, credentials, onError: report })
   const webApp = webAppFolder()
   const gateway = createGateway({
     host,

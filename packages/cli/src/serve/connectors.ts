@@ -1,5 +1,5 @@
 import { connectorDesk, runConnector, type Host, type Store } from '@askback/core'
-import type { GatewayConfig, GatewayConnector } from '@askback/gateway'
+import type { Credentials, GatewayConfig, GatewayConnector } from '@askback/gateway'
 import type { ConnectorSecrets } from './connector-secrets.js'
 
 export interface Connectors {
@@ -14,8 +14,7 @@ interface ConnectorsOptions {
   secrets: ConnectorSecrets
   host: Host
   store: Store
-  /** Whether this person has not been revoked. */
-  isKnown: (personId: string) => boolean
+  credentials: Credentials
   onError: (error: unknown) => void
 }
 
@@ -40,7 +39,7 @@ interface Startable {
 const nothing: Startable = { list: [], start: () => [] }
 
 async function telegram(options: ConnectorsOptions): Promise<Startable> {
-  const { config, secrets, host, store, isKnown, onError } = options
+  const { config, secrets, host, store, credentials, onError } = options
   const { telegramToken: token } = secrets
   if (token === null) return nothing
   const { telegramConnector } = await import('@askback/connectors/telegram')
@@ -50,10 +49,13 @@ async function telegram(options: ConnectorsOptions): Promise<Startable> {
     kv: store.kv,
     users: users.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     chats,
-    isKnown,
+    isKnown: (personId) => credentials.mayAct(personId),
     onError,
     ...(webhookUrl !== undefined && { webhookUrl }),
     ...(apiRoot !== undefined && { apiRoot }),
+  })
+  credentials.onPersonRevoked((personId) => {
+    connector.forget(personId).catch(onError)
   })
   return {
     list: [

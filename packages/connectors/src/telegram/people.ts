@@ -1,5 +1,5 @@
 import type { Clock, Kv } from '@askback/core'
-import type { Actor, AuditAct, Json } from '@askback/protocol'
+import type { Actor, AuditAct, Json, Via } from '@askback/protocol'
 import { randomInt } from 'node:crypto'
 
 const LIFETIME_MS = 10 * 60_000
@@ -19,8 +19,8 @@ export interface PeopleOptions {
   clock: Clock
   users: AllowedUser[]
   id: string
-  /** Whether a person who paired is still one: whose tokens are revoked answers nowhere. */
-  isKnown?: ((personId: string) => boolean) | undefined
+  /** Whether a person who paired may still act: a revoked one answers nowhere. Asked each time. */
+  isKnown?: ((personId: string) => boolean | Promise<boolean>) | undefined
 }
 
 /** Who may answer: those whom the operator named, and those who brought a code. Nobody else. */
@@ -29,8 +29,7 @@ export class People {
   readonly #clock: Clock
   readonly #prefix: string
   readonly #named = new Map<number, Actor>()
-  readonly #paired = new Map<number, Actor>()
-  readonly #isKnown: (personId: string) => boolean
+  readonly #isKnown: (personId: string) => boolean | Promise<boolean>
   readonly #codes = new Map<string, { by: Actor; expiresAt: number }>()
   #tries: { user: number; at: number }[] = []
 
@@ -44,15 +43,26 @@ export class People {
     }
   }
 
-  async load(): Promise<void> {
-    for (const { key, value } of await this.#kv.list(this.#prefix)) {
-      this.#paired.set(Number(key.slice(this.#prefix.length)), value as unknown as Actor)
-    }
+  /** Read from the store each time: another process may have ended the pairing. */
+  async find(user: number): Promise<Actor | undefined> {
+    const paired = await this.#pairedWith(user)
+    return paired && (await this.#isKnown(paired.id)) ? paired : this.#named.get(user)
   }
 
-  find(user: number): Actor | undefined {
-    const paired = this.#paired.get(user)
-    return paired && this.#isKnown(paired.id) ? paired : this.#named.get(user)
+  /** Everybody who paired. */
+  async paired(): Promise<{ user: number; by: Actor }[]> {
+    const entries = await this.#kv.list(this.#prefix)
+    return entries.map(({ key, value }) => ({
+      user: Number(key.slice(this.#prefix.length)),
+      by: value as unknown as Actor,
+    }))
+  }
+
+  /** Those who paired and may no longer act, as when they were revoked while nobody listened. */
+  async strangers(): Promise<string[]> {
+    const ids = new Set((await this.paired()).map(({ by }) => by.id))
+    const known = await Promise.all([...ids].map(async (id) => ((await this.#isKnown(id)) ? [] : [id])))
+    return known.flat()
   }
 
   /** A code that makes whoever sends it this person, once. */
@@ -77,19 +87,31 @@ export class People {
       this.#tries.push({ user, at: now })
       return 'wrong'
     }
-    await this.#put(user, found.by, this.#act('paired', user, found.by))
-    this.#paired.set(user, found.by)
+    if (!(await this.#isKnown(found.by.id))) return 'wrong'
+    await this.#put(user, found.by, this.#act('paired', user, found.by, 'telegram'))
     return found.by
   }
 
-  async forget(user: number): Promise<void> {
-    const paired = this.#paired.get(user)
-    this.#paired.delete(user)
-    if (paired) await this.#put(user, null, this.#act('unpaired', user, paired))
+  /** Ends the pairing of one account, by whoever has it. */
+  async unpair(user: number): Promise<void> {
+    const paired = await this.#pairedWith(user)
+    if (paired) await this.#put(user, null, this.#act('unpaired', user, paired, 'telegram'))
   }
 
-  #act(act: 'paired' | 'unpaired', user: number, by: Actor): AuditAct {
-    return { at: this.#clock.now(), act, by, via: 'telegram', subject: `telegram:${user}` }
+  /** Ends all pairings of a person, and the codes that would make more. Returns the accounts. */
+  async forget(personId: string): Promise<number[]> {
+    for (const [code, { by }] of this.#codes) if (by.id === personId) this.#codes.delete(code)
+    const theirs = (await this.paired()).filter(({ by }) => by.id === personId)
+    for (const { user, by } of theirs) await this.#put(user, null, this.#act('unpaired', user, by, 'policy'))
+    return theirs.map(({ user }) => user)
+  }
+
+  async #pairedWith(user: number): Promise<Actor | undefined> {
+    return (await this.#kv.get(`${this.#prefix}${user}`))?.value as unknown as Actor | undefined
+  }
+
+  #act(act: 'paired' | 'unpaired', user: number, by: Actor, via: Via): AuditAct {
+    return { at: this.#clock.now(), act, by, via, subject: `telegram:${user}` }
   }
 
   async #put(user: number, actor: Actor | null, act: AuditAct): Promise<void> {

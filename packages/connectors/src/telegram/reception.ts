@@ -49,7 +49,7 @@ export class Reception {
     const { from, message } = query
     const chat = message && String(message.chat.id)
     const [cardId = '', control = ''] = (query.data ?? '').split(':', 2)
-    const by = people.find(from.id)
+    const by = await people.find(from.id)
     if (!by || !message || chat === undefined || !this.#isPlace(chat)) {
       return this.#alert(context, { ok: false, text: 'You may not answer here. Pair with a code first.' })
     }
@@ -68,9 +68,9 @@ export class Reception {
     const from = message.from
     const [, code] = /^\/(?:start|pair)(?:@\S+)?\s+(\S+)\s*$/i.exec(text) ?? []
     if (code !== undefined) return this.#pair(chat, from.id, code)
-    const by = people.find(from.id)
+    const by = await people.find(from.id)
     if (!by || !this.#isPlace(chat)) return this.#strange(chat, message.chat.type, text, by)
-    if (/^\/unpair\b/i.test(text)) return this.#unpair(chat, from.id, message.chat.type)
+    if (/^\/unpair\b/i.test(text)) return this.#unpair(chat, from.id, by.id, message.chat.type)
     const key = `telegram/${context.update.update_id}`
     const said = text.startsWith('/')
       ? ((await runCommand(line, { place: chat, text, by, key })) ??
@@ -107,14 +107,36 @@ export class Reception {
       id: chat,
       sessions: 'all' as const,
     }
-    line.setPlace(chat, place).catch(onError)
+    const pairedBy = [...new Set([...(place.pairedBy ?? []), by.id])]
+    line.setPlace(chat, { ...place, pairedBy }).catch(onError)
   }
 
-  async #unpair(chat: string, user: number, type: string): Promise<void> {
+  async #unpair(chat: string, user: number, personId: string, type: string): Promise<void> {
     const { line, people } = this.#options
-    await people.forget(user)
+    await people.unpair(user)
     if (type === 'private') await line.setPlace(chat, null)
+    else await this.#leave(chat, personId)
     this.#say(chat, 'You are no longer paired. Nothing of yours is taken here any more.')
+  }
+
+  /** A revoked person: their accounts answer nothing, and what they connected shows nothing more. */
+  async forget(personId: string): Promise<void> {
+    const { line, people } = this.#options
+    const users = await people.forget(personId)
+    for (const { id, pairedBy } of line.places()) {
+      // The chat with one account has the number of that account.
+      if (pairedBy?.includes(personId)) await this.#leave(id, personId)
+      else if (users.includes(Number(id))) await line.setPlace(id, null)
+    }
+  }
+
+  /** A chat that several people connected stays until the last of them leaves it. */
+  async #leave(chat: string, personId: string): Promise<void> {
+    const { line } = this.#options
+    const { id: _, ...place } = line.places().find(({ id }) => id === chat) ?? { id: chat }
+    if (!('pairedBy' in place) || !place.pairedBy?.includes(personId)) return
+    const pairedBy = place.pairedBy.filter((other) => other !== personId)
+    await line.setPlace(chat, pairedBy.length > 0 ? { ...place, pairedBy } : null)
   }
 
   /** Strangers learn how to begin, and nothing else; in groups not even that. */

@@ -24,7 +24,7 @@ export interface TelegramOptions {
   /** Who may answer, beside those who pair. Nobody unless named. */
   users?: AllowedUser[]
   /** Whether a person who paired still has access; everyone unless given. */
-  isKnown?: (personId: string) => boolean
+  isKnown?: (personId: string) => boolean | Promise<boolean>
   /** Where things are shown from the start, by their ids. */
   chats?: number[]
   /** Telegram calls this address instead of being asked; it leads to `receive`. */
@@ -38,6 +38,8 @@ export interface TelegramOptions {
 export interface TelegramConnector extends Connector {
   /** A one-time code that makes whoever sends it to the bot this person. */
   pair(by: Actor): { code: string; expiresAt: number; link?: string }
+  /** Ends the pairings of a person who was revoked, and the chats that only they connected. */
+  forget(personId: string): Promise<void>
   /** What Telegram sends to the webhook. False without its secret. */
   receive(headers: IncomingHttpHeaders, body: unknown): Promise<boolean>
 }
@@ -155,13 +157,13 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     id: ID,
     via: 'telegram',
     async start(line: ConnectorLine) {
-      await people.load()
       await seen.load()
       for (const chat of chats) {
         const known = line.places().find(({ id }) => id === String(chat))
         if (!known) await line.setPlace(String(chat), { sessions: 'all' })
       }
       reception = new Reception({ bot, line, people, seen, say, onError: report })
+      for (const personId of await people.strangers()) await reception.forget(personId)
       bot.catch(({ error }) => report(error))
       void connect()
     },
@@ -199,6 +201,10 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
       return bot.isInited()
         ? { ...made, link: `https://t.me/${bot.botInfo.username}?start=${made.code}` }
         : made
+    },
+    async forget(personId) {
+      if (reception) await reception.forget(personId)
+      else await people.forget(personId)
     },
     async receive(headers, body) {
       if (webhookUrl === undefined || !isSame(headers[SECRET_HEADER], secret)) return false

@@ -20,6 +20,8 @@ export type BusMessage =
   | { type: 'live'; sessionId: string; event: LiveEvent }
   /** There is something in the mailbox of that process. */
   | { type: 'mail'; to: string }
+  /** Tokens, logins or people have changed: whoever knows any reads them again. */
+  | { type: 'credentials' }
   /** A process has ended in good order. */
   | { type: 'left' }
 

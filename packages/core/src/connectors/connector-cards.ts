@@ -23,8 +23,8 @@ export class ConnectorCards {
     const { records } = this.#options
     const record = records.card(interactionId, place)
     const item = await this.find(sessionId, interactionId)
+    if (!records.place(place)) return record && this.#withdraw(record, item)
     if (!item || item.status === 'settled') return record && this.#settle(record, item)
-    if (!records.place(place)) return
     if (!record) return this.#show(item, place, freshView)
     if (stepOf(item, record.view) !== record.step) return this.#nextStep(record, item)
     if (record.shown === null) return this.#draw(record, item)
@@ -110,6 +110,12 @@ export class ConnectorCards {
       await connector.say(record.place, `${title ? `${title} ` : ''}${outcome}`)
     }
     await records.forget(record)
+  }
+
+  /** Its place is gone, and learns nothing more: not even how it came out. */
+  async #withdraw(record: CardRecord, item: Interaction | null): Promise<void> {
+    await this.#options.records.forget(record)
+    await this.#take(record, item, 'This is no longer shown here.', 'step')
   }
 
   async #take(

@@ -89,6 +89,7 @@ class ConnectorRunner implements RunningConnector {
       setPlace: async (id, place) => {
         await records.setPlace(id, place)
         if (place) await Promise.all(await this.#showPending([{ ...place, id }]))
+        else for (const card of records.cards()) if (card.place === id) refresh(card)
       },
       showAgain: async (place) => {
         const here = records.cards().filter((record) => record.place === place)

@@ -44,6 +44,8 @@ export interface Place {
   sessions: 'all' | string[]
   /** The session that a text goes to when nothing waits. */
   current?: string
+  /** The people who connected it, by their ids: it goes when the last of them does. Not set for one that is configured. */
+  pairedBy?: string[]
 }
 
 /** What a connector tells of what people do. It has made sure who they are. */

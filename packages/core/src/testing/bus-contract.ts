@@ -33,9 +33,12 @@ export function busContract(
       const { buses, heard, close } = await members(3)
       buses[0]!.publish(ring('s\u0000', 1))
       buses[1]!.publish({ type: 'mail', to: 'x' })
-      await expect.poll(() => heard[2]).toHaveLength(2)
-      expect(heard[2]).toEqual(expect.arrayContaining([ring('s\u0000', 1), { type: 'mail', to: 'x' }]))
-      await expect.poll(() => heard[0]).toEqual([{ type: 'mail', to: 'x' }])
+      buses[1]!.publish({ type: 'credentials' })
+      await expect.poll(() => heard[2]).toHaveLength(3)
+      expect(heard[2]).toEqual(
+        expect.arrayContaining([ring('s\u0000', 1), { type: 'mail', to: 'x' }, { type: 'credentials' }]),
+      )
+      await expect.poll(() => heard[0]).toEqual([{ type: 'mail', to: 'x' }, { type: 'credentials' }])
       await expect.poll(() => heard[1]).toEqual([ring('s\u0000', 1)])
       await close()
     })

@@ -1,14 +1,17 @@
-import { systemClock, type Clock, type Origin, type Store } from '@askback/core'
+import { systemClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
 import { AskbackError, type Actor, type AuditAct } from '@askback/protocol'
 import { OUTSIDE_AGENTS, personCredential, type Credential, type PersonCredential } from './credential.js'
 import { KeptCredentials } from './kept-credentials.js'
 import { LoginCodes } from './login-codes.js'
+import { People, personName } from './people.js'
 import { hashOf, macOf, newToken } from './secrets.js'
 import { findSession, sessionToken } from './session-tokens.js'
 
 const SECRET_KEY = 'credential/secret'
 const DAY_MS = 24 * 3_600_000
 const MOST_HASHES = 1000
+/** How soon a gateway that shares its store learns what another has made or revoked, if no message comes. */
+const REFRESH_MS = 5000
 
 export interface CredentialsOptions {
   store: Store
@@ -20,6 +23,8 @@ export interface CredentialsOptions {
   /** For agents that this gateway does not run. */
   agentToken: string
   loginDays?: number
+  /** To the other processes on the same store: a credential that ends here ends there at once. */
+  bus?: Bus
   clock?: Clock
   onError: (error: unknown) => void
 }
@@ -44,12 +49,31 @@ export class Credentials {
   readonly #clock: Clock
   readonly #loginMs: number
   readonly #revoked = new Set<(credentialKey: string) => void>()
+  readonly #peopleRevoked = new Set<(personId: string) => void>()
+  readonly #store: Store
+  readonly #people: People
+  readonly #bus: Bus | undefined
+  readonly #onError: (error: unknown) => void
+  #refreshing: Promise<void> | null = null
+  #refreshAgain = false
+  #disarm: (() => void) | null = null
+  #closed = false
   readonly #ownerToken: string
 
   constructor(
-    options: CredentialsOptions & { clock: Clock; secret: string; ownerToken: string; kept: KeptCredentials },
+    options: CredentialsOptions & {
+      clock: Clock
+      secret: string
+      ownerToken: string
+      kept: KeptCredentials
+      people: People
+    },
   ) {
-    const { owner, agentToken, secret, ownerToken, kept, clock, loginDays = 30 } = options
+    const { owner, agentToken, secret, ownerToken, kept, people, clock, loginDays = 30 } = options
+    this.#store = options.store
+    this.#people = people
+    this.#bus = options.bus
+    this.#onError = options.onError
     this.owner = { id: OWNER, name: owner.name }
     this.#secret = secret
     this.#ownerToken = ownerToken
@@ -62,6 +86,10 @@ export class Credentials {
     this.#fixed.set(hashOf(agentToken), OUTSIDE_AGENTS)
     for (const token of owner.tokens)
       this.#fixed.set(hashOf(token), personCredential(this.owner, 'http', OWNER))
+    options.bus?.on(({ type }) => {
+      if (type === 'credentials') void this.refresh()
+    })
+    if (options.store.shared) this.#keepFresh()
   }
 
   findToken(token: string): Credential | null {
@@ -77,6 +105,26 @@ export class Credentials {
 
   isProof(cookie: string, proof: string): boolean {
     return this.#kept.isProof(cookie, proof)
+  }
+
+  /**
+   * Whether a person's credential still counts, by the store itself. A process that missed the message about a revocation
+   * must not let a revoked person act, so this is asked before everything that a person changes.
+   */
+  isStillGood({ key, by }: PersonCredential): boolean | Promise<boolean> {
+    if (!this.#store.shared || key === OWNER) return true
+    return Promise.all([this.#store.kv.get(key), this.#people.isRevokedInStore(by.id)]).then(
+      ([entry, isRevoked]) => {
+        if (entry && !isRevoked) return true
+        void this.refresh()
+        return false
+      },
+    )
+  }
+
+  /** Whether this person may answer, on surfaces that have no credential to show. Asks the store. */
+  async mayAct(personId: string): Promise<boolean> {
+    return this.#isKnown(personId) && !(await this.#people.isRevokedInStore(personId))
   }
 
   /** For the agent that runs this session, and the scripts in its shell. */
@@ -107,7 +155,7 @@ export class Credentials {
   /** Exchanges a one-time code for a browser login; `null` if the code is used, too old or not from here. */
   async logIn(code: string): Promise<BrowserLogin | null> {
     const person = this.#codes.redeem(code)
-    if (!person) return null
+    if (!person || (await this.#people.isRevokedInStore(person.id))) return null
     const [cookie, proof] = [newToken('askback_web'), newToken('proof')]
     const at = this.#clock.now()
     const login = {
@@ -128,7 +176,7 @@ export class Credentials {
 
   /** Ends all browser logins of a person, and the links that would log in more. Tokens stay. */
   async logOutEverywhere(personId: string, origin: Origin = DIRECT): Promise<void> {
-    if (!this.people().some(({ name }) => name === personId)) {
+    if (!this.#isKnown(personId)) {
       throw new AskbackError('not_found', `There is no person ${JSON.stringify(personId)}.`)
     }
     this.#codes.revoke(personId)
@@ -141,17 +189,21 @@ export class Credentials {
     return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(this.#secret, `token ${seed}`)}`
   }
 
-  async keep(person: string, token: string, origin: Origin = DIRECT): Promise<void> {
-    if (person === OWNER) {
-      throw new AskbackError('invalid_request', `"${OWNER}" is the first person, who has a token already.`)
-    }
-    if (this.#kept.findToken(token)) return
-    const kept = { by: { id: person, name: person }, at: this.#clock.now() }
-    await this.#kept.keep('http', token, kept, this.#act('token_created', origin, person))
+  /** Makes the person too, if the name is free. Returns who it is for. */
+  async keep(name: string, token: string, origin: Origin = DIRECT): Promise<Actor> {
+    const by = await this.#people.claim(name, origin.by, OWNER)
+    if (this.#kept.findToken(token)) return by
+    const kept = { by, at: this.#clock.now() }
+    await this.#kept.keep('http', token, kept, this.#act('token_created', origin, by.id))
+    this.#bus?.publish({ type: 'credentials' })
+    return by
   }
 
   people(): { name: string; createdAt: number | null }[] {
-    const named = this.#kept.list('http').map(({ by, at }) => ({ name: by.id, createdAt: at }))
+    const named = this.#kept
+      .list('http')
+      .filter(({ by }) => !this.#people.isRevoked(by.id))
+      .map(({ by, at }) => ({ name: by.id, createdAt: at }))
     return [
       { name: OWNER, createdAt: null },
       ...named.sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1)),
@@ -159,18 +211,23 @@ export class Credentials {
   }
 
   /** All tokens of a person, and the browsers they are logged in with. */
-  async revoke(person: string, origin: Origin = DIRECT): Promise<void> {
+  async revoke(name: string, origin: Origin = DIRECT): Promise<void> {
+    const person = personName(name)
     if (person === OWNER) {
       throw new AskbackError(
         'invalid_request',
         'The token of the first person is kept with the data: remove tokens.json and restart to get another.',
       )
     }
-    if (!this.#kept.list('http').some(({ by }) => by.id === person)) {
+    // Durable first, in one write: whatever else of this person is still there counts for nothing from here on.
+    const act = this.#act('token_revoked', origin, person)
+    const isRevoked = await this.#people.revoke(person, act)
+    if (!isRevoked && !this.#kept.list('http').some(({ by }) => by.id === person)) {
       throw new AskbackError('not_found', `There is no token for ${JSON.stringify(person)}.`)
     }
-    this.#codes.revoke(person)
-    this.#tellRevoked(await this.#kept.revoke(person, this.#act('token_revoked', origin, person)))
+    const keys = await this.#kept.revoke(person, isRevoked ? undefined : act)
+    this.#personEnded(person)
+    this.#tellRevoked(keys)
   }
 
   /** Calls back with the key of each credential that is revoked. */
@@ -179,11 +236,59 @@ export class Credentials {
     return () => this.#revoked.delete(listener)
   }
 
+  /** Calls back with each person who is revoked, on this gateway or another. */
+  onPersonRevoked(listener: (personId: string) => void): () => void {
+    this.#peopleRevoked.add(listener)
+    return () => this.#peopleRevoked.delete(listener)
+  }
+
+  /** Takes over what other processes have made and revoked. */
+  refresh(): Promise<void> {
+    this.#refreshAgain = true
+    this.#refreshing ??= this.#refreshAll()
+      .catch(this.#onError)
+      .finally(() => (this.#refreshing = null))
+    return this.#refreshing
+  }
+
   close(): void {
-    this.#kept.close()
+    this.#closed = true
+    this.#disarm?.()
+  }
+
+  async #refreshAll(): Promise<void> {
+    while (this.#refreshAgain && !this.#closed) {
+      this.#refreshAgain = false
+      const people = await this.#people.refresh()
+      const keys = await this.#kept.refresh()
+      for (const person of people) this.#personEnded(person)
+      this.#closeRevoked(keys)
+    }
+  }
+
+  /** Backs up the bus, which may lose a message. */
+  #keepFresh(): void {
+    if (this.#closed) return
+    this.#disarm = this.#clock.alarm(this.#clock.now() + REFRESH_MS, () => {
+      void this.refresh().finally(() => this.#keepFresh())
+    })
+  }
+
+  #isKnown(personId: string): boolean {
+    return this.people().some(({ name }) => name === personId)
+  }
+
+  #personEnded(personId: string): void {
+    this.#codes.revoke(personId)
+    for (const listener of this.#peopleRevoked) listener(personId)
   }
 
   #tellRevoked(keys: string[]): void {
+    this.#closeRevoked(keys)
+    this.#bus?.publish({ type: 'credentials' })
+  }
+
+  #closeRevoked(keys: string[]): void {
     for (const key of keys) for (const listener of this.#revoked) listener(key)
   }
 
@@ -208,11 +313,14 @@ const OWNER = 'owner'
 const DIRECT: Origin = { via: 'direct' }
 
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
-  const { store, owner, clock = systemClock, onError } = options
+  const { store, owner, clock = systemClock } = options
   const secret = await secretOf(store)
   const ownerToken = macOf(secret, `owner ${hashOf(owner.tokens[0] ?? '')}`)
-  const kept = await KeptCredentials.load(store, clock, { ownerToken, onError })
-  return new Credentials({ ...options, clock, secret, ownerToken, kept })
+  const people = new People(store, clock, [OWNER, owner.name])
+  await people.refresh()
+  const kept = await KeptCredentials.load(store, clock, { ownerToken })
+  for (const { by, at } of kept.list('http')) await people.adopt(by.id, at)
+  return new Credentials({ ...options, clock, secret, ownerToken, kept, people })
 }
 
 /** One for all gateways on a store; whoever comes first makes it. */

@@ -1,12 +1,9 @@
-import type { Clock, Store } from '@askback/core'
+import type { Clock, KvEntry, Store } from '@askback/core'
 import { AskbackError, copyJson, type Actor, type AuditAct } from '@askback/protocol'
 import { personCredential, type PersonCredential } from './credential.js'
 import { hashOf, sameText } from './secrets.js'
 
 const PREFIX = { http: 'credential/token/', web: 'credential/cookie/' } as const
-/** How soon a gateway that shares its store learns what another has made or revoked. */
-const REFRESH_MS = 5000
-
 type Via = keyof typeof PREFIX
 
 interface Kept {
@@ -27,8 +24,8 @@ export class KeptCredentials {
     http: new Map(),
     web: new Map(),
   }
-  #disarm: (() => void) | null = null
-  #closed = false
+  /** Counts what this process writes, so that a list that was read before is not taken for newer. */
+  #writes = 0
 
   private constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -38,12 +35,11 @@ export class KeptCredentials {
   static async load(
     store: Store,
     clock: Clock,
-    { ownerToken, onError }: { ownerToken: string; onError: (error: unknown) => void },
+    { ownerToken }: { ownerToken: string },
   ): Promise<KeptCredentials> {
     const kept = new KeptCredentials(store, clock)
-    await kept.#refresh()
+    await kept.refresh()
     await kept.#revoke('web', (login) => !login.proofHash || (login.ownerToken ?? ownerToken) !== ownerToken)
-    if (store.shared) kept.#keepFresh(onError)
     return kept
   }
 
@@ -64,9 +60,11 @@ export class KeptCredentials {
   async keep(via: Via, token: string, kept: Kept, act: AuditAct): Promise<void> {
     const key = PREFIX[via] + hashOf(token)
     const value = copyJson(kept)
+    this.#writes++
     if (!(await this.#store.kv.put(key, value, null, act))) {
       throw new AskbackError('invalid_request', 'This token exists already.')
     }
+    this.#writes++
     this.#remember(via, key, kept)
   }
 
@@ -75,7 +73,7 @@ export class KeptCredentials {
   }
 
   /** All of one person. Returns the keys of what was revoked, so that open streams can be closed. */
-  async revoke(personId: string, act: AuditAct): Promise<string[]> {
+  async revoke(personId: string, act?: AuditAct): Promise<string[]> {
     const isTheirs = ({ by }: Kept) => by.id === personId
     return [...(await this.#revoke('http', isTheirs, act)), ...(await this.#revoke('web', isTheirs))]
   }
@@ -88,11 +86,6 @@ export class KeptCredentials {
   /** One browser login, by the key of its credential. */
   revokeLogin(key: string, act: AuditAct): Promise<string[]> {
     return this.#revoke('web', (_, credential) => credential.key === key, act)
-  }
-
-  close(): void {
-    this.#closed = true
-    this.#disarm?.()
   }
 
   #find(via: Via, token: string): { kept: Kept; credential: PersonCredential } | null {
@@ -111,31 +104,41 @@ export class KeptCredentials {
     for (const [hash, { kept, credential }] of this.#found[via]) {
       if (!isMeant(kept, credential)) continue
       if (await this.#delete(PREFIX[via] + hash, unrecorded)) unrecorded = undefined
+      this.#writes++
       this.#found[via].delete(hash)
       keys.push(credential.key)
     }
     return keys
   }
 
-  async #refresh(): Promise<void> {
-    const now = this.#clock.now()
+  /** Reads what other processes have made and ended. Returns the keys of those that are gone. */
+  async refresh(): Promise<string[]> {
+    const gone: string[] = []
+    const expired: string[] = []
     for (const via of ['http', 'web'] as const) {
-      const entries = await this.#store.kv.list(PREFIX[via])
-      const kept = entries.map(({ key, value }) => ({ key, kept: value as unknown as Kept }))
-      const isOver = (entry: { kept: Kept }) => (entry.kept.expiresAt ?? Infinity) <= now
-      this.#found[via].clear()
-      for (const entry of kept) if (!isOver(entry)) this.#remember(via, entry.key, entry.kept)
-      for (const { key } of kept.filter(isOver)) await this.#delete(key)
+      const entries = await this.#list(via)
+      const before = this.#found[via]
+      this.#found[via] = new Map()
+      const now = this.#clock.now()
+      for (const { key, value } of entries) {
+        // Whoever wrote it parsed it.
+        const kept = value as unknown as Kept
+        if ((kept.expiresAt ?? Infinity) > now) this.#remember(via, key, kept)
+        else expired.push(key)
+      }
+      for (const [hash, { credential }] of before) if (!this.#found[via].has(hash)) gone.push(credential.key)
     }
+    for (const key of expired) await this.#delete(key)
+    return gone
   }
 
-  #keepFresh(onError: (error: unknown) => void): void {
-    if (this.#closed) return
-    this.#disarm = this.#clock.alarm(this.#clock.now() + REFRESH_MS, () => {
-      this.#refresh()
-        .catch(onError)
-        .finally(() => this.#keepFresh(onError))
-    })
+  /** Again if this process has written meanwhile: the list may or may not have that. */
+  async #list(via: Via): Promise<KvEntry[]> {
+    for (;;) {
+      const writes = this.#writes
+      const entries = await this.#store.kv.list(PREFIX[via])
+      if (writes === this.#writes) return entries
+    }
   }
 
   #remember(via: Via, key: string, kept: Kept): void {

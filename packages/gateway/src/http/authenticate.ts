@@ -62,6 +62,11 @@ export function identify(
   }
 }
 
+/** Throws `unauthorized` for a credential that was good when its sender came in, and is no longer. */
+export function checkGood(isGood: boolean): void {
+  if (!isGood) throw new AskbackError('unauthorized', 'This credential was revoked.')
+}
+
 /** `by` and `via` of what a person does, from how they came in. */
 export function actorOf(credential: Credential, headers: IncomingHttpHeaders): { by?: Actor; via: Via } {
   if (credential.kind === 'agent') return { via: 'http' }

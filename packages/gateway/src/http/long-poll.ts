@@ -3,20 +3,33 @@ import type { FastifyReply } from 'fastify'
 import type { Drain } from './drain.js'
 
 /**
- * Ends the wait of a long poll: when its time is over, its caller is gone, or the gateway drains. Every question that is asked over
+ * Ends the wait of a long poll: when its time is over, its caller is gone or revoked, or the gateway drains. Every question that is asked over
  * HTTP makes one, and an `AbortController` would be the dearest part of it.
  */
 export class LongPoll implements StopSignal {
   aborted = false
+  isRevoked = false
   readonly #listeners = new Set<() => void>()
   readonly #reply: FastifyReply
   readonly #timer: NodeJS.Timeout
   readonly #off: () => void
 
-  constructor(reply: FastifyReply, drain: Drain, seconds: number) {
+  constructor(
+    reply: FastifyReply,
+    drain: Drain,
+    { seconds, onRevoked }: { seconds: number; onRevoked: (listener: () => void) => () => void },
+  ) {
     this.#reply = reply
     this.#timer = setTimeout(this.#stop, seconds * 1000)
-    this.#off = drain.onStart(this.#stop)
+    const offDrain = drain.onStart(this.#stop)
+    const offRevoked = onRevoked(() => {
+      this.isRevoked = true
+      this.#stop()
+    })
+    this.#off = () => {
+      offDrain()
+      offRevoked()
+    }
     reply.raw.once('close', this.#stop)
   }
 

@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
+import { checkGood } from '../http/authenticate.js'
 import { LongPoll } from '../http/long-poll.js'
 import { fenceOf } from '../http/fence.js'
 import { route, type Route } from '../route.js'
@@ -185,7 +186,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
 
 /** As it stands or, within the wait, settled. Whoever acts on a settlement (`to`) claims it with this answer (L10). */
 async function settlementOf(
-  { host: { desk }, drain }: GatewayContext,
+  { host: { desk }, drain, credentials }: GatewayContext,
   {
     item,
     to,
@@ -204,9 +205,16 @@ async function settlementOf(
   // One that was superseded may go on as another (L6).
   const mayChange = item.settlement === 'superseded' || (item.status === 'pending' && wait !== 0)
   if (wait === undefined || !mayChange) return to === null ? item : desk.claim(item, to, fence)
-  const signal = new LongPoll(reply, drain, wait)
+  const { credential } = reply.request
+  const onRevoked = (revoked: () => void) =>
+    credential?.kind === 'person'
+      ? credentials.onRevoked((key) => key === credential.key && revoked())
+      : () => undefined
+  const signal = new LongPoll(reply, drain, { seconds: wait, onRevoked })
   try {
-    return await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })
+    const found = await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })
+    checkGood(!signal.isRevoked)
+    return found
   } finally {
     signal.done()
   }

@@ -19,7 +19,10 @@ export type McpHandler = (call: {
 }) => Promise<void>
 
 /** MCP by streamable HTTP, with the same credentials as everything else: an agent may ask, and has no tool to answer. */
-export function mcpRoutes({ access, drain }: GatewayContext, mcp: McpHandler | undefined): Route[] {
+export function mcpRoutes(
+  { access, credentials, drain }: GatewayContext,
+  mcp: McpHandler | undefined,
+): Route[] {
   if (!mcp) return []
   return [
     route({
@@ -37,6 +40,9 @@ export function mcpRoutes({ access, drain }: GatewayContext, mcp: McpHandler | u
         if (sessionId !== null) await access.check('agent', credential, sessionId)
         const ended = new AbortController()
         const off = drain.onStart(() => ended.abort())
+        const offRevoked = credentials.onRevoked((key) => {
+          if (key === credential.key) ended.abort()
+        })
         const { raw: response } = reply
         response.once('close', () => ended.abort())
         reply.hijack()
@@ -46,6 +52,7 @@ export function mcpRoutes({ access, drain }: GatewayContext, mcp: McpHandler | u
           await mcp({ request: request.raw, response, body, credential, ...named, signal: ended.signal })
         } finally {
           off()
+          offRevoked()
         }
         return { handled: true }
       },

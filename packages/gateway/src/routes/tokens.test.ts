@@ -1,5 +1,5 @@
 import type { Interaction } from '@askback/protocol'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Api, question, signIn, sqlite, startTestGateway, type TestGateway } from '../testing/index.js'
 
 let gateway: TestGateway
@@ -64,4 +64,49 @@ it.each(['', ' ', 'owner', 'a'.repeat(101), 'a/b', 'a\nb', '../x', '<b>'])(
 
 it('does not revoke the first person', async () => {
   expect((await person.delete('/api/tokens/owner')).status).toBe(400)
+})
+
+describe('the name of a person', () => {
+  const create = (name: string, as = person) => as.post<{ person: string }>('/api/tokens', { person: name })
+
+  it('is normalised', async () => {
+    const made = await create('  Ｇｒａｃｅ   Hopper ')
+    expect([made.status, made.body.person]).toEqual([201, 'Grace Hopper'])
+    const { body } = await person.get<{ tokens: { name: string }[] }>('/api/tokens')
+    expect(body.tokens.map(({ name }) => name)).toEqual(['owner', 'Grace Hopper'])
+    expect((await person.delete(`/api/tokens/${encodeURIComponent('Ｇｒａｃｅ Hopper')}`)).status).toBe(200)
+  })
+
+  it.each(['gr\u200bace', 'ㅤ', 'a\u3164b', 'a\u202eb', 'a\u00adb', 'a\u0007b'])(
+    'has no invisible character, as %j has',
+    async (name) => expect((await create(name)).status).toBe(400),
+  )
+
+  it.each(['Grace', 'grаce', 'GRACE'])('%s is refused where grace exists', async (name) => {
+    expect((await create('grace')).status).toBe(201)
+    const refused = await create(name)
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.body)).toContain('looks like')
+  })
+
+  it.each(['Owner', '0wner', 'Ada', 'аda'])('%s would be taken for the first person', async (name) => {
+    expect((await create(name)).status).toBe(400)
+  })
+
+  it('is never given to another person, nor after a restart', async () => {
+    await create('grace')
+    await person.delete('/api/tokens/grace')
+    const refused = await create('grace')
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.body)).toContain('revoked')
+    const again = await startTestGateway({ store: gateway.store, listen: false })
+    expect((await new Api(again).post('/api/tokens', { person: 'Grace' })).status).toBe(400)
+  })
+
+  it('gets another token from the first person or its own, and from nobody else', async () => {
+    const grace = new Api(gateway, await tokenFor('grace'))
+    const bob = new Api(gateway, await tokenFor('bob'))
+    expect((await create('grace', grace)).status).toBe(201)
+    expect((await create('grace', bob)).status).toBe(403)
+  })
 })

@@ -11,6 +11,8 @@ export interface Caller {
   /** Set for people, who alone may settle and see all sessions at once. */
   readonly person: { by: Actor; via: Via } | null
   mayRead(sessionId: string): boolean | Promise<boolean>
+  /** Before the caller changes anything: throws `unauthorized` if the credential was revoked since. */
+  checkStillGood(): Promise<void>
 }
 
 /** A page by cookie is a caller only once it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */

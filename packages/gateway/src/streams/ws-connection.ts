@@ -149,6 +149,7 @@ export class WsConnection implements OpenStream {
     const { ref, sessionId, interactionId, answer, digest, toolCallId } = op
     const { person, credential } = this.#caller
     if (!person) throw new AskbackError('forbidden', 'Only people settle interactions.')
+    await this.#caller.checkStillGood()
     // The same record as over HTTP, where an answer whose reply was lost is sent again.
     const key = idempotencyKey(op.idempotencyKey, 'respond', credential)
     const { interaction, events } = await this.#options.host.desk.respond({

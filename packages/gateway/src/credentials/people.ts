@@ -1,0 +1,133 @@
+import type { Clock, Store } from '@askback/core'
+import { AskbackError, copyJson, skeleton, type Actor, type AuditAct } from '@askback/protocol'
+
+const PREFIX = 'credential/person/'
+
+interface PersonRecord {
+  name: string
+  at: number
+  /** The record of a revoked person stays, so that nobody else gets the name. */
+  revokedAt?: number
+}
+
+/**
+ * Every person who ever had a token, one record for each name that looks different. A name is the identity that answers
+ * and pairings carry: it is given once, and a revoked one stays taken.
+ */
+export class People {
+  readonly #store: Store
+  readonly #clock: Clock
+  /** Names of the first person, who has no record. */
+  readonly #reserved: ReadonlySet<string>
+  #records = new Map<string, PersonRecord>()
+
+  constructor(store: Store, clock: Clock, reserved: string[]) {
+    this.#store = store
+    this.#clock = clock
+    this.#reserved = new Set(reserved.map(skeleton))
+  }
+
+  /** Returns who was revoked since the last time. */
+  async refresh(): Promise<string[]> {
+    const before = this.#records
+    const entries = await this.#store.kv.list(PREFIX)
+    this.#records = new Map(
+      entries.map(({ key, value }) => [key.slice(PREFIX.length), value as unknown as PersonRecord]),
+    )
+    return [...this.#records.values()]
+      .filter(
+        ({ name, revokedAt }) => revokedAt !== undefined && !isRevoked(before.get(skeleton(name)), name),
+      )
+      .map(({ name }) => name)
+  }
+
+  /** The person of this name, who is made if the name is free. */
+  async claim(text: string, by: Actor | undefined, ownerId: string): Promise<Actor> {
+    const name = personName(text)
+    const id = skeleton(name)
+    if (this.#reserved.has(id)) {
+      throw new AskbackError(
+        'invalid_request',
+        `${quoted(name)} looks like the first person. Choose another name.`,
+      )
+    }
+    const made: PersonRecord = { name, at: this.#clock.now() }
+    const isNew = await this.#store.kv.put(PREFIX + id, copyJson(made), null)
+    const record = isNew ? made : await this.#read(id)
+    if (record) this.#records.set(id, record)
+    if (record?.name !== name) {
+      throw new AskbackError(
+        'invalid_request',
+        `${quoted(name)} looks like ${quoted(record?.name ?? '')}. Choose another name.`,
+      )
+    }
+    if (record.revokedAt !== undefined) {
+      throw new AskbackError(
+        'invalid_request',
+        `${quoted(name)} was revoked. What that person did keeps the name, so choose another one.`,
+      )
+    }
+    if (!isNew && by && by.id !== ownerId && by.id !== name) {
+      throw new AskbackError(
+        'forbidden',
+        `Only ${quoted(name)} and the first person may make a token for ${quoted(name)}.`,
+      )
+    }
+    return { id: name, name }
+  }
+
+  /** Whoever had a token before people had records. */
+  async adopt(name: string, at: number): Promise<void> {
+    const id = skeleton(name)
+    const record: PersonRecord = { name, at }
+    if (!this.#records.has(id) && (await this.#store.kv.put(PREFIX + id, copyJson(record), null)))
+      this.#records.set(id, record)
+  }
+
+  /** False if there is no such person, or no longer. */
+  async revoke(name: string, act: AuditAct): Promise<boolean> {
+    const id = skeleton(name)
+    for (;;) {
+      const entry = await this.#store.kv.get(PREFIX + id)
+      const record = entry?.value as unknown as PersonRecord | undefined
+      if (!entry || record?.name !== name || record.revokedAt !== undefined) return false
+      const revoked = { ...record, revokedAt: this.#clock.now() }
+      if (!(await this.#store.kv.put(entry.key, copyJson(revoked), entry.version, act))) continue
+      this.#records.set(id, revoked)
+      return true
+    }
+  }
+
+  isRevoked(personId: string): boolean {
+    return isRevoked(this.#records.get(skeleton(personId)), personId)
+  }
+
+  /** As the store has it now, whatever this process has heard. */
+  async isRevokedInStore(personId: string): Promise<boolean> {
+    return isRevoked(await this.#read(skeleton(personId)), personId)
+  }
+
+  async #read(id: string): Promise<PersonRecord | undefined> {
+    return (await this.#store.kv.get(PREFIX + id))?.value as unknown as PersonRecord | undefined
+  }
+}
+
+/** Names that differ only in how they are written are one: full-width letters, spaces at the ends or in a row. */
+export function personName(text: string): string {
+  const name = text.normalize('NFKC').trim().replaceAll(/ +/g, ' ')
+  if (
+    !/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@-]{0,99}$/u.test(name) ||
+    /\p{Default_Ignorable_Code_Point}/u.test(text)
+  ) {
+    throw new AskbackError('invalid_request', 'A name is 1 to 100 visible letters, digits, spaces or . _ @ -')
+  }
+  return name
+}
+
+function isRevoked(record: PersonRecord | undefined, personId: string): boolean {
+  return record?.name === personId && record.revokedAt !== undefined
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name)
+}

@@ -1,0 +1,119 @@
+import type { Interaction } from '@askback/protocol'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { at, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
+import { Bed } from './bed.js'
+
+let bed: Bed
+let a: RunningGateway
+let b: RunningGateway
+beforeAll(async () => {
+  bed = await Bed.start({ gateways: 0, leaseMs: 5000 })
+})
+afterAll(() => bed.end())
+beforeEach(async () => {
+  a = await bed.add()
+  b = await bed.add()
+})
+afterEach(() => bed.gateways.splice(0))
+
+/** A person made on one gateway, as the other knows them. */
+async function person(name: string): Promise<string> {
+  const made = await a.call<{ token: string }>('POST', '/api/tokens', { body: { person: name } })
+  expect(made.status).toBe(201)
+  const as = made.body.token
+  await expect.poll(async () => (await b.call('GET', '/api/sessions', { as })).status).toBe(200)
+  return as
+}
+
+async function revoke(name: string): Promise<void> {
+  expect((await a.call('DELETE', `/api/tokens/${name}`)).status).toBe(200)
+}
+
+async function pending(): Promise<Interaction> {
+  return a.open(await a.session())
+}
+
+const isPending = async (item: Interaction) =>
+  (await a.call<{ interaction: Interaction }>('GET', at(item))).body.interaction.status === 'pending'
+
+describe('a person revoked on one gateway', () => {
+  it('has no open socket on the other a moment later', async () => {
+    const as = await person('socket')
+    const item = await pending()
+    const socket = new WebSocket(`${b.ready.url.replace('http', 'ws')}/api/ws`, {
+      headers: { authorization: `Bearer ${as}` },
+    })
+    await new Promise((resolve) => socket.once('open', resolve))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const started = Date.now()
+    await revoke('socket')
+    await closed
+    // The slow poll that backs up the bus takes five seconds.
+    expect(Date.now() - started).toBeLessThan(4000)
+    expect(await isPending(item)).toBe(true)
+  })
+
+  it('has no stream and no long poll there either', async () => {
+    const as = await person('stream')
+    const item = await pending()
+    const stream = await fetch(`${b.ready.url}/api/events`, { headers: { authorization: `Bearer ${as}` } })
+    const read = stream.text().then(
+      () => 'ended',
+      () => 'ended',
+    )
+    const poll = b.call('GET', `${at(item)}?wait=30`, { as })
+    const started = Date.now()
+    await revoke('stream')
+    expect(await read).toBe('ended')
+    expect((await poll).status).toBe(401)
+    expect(Date.now() - started).toBeLessThan(4000)
+  })
+
+  it('cannot act on a gateway that heard nothing of it', async () => {
+    const as = await person('unheard')
+    const item = await pending()
+    const socket = new WebSocket(`${b.ready.url.replace('http', 'ws')}/api/ws`, {
+      headers: { authorization: `Bearer ${as}` },
+    })
+    await new Promise((resolve) => socket.once('open', resolve))
+    // Revoked as another gateway would, without the message that tells of it.
+    await bed.sql(
+      "UPDATE askback.kv SET value = (value::jsonb || '{\"revokedAt\":1}')::text WHERE key LIKE 'credential/person/%' AND value LIKE '%\"unheard\"%'",
+    )
+    const answers: unknown[] = []
+    socket.on('message', (data: Buffer) => answers.push(JSON.parse(data.toString())))
+    const { sessionId, interactionId } = item
+    socket.send(JSON.stringify({ op: 'respond', ref: 1, sessionId, interactionId, ...sqlite }))
+    const overHttp = await b.call('POST', `${at(item)}/response`, { body: sqlite, as })
+    expect(overHttp.status).toBe(401)
+    await expect
+      .poll(() => answers[0] ?? (socket.readyState === WebSocket.CLOSED && 'closed'))
+      .toSatisfy((answer) => answer === 'closed' || (answer as { ok: boolean }).ok === false)
+    expect(await isPending(item)).toBe(true)
+  })
+
+  it('cannot use a link that the other gateway made for them', async () => {
+    const as = await person('link')
+    const { body } = await b.call<{ openUrl: string }>('POST', '/api/logins', { as })
+    const code = new URL(body.openUrl).searchParams.get('code')
+    await revoke('link')
+    expect((await b.call('POST', '/api/login', { body: { code } })).status).toBe(401)
+  })
+})
+
+it('a login that ends on one gateway ends on the other', async () => {
+  const code = new URL(a.ready.openUrl).searchParams.get('code')
+  const login = await fetch(`${a.ready.url}/api/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: a.ready.url },
+    body: JSON.stringify({ code }),
+  })
+  const { proof } = (await login.json()) as { proof: string }
+  const headers = { cookie: login.headers.get('set-cookie')!.split(';')[0]!, 'askback-proof': proof }
+  const look = async (gateway: RunningGateway) =>
+    (await fetch(`${gateway.ready.url}/api/sessions`, { headers })).status
+  await expect.poll(() => look(b)).toBe(200)
+  expect((await a.call('POST', '/api/logout', { body: { all: true } })).status).toBe(200)
+  await expect.poll(() => look(b)).toBe(401)
+})
