@@ -18,7 +18,11 @@ export function agentAdapters(
     ...(executable !== undefined && { executable }),
     ...(settingSources && { settingSources }),
   }
-  const ofCodex = { env, ...(codex.executable !== undefined && { executable: codex.executable }) }
+  const ofCodex = {
+    env,
+    networkAccess: codex.networkAccess,
+    ...(codex.executable !== undefined && { executable: codex.executable }),
+  }
   return [
     demoAgent(),
     claudeAgent(ofClaude),

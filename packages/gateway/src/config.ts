@@ -36,6 +36,8 @@ export const gatewayConfig = z.strictObject({
         .strictObject({
           /** An installed Codex, by its path or as a command. */
           executable: z.string().min(1).optional(),
+          /** Whether commands in its sandbox have the network, which scripts need to ask. */
+          networkAccess: z.boolean().default(false),
         })
         .prefault({}),
       /** Agents that speak the Agent Client Protocol, by the command that starts each. */

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import type { ApprovalRequest, FormRequest, QuestionRequest } from '@askback/protocol'
+import { file } from '../../e2e/http/command.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import { codexSession, run } from './codex-session.js'
 
@@ -196,6 +198,56 @@ describe.concurrent('MCP servers', () => {
     await session.close()
   })
 })
+
+describe.concurrent('the sandbox', () => {
+  const knock = `node -e "require('http').get('http://127.0.0.1:9').on('error', (error) => console.log('knocked:', error.code))"`
+
+  it('has no network, so that a command reaches neither Askback nor anybody else', async () => {
+    const when = 'knock at the door'
+    endpoint.add({ when, steps: [{ say: [run(knock)] }, { told: ['knocked: EPERM'], ...done }] })
+    // Not even where the person's own configuration of Codex says so.
+    const config = '[sandbox_workspace_write]\nnetwork_access = true\n'
+    const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', config })
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    await session.close()
+  })
+
+  it('has it where the person turned it on', async () => {
+    const when = 'knock at the open door'
+    endpoint.add({ when, steps: [{ say: [run(knock)] }, { told: ['knocked: ECONNREFUSED'], ...done }] })
+    const agent = { networkAccess: true }
+    const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', agent })
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    await session.close()
+  })
+
+  it('tells a script that asks why it cannot, and what to do', async () => {
+    const when = 'ask from inside'
+    const shells = { ASKBACK_URL: 'http://127.0.0.1:9', ASKBACK_SESSION: 's', ASKBACK_AGENT_TOKEN: 't' }
+    const told = ['sandbox blocks the network', 'agents.codex.networkAccess', 'exited with code 6']
+    const say = [run(`"${process.execPath}" "${file}" ask "Which?"`)]
+    endpoint.add({ when, steps: [{ say }, { told, ...done }] })
+    const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', shells })
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    await session.close()
+  })
+})
+
+it.each([codexAgent, codexExecAgent])(
+  'starts though its configuration names an approval policy that newer versions refuse: %o',
+  async (by) => {
+    const when = `go on with ${by.name}`
+    endpoint.add({ when, steps: [done] })
+    const config = 'approval_policy = "untrusted"'
+    const session = await codexSession({ url: endpoint.url, by, config })
+    await session.say(when)
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    await session.close()
+  },
+)
 
 describe.concurrent('plans', () => {
   const propose = (text: string) => ({ say: [{ text: `<proposed_plan>\n${text}\n</proposed_plan>\n` }] })

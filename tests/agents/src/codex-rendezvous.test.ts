@@ -27,7 +27,10 @@ beforeAll(async () => {
   const home = await codexHome(endpoint.url, '[features]\ncode_mode = true\n')
   const env = codexEnv(home)
   const path = [dirname(codex), dirname(process.execPath), env['PATH']].join(':')
-  gateway = new Command(['serve', '--port', '0', '--data', newFolder(), '--json'], { ...env, PATH: path })
+  const data = newFolder()
+  // The sandbox lets no script reach Askback unless the person turns that on.
+  await writeFile(join(data, 'config.json'), '{ "agents": { "codex": { "networkAccess": true } } }')
+  gateway = new Command(['serve', '--port', '0', '--data', data, '--json'], { ...env, PATH: path })
   ready = await gateway.ready()
   client = createClient(new HttpTransport({ baseUrl: ready.url, token: ready.token }))
 })

@@ -2,6 +2,9 @@
 export interface ThreadOpened {
   thread: { id: string; status?: { type: string }; turns?: Turn[] }
   model: string
+  /** What holds, whatever was asked for. */
+  approvalPolicy?: string | Record<string, unknown>
+  approvalsReviewer?: string
   collaborationMode?: { mode: string } | null
 }
 

@@ -232,6 +232,6 @@ function sandboxOf(mode: PermissionMode): string[] {
       return ['--sandbox', 'danger-full-access']
     case 'default':
     case 'acceptEdits':
-      return ['--sandbox', 'workspace-write', '-c', 'sandbox_workspace_write.network_access=true']
+      return ['--sandbox', 'workspace-write']
   }
 }

@@ -17,13 +17,8 @@ export type { CodexAgentOptions } from './options.js'
 
 const MISSING = 'There is no Codex to run: npm install -g @openai/codex'
 
-/** Scripts in its shells reach Askback by loopback, and its model may ask questions outside plan mode, too. */
-const SETTINGS = [
-  '-c',
-  'sandbox_workspace_write.network_access=true',
-  '--enable',
-  'default_mode_request_user_input',
-]
+/** Its model may ask questions outside plan mode, too. */
+const QUESTIONS = ['--enable', 'default_mode_request_user_input']
 
 /** It fails over its database while another one, perhaps a person's own, is the first to use its home. */
 const MOST_STARTS = 3
@@ -32,6 +27,13 @@ const AGAIN_MS = 500
 const AHEAD_MS = 10_000
 
 const EXEC = ['exec', '--json', '--skip-git-repo-check']
+
+/** What Askback decides, whatever the person's own configuration says. */
+function overrides({ networkAccess = false }: CodexAgentOptions, approvalPolicy: 'on-request' | 'never') {
+  // `untrusted` in a configuration file keeps newer versions from starting. A thread still takes it.
+  const policy = `approval_policy="${approvalPolicy}"`
+  return ['-c', policy, '-c', `sandbox_workspace_write.network_access=${networkAccess}`]
+}
 
 /** Codex, by its app-server. Whatever it asks goes through the session's desk. */
 export function codexAgent(options: CodexAgentOptions): AgentAdapter {
@@ -59,7 +61,8 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
   async function start(context: AgentContext, signal: AbortSignal): Promise<CodexProcess> {
     const { sessionId } = context
     for (let left = MOST_STARTS; ; left--) {
-      const program = await programOf(options, context, ['app-server', ...SETTINGS])
+      const args = ['app-server', ...overrides(options, 'on-request'), ...QUESTIONS]
+      const program = await programOf(options, context, args)
       const kept =
         keepIn === undefined
           ? null
@@ -106,7 +109,9 @@ export function codexExecAgent(options: CodexAgentOptions): AgentAdapter {
     check: () => available(options),
     async start(context) {
       const start = async (args: string[]) =>
-        new AgentChild(withoutInput(await programOf(options, context, [...EXEC, ...args])))
+        new AgentChild(
+          withoutInput(await programOf(options, context, [...EXEC, ...overrides(options, 'never'), ...args])),
+        )
       // Says what is missing before there is anything to say.
       await findCodex(options, context)
       return new ExecProcess(context, { codexHome: codexHome(env), newId, start })

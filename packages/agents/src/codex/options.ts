@@ -12,6 +12,12 @@ export interface CodexAgentOptions {
   /** Arguments of the program that go before the command, such as `-c key=value`. */
   args?: string[]
   /**
+   * Whether commands in the sandbox have the network. With it, scripts reach Askback by loopback and can ask; but so does any
+   * command, and one that reads the gateway's data folder finds a person's token there.
+   * @default false
+   */
+  networkAccess?: boolean
+  /**
    * A folder that nobody else may read. With it a Codex goes on for a while if its gateway is killed, and the next gateway
    * with this folder finds it again in the middle of its turn. Without it, it ends with its gateway. On Linux only.
    */

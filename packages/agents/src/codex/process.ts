@@ -9,7 +9,7 @@ import type { ThreadOpened, Turn as CodexTurn } from './app-server.js'
 import { PLAN } from './items.js'
 import type { CodexOptions } from './options.js'
 import { answerRequest, type RequestPorts } from './requests.js'
-import { resumeThread, startThread } from './thread.js'
+import { resumeThread, startThread, whoDecides } from './thread.js'
 import { ThreadLog } from './thread-log.js'
 import { trouble } from './trouble.js'
 
@@ -150,6 +150,9 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
       await this.turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
     }
     await this.turn.report({ type: 'agent_session', agentSessionId: this.#threadId })
+    const message = whoDecides(this.#thread)
+    if (message !== null)
+      await this.turn.report({ type: 'error', code: 'agent_decides', message, fatal: false })
   }
 
   /** Starts a turn of the program's, or adds to the one that runs. */

@@ -108,7 +108,9 @@ async function permissions(asked: PermissionsApproval, ports: RequestPorts): Pro
   const toolName = 'request_permissions'
   const input = copyJson({ permissions: asked.permissions, cwd }, 'input')
   await ports.announce({ toolCallId: itemId, toolName, input })
-  const call = { toolName, input, edit: 'none' as const, ...(reason && { reason }) }
+  // Codex knows nothing shorter than a turn.
+  const title = 'Permissions until the end of this turn'
+  const call = { toolName, input, title, edit: 'none' as const, ...(reason && { reason }) }
   const isGranted = (await decide(call, asked, threadId, ports)) === 'accept'
   await ports.end(itemId, isGranted ? 'Granted for this turn.' : 'Not granted.', !isGranted)
   return { permissions: isGranted ? asked.permissions : {}, scope: 'turn' }

@@ -19,6 +19,9 @@ const NOBODY = new Set([
   'EACCES',
 ])
 
+/** Codex sets it for commands whose sandbox has no network. */
+const NO_NETWORK = 'CODEX_SANDBOX_NETWORK_DISABLED'
+
 export interface Call {
   method: Request['method']
   path: string
@@ -47,6 +50,7 @@ export class Gateway {
   readonly #say: (text: string) => void
   readonly #stallMs: number
   readonly #patienceMs: number
+  readonly #isSandboxed: boolean
   #reached: Connection | null = null
 
   constructor(role: Role, where: Where, options: GatewayOptions) {
@@ -55,6 +59,7 @@ export class Gateway {
     this.#say = say
     this.#stallMs = stallMs
     this.#patienceMs = patienceMs
+    this.#isSandboxed = Boolean(env[NO_NETWORK])
   }
 
   /** Where it was reached last. */
@@ -74,7 +79,7 @@ export class Gateway {
         return await this.#once(call, key)
       } catch (error) {
         const again = this.#mayTryAgain(error) && (until === null || Date.now() < until)
-        if (!again || signal?.aborted) throw reachable(error)
+        if (!again || signal?.aborted) throw this.#reachable(error)
         if (failures === 2) this.#say('The gateway is away; waiting for it to come back.')
         const left = until === null ? Infinity : until - Date.now()
         await pause(Math.min(pauseOf(error, failures), left), undefined, signal && { signal })
@@ -117,6 +122,17 @@ export class Gateway {
     }
   }
 
+  #reachable(error: unknown): unknown {
+    if (error instanceof AskbackError || (error instanceof Error && error.name === 'AbortError')) return error
+    const isNobody = NOBODY.has(codeOf(error))
+    const why = isNobody ? '' : ` (${codeOf(error) || String(error)})`
+    const message =
+      isNobody && this.#isSandboxed
+        ? 'Codex’s sandbox blocks the network, so this command cannot reach Askback. Run it outside the sandbox, or set agents.codex.networkAccess to true in the config.json of Askback.'
+        : `The gateway cannot be reached${why}. Is askback serve running?`
+    return new AskbackError('unavailable', message, { cause: error })
+  }
+
   #mayTryAgain(error: unknown): boolean {
     if (error instanceof AskbackError) {
       if (error.code === 'unavailable') return this.#reached !== null || isAnswer(error)
@@ -125,14 +141,6 @@ export class Gateway {
     }
     return this.#reached !== null || !NOBODY.has(codeOf(error))
   }
-}
-
-function reachable(error: unknown): unknown {
-  if (error instanceof AskbackError || (error instanceof Error && error.name === 'AbortError')) return error
-  const why = NOBODY.has(codeOf(error)) ? '' : ` (${codeOf(error) || String(error)})`
-  return new AskbackError('unavailable', `The gateway cannot be reached${why}. Is askback serve running?`, {
-    cause: error,
-  })
 }
 
 function errorOf({ status, text, headers }: Response): AskbackError {
