@@ -47,6 +47,10 @@ async function hello(session: Session, turns: number): Promise<void> {
   expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
 }
 
+/** What went wrong: that this agent decides alone is no trouble. */
+const troubles = async (session: Session) =>
+  (await session.of('error')).filter(({ code }) => code !== 'agent_decides')
+
 const started = (session: { cwd: string }) =>
   eventually(() => expect(existsSync(join(session.cwd, 'started'))).toBe(true))
 
@@ -65,6 +69,16 @@ describe.concurrent('codex exec', () => {
     expect(await session.of('agent_session')).toHaveLength(1)
     await session.close()
     await noProgram(session.home)
+  })
+
+  it('is marked as one that decides alone, once in a session', async () => {
+    const session = await begin()
+    await hello(session, 1)
+    await hello(session, 2)
+    const message =
+      'Codex CLI decides by itself: it asks nobody before it runs commands or edits files. Only its sandbox limits it.'
+    expect(await session.of('error')).toMatchObject([{ code: 'agent_decides', message, fatal: false }])
+    await session.close()
   })
 
   it('lesson 37: stores the id of its thread before anything else of the turn', async () => {
@@ -160,7 +174,7 @@ describe.concurrent('a failure of codex exec', () => {
     const session = await begin({ by })
     await session.say(when)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
-    const [error] = await session.of('error')
+    const [error] = await troubles(session)
     expect(error).toMatchObject({ code: 'agent_error', fatal: false })
     expect(error!.message).toMatch(/^Codex was refused by its model: log in with codex login, .*401/)
     expect(error!.message).toContain(message)
@@ -174,7 +188,8 @@ describe.concurrent('a failure of codex exec', () => {
   ])('a model that %s does not reach is told of once, while it tries again', async (_, by) => {
     const session = await begin({ url: 'http://127.0.0.1:9', by })
     await session.say('say hello')
-    const [error] = await session.until('error')
+    await eventually(async () => expect(await troubles(session)).toHaveLength(1))
+    const [error] = await troubles(session)
     expect(error).toMatchObject({ code: 'agent_retries', fatal: false })
     expect(error!.message).toContain('Reconnecting')
     await session.host.interrupt(session.sessionId, me)
@@ -188,7 +203,7 @@ describe.concurrent('a failure of codex exec', () => {
     const session = await begin()
     await session.say(when)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
-    expect(await session.of('error')).toMatchObject([{ code: 'agent_error' }])
+    expect(await troubles(session)).toMatchObject([{ code: 'agent_error' }])
     await hello(session, 2)
     await session.close()
   })
@@ -201,7 +216,7 @@ describe.concurrent('a failure of codex exec', () => {
     const [killed] = programsOf(session.home, 'codex')
     process.kill(killed!, 'SIGKILL')
     await session.until('turn_ended')
-    expect(await session.of('error')).toMatchObject([{ code: 'agent_lost', fatal: false }])
+    expect(await troubles(session)).toMatchObject([{ code: 'agent_lost', fatal: false }])
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await hello(session, 2)
     await session.close()
@@ -231,7 +246,7 @@ describe.concurrent('a failure of codex exec', () => {
     const session = await begin({ agent: { executable } })
     await hello(session, 1)
     expect((await session.of('text')).map(({ text }) => text)).toEqual(['Hello again.'])
-    expect(await session.of('error')).toEqual([])
+    expect(await troubles(session)).toEqual([])
     await session.close()
   })
 
@@ -242,7 +257,7 @@ describe.concurrent('a failure of codex exec', () => {
     await lose(first.home, '.codex/sessions')
     const second = await begin({ before: first })
     await hello(second, 2)
-    expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
+    expect((await troubles(second))[0]!.message).toContain('lost the earlier conversation')
     expect(await second.of('agent_session')).toHaveLength(2)
     await second.close()
   })

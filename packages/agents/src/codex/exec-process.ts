@@ -46,12 +46,15 @@ export class ExecProcess implements AgentProcess {
   #isInterrupting = false
   #isOver = false
   #hasToldRetry = false
+  #hasNoted: boolean
   #end: (ending: Ending) => void = () => {}
 
   constructor(context: AgentContext, options: ExecOptions) {
     this.#context = context
     this.#options = options
     this.#threadId = context.agentSessionId
+    // A session that has a thread was told when that began.
+    this.#hasNoted = context.agentSessionId !== null
     this.#mode = context.permissionMode
     this.#turn = new Turn(context)
     this.#ids = new ExecIds(options.codexHome, context.sessionId)
@@ -135,7 +138,7 @@ export class ExecProcess implements AgentProcess {
         this.#threadId = thread_id ?? null
         if (thread_id !== undefined)
           await this.#turn.report({ type: 'agent_session', agentSessionId: thread_id })
-        return
+        return this.#noteWhoDecides()
       case 'item.started':
         if (item) await this.#started(item)
         return
@@ -173,6 +176,15 @@ export class ExecProcess implements AgentProcess {
     this.#calls.set(item.id, toolCallId)
     await this.#turn.report({ type: 'tool_call', toolCallId, source: 'agent', ...call })
     return toolCallId
+  }
+
+  async #noteWhoDecides(): Promise<void> {
+    if (this.#hasNoted) return
+    this.#hasNoted = true
+    const limit =
+      this.#mode === 'bypassPermissions' ? 'Nothing limits it in this mode.' : 'Only its sandbox limits it.'
+    const message = `Codex CLI decides by itself: it asks nobody before it runs commands or edits files. ${limit}`
+    await this.#turn.report({ type: 'error', code: 'agent_decides', message, fatal: false })
   }
 
   async #completed(item: ExecItem): Promise<void> {
