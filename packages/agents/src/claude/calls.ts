@@ -33,7 +33,11 @@ export class Calls {
     this.#waiting.set(toolUseID, () => streamed.abort())
     await pause(this.#clock, LATE_MS, streamed.signal)
     this.#waiting.delete(toolUseID)
-    if (streamed.signal.aborted) return
+    if (!streamed.signal.aborted) await this.put({ toolUseID, toolName, input })
+  }
+
+  /** Puts the call into the log without waiting for the stream. */
+  async put({ toolUseID, toolName, input }: Pick<Call, 'toolUseID' | 'toolName' | 'input'>): Promise<void> {
     this.#open.add(toolUseID)
     const call = { toolCallId: toolUseID, toolName, input: copyJson(input, 'input') }
     await this.#report({ type: 'tool_call', ...call, source: 'agent' })

@@ -2,7 +2,7 @@ import type { Clock, Reported } from '@askback/core'
 import { pause } from '../session/asking.js'
 import { failureOf, hopeless, retryNotice } from './model-trouble.js'
 import type { ClaudeRun, Mail } from './run.js'
-import type { KnownMessage, ModelError, ResultMessage, RetryMessage, SystemMessage } from './sdk.js'
+import type { KnownMessage, ModelError, ResultMessage, RetryMessage } from './sdk.js'
 import type { TurnLog } from './turn-log.js'
 
 const INTERRUPT_MS = 5000
@@ -101,43 +101,29 @@ export class Conversation {
   }
 
   async #handle(message: KnownMessage): Promise<void> {
-    const { turn } = this.#options
     switch (message.type) {
       case 'system':
-        return this.#system(message)
-      case 'stream_event':
-        return turn.stream(message)
+        if (message.subtype === 'api_retry') return this.#retry(message)
+        if (message.subtype === 'background_tasks_changed') this.#inBackground = message.tasks.length
+        break
       case 'assistant':
         this.#error = message.error ?? null
-        // What it says after an interrupt is what it was saying then.
-        return turn.said(message, this.#interrupted !== null)
+        break
       case 'user':
         if (message.uuid !== undefined) await this.#acknowledge(message.uuid)
-        return turn.heard(message)
-      case 'conversation_reset':
-        return turn.contextCleared()
+        break
       case 'result':
         return this.#result(message)
+      default:
     }
+    // What it says after an interrupt is what it was saying then.
+    await this.#options.turn.record(message, this.#interrupted !== null)
   }
 
   /** Claude Code has processed the message of this id. */
   async #acknowledge(id: string): Promise<void> {
     this.run.taken(id)
     await this.#options.turn.taken(id)
-  }
-
-  async #system(message: SystemMessage): Promise<void> {
-    switch (message.subtype) {
-      case 'init':
-        return this.#options.turn.init(message)
-      case 'api_retry':
-        return this.#retry(message)
-      case 'local_command_output':
-        return this.#options.turn.commandOutput(message)
-      case 'background_tasks_changed':
-        this.#inBackground = message.tasks.length
-    }
   }
 
   async #retry(retry: RetryMessage): Promise<void> {

@@ -6,7 +6,7 @@ import { elicit } from '../session/elicitation.js'
 import type { Grants } from '../session/grants.js'
 import { memoryEdits } from './memory-edits.js'
 import { PARKED_TOOLS, parkingHook, type ParkingOptions } from './parking.js'
-import { PlanMissing, planOf, reviewPlan } from './plan-review.js'
+import { PlanMissing, planOf, reviewPlan, type ApprovedPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
 import { refusalOf, type Refused } from '../session/refusal.js'
 import type { CanUseTool, HookMatcher, OnElicitation, PermissionResult, ToolUse } from './sdk.js'
@@ -14,7 +14,7 @@ import type { CanUseTool, HookMatcher, OnElicitation, PermissionResult, ToolUse 
 export interface ClaudeHooks {
   canUseTool: CanUseTool
   onElicitation: OnElicitation
-  hooks: { PreToolUse: HookMatcher[] }
+  hooks?: { PreToolUse: HookMatcher[] }
 }
 
 export interface ClaudeHooksOptions {
@@ -22,22 +22,27 @@ export interface ClaudeHooksOptions {
   cwd?: string | null
   /** Where the agent keeps its plan files: `~/.claude/plans` unless its configuration lies elsewhere. */
   plansFolder?: string | null
-  /** Below which the agent keeps its memory: `~/.claude/projects` likewise. Edits there ask a person. */
-  memoryFolder?: string | null
   timeoutMs?: number | null
   /** Stops waiting; what is pending stays so. */
   signal?: AbortSignal
   clock?: Clock
 }
 
-/** What only an adapter that runs the agent itself can do. */
-export interface AdapterPorts {
+/** What an observer of the agent's messages adds to the callbacks. */
+export interface ObserverPorts {
   /** Resolves when the tool call stands in the log. */
   announce(call: Call): Promise<void>
-  /** Goes on in a fresh context with this plan. */
-  startAfresh(plan: string, call: Call): Promise<PermissionResult>
+  /** Answers the call of an approved plan; `null` lets the agent carry it out in the context that it has. */
+  planApproved(approved: ApprovedPlan, call: Call): Promise<PermissionResult | null>
   planMissing(error: PlanMissing): Promise<void>
+  /** Set by the adapter that runs the agent itself. */
+  adapter?: AdapterPorts
+}
+
+interface AdapterPorts {
   grants: Grants
+  /** Below which the agent keeps its memory: edits there ask a person. */
+  memoryFolder: string | null
   /** Ends a process that waits longer than this. */
   parking: Pick<ParkingOptions, 'afterMs' | 'isSole'> | null
 }
@@ -47,13 +52,17 @@ export interface Call extends ToolUse {
   input: Record<string, unknown>
 }
 
-/** The callbacks for a `query()` of one's own: whatever the agent asks goes to the session's person. */
+/**
+ * Only the callbacks for a `query()`: whatever the agent asks goes to the session's person. `connectClaude` also reports
+ * what the agent does.
+ */
 export function createClaudeHooks(
   session: SessionHandle,
   options: ClaudeHooksOptions = {},
-  ports?: AdapterPorts,
+  ports?: ObserverPorts,
 ): ClaudeHooks {
-  const { cwd = null, plansFolder = null, memoryFolder = null, timeoutMs, clock = systemClock } = options
+  const { cwd = null, plansFolder = null, timeoutMs, clock = systemClock } = options
+  const adapter = ports?.adapter
   /** The last call to each MCP server: what that server asks belongs to it. */
   const lastCalls = new Map<string, Call>()
   const announce = (call: Call) => (ports ? ports.announce(call) : report(session, call))
@@ -62,21 +71,21 @@ export function createClaudeHooks(
     const server = /^mcp__(.+?)__/.exec(call.toolName)?.[1]
     if (server !== undefined) lastCalls.set(server, call)
     await announce(call)
-    const ask = asking(askOptions(call, signalOf(call.signal)), clock)
+    const ask = asking(askOptions(call, call.signal), clock)
     switch (call.toolName) {
       case 'AskUserQuestion':
         return question(session, call, ask)
       case 'ExitPlanMode':
-        return reviewPlan(session, call.input, ask, ports && ((plan) => ports.startAfresh(plan, call)))
+        return reviewPlan(session, call.input, ask, async (plan) => ports?.planApproved(plan, call) ?? null)
       default:
-        return approve(session, call, ask, { cwd, plans: plansFolder, grants: ports?.grants ?? null })
+        return approve(session, call, ask, { cwd, plans: plansFolder, grants: adapter?.grants ?? null })
     }
   }
 
   /** Only asks: the call itself comes later, and finds what has been asked. */
   async function askAhead(call: Call): Promise<void> {
     await announce(call)
-    const ask = asking(askOptions(call, signalOf(call.signal)), clock)
+    const ask = asking(askOptions(call, call.signal), clock)
     const isPlan = call.toolName === 'ExitPlanMode'
     const settled = isPlan
       ? await session.reviewPlan({ ...(await planOf(call.input)), ...ask.options })
@@ -84,9 +93,13 @@ export function createClaudeHooks(
     await ask.settled(settled)
   }
 
-  function askOptions(call: Call | undefined, signal: AbortSignal): AskOptions & { signal: AbortSignal } {
+  /**
+   * The agent aborts a call that it does not wait for any more. An adapter ends and restarts its agent, and cancels what is
+   * pending by itself; in a query of one's own nobody else would.
+   */
+  function askOptions(call: Call | undefined, aborted: AbortSignal): AskOptions & { signal: AbortSignal } {
     return {
-      signal,
+      ...(adapter ? { signal: signalOf(aborted) } : { signal: options.signal ?? never, cancelOn: aborted }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(call && { toolCallId: call.toolUseID, toolName: call.toolName, attach: true }),
       ...(call?.agentID !== undefined && { agentId: call.agentID }),
@@ -103,7 +116,7 @@ export function createClaudeHooks(
         return await decide({ toolName, input, ...use })
       } catch (error) {
         // Its process is being ended: any answer would make it talk to its model once more.
-        if (ports && options.signal?.aborted) return new Promise(() => {})
+        if (adapter && options.signal?.aborted) return new Promise(() => {})
         if (error instanceof PlanMissing) await ports?.planMissing(error)
         return { behavior: 'deny', message: failure(error, signalOf(use.signal)) }
       }
@@ -111,7 +124,7 @@ export function createClaudeHooks(
     async onElicitation(request, { signal }) {
       const call = lastCalls.get(request.serverName)
       // A call may ask more than once: each time is a request of its own.
-      const own = { ...askOptions(call, signalOf(signal)), attach: false }
+      const own = { ...askOptions(call, signal), attach: false }
       try {
         return await elicit(session, request, own)
       } catch (error) {
@@ -120,14 +133,18 @@ export function createClaudeHooks(
         return { action: 'cancel' }
       }
     },
-    hooks: {
-      PreToolUse: [
-        ...(memoryFolder === null ? [] : [memoryEdits(memoryFolder)]),
-        ...(ports?.parking ? [parkingMatcher({ ...ports.parking, clock, ask: askAhead })] : []),
-      ],
-    },
+    ...(adapter && {
+      hooks: {
+        PreToolUse: [
+          ...(adapter.memoryFolder === null ? [] : [memoryEdits(adapter.memoryFolder)]),
+          ...(adapter.parking ? [parkingMatcher({ ...adapter.parking, clock, ask: askAhead })] : []),
+        ],
+      },
+    }),
   }
 }
+
+const never = new AbortController().signal
 
 /** No timeout of the program's own: the hook keeps its time itself. */
 function parkingMatcher(options: ParkingOptions): HookMatcher {

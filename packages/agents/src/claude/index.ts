@@ -8,7 +8,9 @@ import { endOrphans, endSession, MARK } from '../program/leftovers.js'
 import { ClaudeProcess } from './process.js'
 import type { ClaudeSdk, McpServer, QueryOptions } from './sdk.js'
 
+export { connectClaude, type ConnectClaudeOptions, type ConnectedClaude } from './connect.js'
 export { createClaudeHooks, type ClaudeHooks, type ClaudeHooksOptions } from './hooks.js'
+export type { ApprovedPlan } from './plan-review.js'
 export type * from './sdk.js'
 
 export interface ClaudeAgentOptions {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { planEffect, type Reported, type SessionHandle } from '@askback/core'
-import { AskbackError, type PlanReviewRequest } from '@askback/protocol'
+import { AskbackError, type PermissionMode, type PlanReviewRequest } from '@askback/protocol'
 import type { Asking } from '../session/asking.js'
-import { PLAN_APPROVED } from '../session/plan.js'
+import { PLAN_APPROVED, planMessage } from '../session/plan.js'
 import { planChange, refusalOf } from '../session/refusal.js'
 import type { PermissionResult, SetMode } from './sdk.js'
 
@@ -17,11 +17,23 @@ export class PlanMissing extends AskbackError {
   }
 }
 
+/** A plan as a person approved it, and what they chose for carrying it out. */
+export interface ApprovedPlan {
+  /** As the person may have edited it. */
+  plan: string
+  /** The session's mode from now on. Askback applies it to whatever the agent asks. */
+  permissionMode: PermissionMode
+  /** Whether it is to be carried out by an agent that knows nothing but the plan. */
+  freshContext: boolean
+  /** The first message for such an agent. */
+  prompt: string
+}
+
 export async function reviewPlan(
   session: SessionHandle,
   input: Record<string, unknown>,
   asking: Asking,
-  startAfresh: ((plan: string) => Promise<PermissionResult>) | undefined,
+  planApproved: (approved: ApprovedPlan) => Promise<PermissionResult | null>,
 ): Promise<PermissionResult> {
   const request = await planOf(input)
   const settled = await session.reviewPlan({ ...request, ...asking.options })
@@ -31,12 +43,15 @@ export async function reviewPlan(
     return { behavior: 'deny', message: refusalOf(asRefused(settled), 'the plan') }
   const { decision, updatedPlan } = settled.answer
   const plan = updatedPlan ?? request.plan
-  if (planEffect(decision)?.freshContext && startAfresh) return startAfresh(plan)
-  return {
-    behavior: 'allow',
-    updatedInput: { ...input, plan },
-    updatedPermissions: [leavePlanMode],
-  }
+  const { freshContext, mode: permissionMode } = planEffect(decision)!
+  const elsewhere = await planApproved({ plan, permissionMode, freshContext, prompt: planMessage(plan) })
+  return (
+    elsewhere ?? {
+      behavior: 'allow',
+      updatedInput: { ...input, plan },
+      updatedPermissions: [leavePlanMode],
+    }
+  )
 }
 
 /** The agent's own program reads the plan from its file and adds it to the call. */

@@ -107,18 +107,20 @@ export class ClaudeProcess implements AgentProcess {
       {
         cwd,
         plansFolder: configFolder === null ? null : join(configFolder, 'plans'),
-        memoryFolder: configFolder === null ? null : join(configFolder, 'projects'),
         signal: this.#stop.signal,
         clock,
         ...(timeoutMs !== undefined && { timeoutMs }),
       },
       {
         announce: (call) => calls.announce(call),
-        startAfresh: (plan, call) => this.#startAfresh(plan, call),
-        planMissing: ({ message }) =>
-          this.#turn.report({ type: 'error', code: 'plan_missing', message, fatal: false }),
-        grants: this.#grants,
-        parking: parkAfterMs === null ? null : { afterMs: parkAfterMs, isSole },
+        planApproved: async ({ plan, freshContext }, call) =>
+          freshContext ? this.#startAfresh(plan, call) : null,
+        planMissing: (error) => this.#turn.planMissing(error),
+        adapter: {
+          grants: this.#grants,
+          memoryFolder: configFolder === null ? null : join(configFolder, 'projects'),
+          parking: parkAfterMs === null ? null : { afterMs: parkAfterMs, isSole },
+        },
       },
     )
   }

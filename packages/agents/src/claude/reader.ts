@@ -93,12 +93,16 @@ export class MessageReader {
 
   results({ message }: UserMessage): Reported[] {
     if (typeof message.content === 'string') return []
-    return message.content.filter(isResult).map((block) => ({
-      type: 'tool_result',
-      toolCallId: block.tool_use_id,
-      output: outputOf(block.content),
-      isError: block.is_error ?? false,
-    }))
+    return message.content.filter(isResult).map((block) => {
+      const output = outputOf(block.content)
+      return {
+        type: 'tool_result',
+        toolCallId: block.tool_use_id,
+        output,
+        isError: block.is_error ?? false,
+        ...(isCutOff(output) && { settledBy: 'interrupted' }),
+      }
+    })
   }
 
   /** The block that streams while its finished form arrives; where nothing streams, they are counted. */
@@ -145,6 +149,13 @@ function pieceOf(delta: Delta): string {
 
 function isResult(block: { type: string }): block is ToolResultBlock {
   return block.type === 'tool_result'
+}
+
+/** What Claude Code tells its model about a call that an interrupt has ended. */
+function isCutOff(output: Json): boolean {
+  return (
+    typeof output === 'string' && output.startsWith("The user doesn't want to proceed with this tool use.")
+  )
 }
 
 /** Text as text; anything richer as it is. */

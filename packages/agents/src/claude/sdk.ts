@@ -74,7 +74,7 @@ export interface ToolUse {
 
 export type PermissionResult =
   | { behavior: 'allow'; updatedInput?: Record<string, unknown>; updatedPermissions?: SetMode[] }
-  | { behavior: 'deny'; message: string }
+  | { behavior: 'deny'; message: string; interrupt?: boolean }
 
 /** The one permission update that is ever passed on: rules are kept by Askback alone. */
 export interface SetMode {
@@ -250,6 +250,8 @@ export interface ResultMessage {
   subtype: string
   is_error: boolean
   stop_reason: string | null
+  /** How the turn ended: `aborted_tools` and the like if it was interrupted. */
+  terminal_reason?: string
   /** The last text, or what went wrong. */
   result?: string
   errors?: string[]

@@ -5,6 +5,7 @@ import type {
   AssistantMessage,
   CommandOutputMessage,
   InitMessage,
+  KnownMessage,
   ResultMessage,
   StreamMessage,
   UserMessage,
@@ -14,7 +15,7 @@ import { TurnUsage } from './turn-usage.js'
 /** What the agent does, as events of the turn that it does it in. */
 export class TurnLog {
   readonly calls: Calls
-  readonly #context: AgentContext
+  readonly #context: Pick<AgentContext, 'report' | 'live'>
   readonly #newId: () => string
   readonly #usage = new TurnUsage()
   #reader = new MessageReader()
@@ -22,7 +23,10 @@ export class TurnLog {
   readonly #onceTaken = new Map<string, Reported[]>()
   #atEnd: Reported[] = []
 
-  constructor(context: AgentContext, { clock, newId }: { clock: Clock; newId: () => string }) {
+  constructor(
+    context: Pick<AgentContext, 'report' | 'live'>,
+    { clock, newId }: { clock: Clock; newId: () => string },
+  ) {
     this.#context = context
     this.#newId = newId
     this.calls = new Calls(clock, (event) => this.report(event))
@@ -30,6 +34,30 @@ export class TurnLog {
 
   get isOpen(): boolean {
     return this.#turnId !== null
+  }
+
+  /** A turn that nobody has begun yet. */
+  async start(): Promise<void> {
+    if (this.#turnId !== null) return
+    this.#turnId = this.#newId()
+    await this.#context.report({ type: 'turn_started', turnId: this.#turnId })
+  }
+
+  /** What a message says about the turn; `isCut` if the agent was interrupted meanwhile. */
+  async record(message: Exclude<KnownMessage, ResultMessage>, isCut = false): Promise<void> {
+    switch (message.type) {
+      case 'stream_event':
+        return this.#stream(message)
+      case 'assistant':
+        return this.#said(message, isCut)
+      case 'user':
+        return this.#heard(message)
+      case 'conversation_reset':
+        return this.#contextCleared()
+      case 'system':
+        if (message.subtype === 'init') return this.#init(message)
+        if (message.subtype === 'local_command_output') return this.#commandOutput(message)
+    }
   }
 
   /** The turn stands in the log already. */
@@ -49,9 +77,13 @@ export class TurnLog {
   }
 
   /** `/clear`: the same process continues with an empty context, and counts its cost from zero. */
-  async contextCleared(): Promise<void> {
+  async #contextCleared(): Promise<void> {
     this.#usage.newProgram()
     await this.forgetConversation()
+  }
+
+  async planMissing({ message }: { message: string }): Promise<void> {
+    await this.report({ type: 'error', code: 'plan_missing', message, fatal: false })
   }
 
   /** Reported when the agent has taken up the message that tells of it: a crash before that leaves it to be told again. */
@@ -70,38 +102,35 @@ export class TurnLog {
     this.#atEnd.push(event)
   }
 
-  async init({ session_id: agentSessionId }: InitMessage): Promise<void> {
+  async #init({ session_id: agentSessionId }: InitMessage): Promise<void> {
     await this.report({ type: 'agent_session', agentSessionId })
   }
 
-  async stream(message: StreamMessage): Promise<void> {
+  async #stream(message: StreamMessage): Promise<void> {
     const isMain = message.parent_tool_use_id === null
     if (isMain && message.event.type === 'message_start') await this.report(...this.#reader.unfinished())
     const delta = this.#reader.delta(message)
     if (delta) this.#context.live(delta)
   }
 
-  async said(message: AssistantMessage, isCut: boolean): Promise<void> {
+  async #said(message: AssistantMessage, isCut: boolean): Promise<void> {
     // What the program says in the model's name about an error comes again as the result.
     if (message.error !== undefined) return
     // It may begin by itself, when something that it left in the background is done.
-    if (this.#turnId === null) {
-      this.#turnId = this.#newId()
-      await this.#context.report({ type: 'turn_started', turnId: this.#turnId })
-    }
+    await this.start()
     const events = this.#reader.blocks(message, isCut)
     await this.report(...events)
     this.calls.reported(events)
   }
 
-  async heard(message: UserMessage): Promise<void> {
+  async #heard(message: UserMessage): Promise<void> {
     const output = commandOutputIn(message)
-    if (output !== null) return this.commandOutput(output)
+    if (output !== null) return this.#commandOutput(output)
     await this.report(...this.#reader.results(message).filter((event) => this.calls.end(event)))
   }
 
   /** What a slash command has printed is shown as the agent's text. */
-  async commandOutput({ uuid, content }: Pick<CommandOutputMessage, 'uuid' | 'content'>): Promise<void> {
+  async #commandOutput({ uuid, content }: Pick<CommandOutputMessage, 'uuid' | 'content'>): Promise<void> {
     const text = content.trim()
     if (text !== '') await this.report({ type: 'text', blockId: uuid, text })
   }

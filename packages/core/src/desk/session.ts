@@ -38,6 +38,8 @@ export interface AskOptions {
   idempotencyKey?: string
   /** Stops waiting; the interaction stays pending. */
   signal?: AbortSignal
+  /** Cancels the interaction when it aborts: whoever asked does not need the answer any more. */
+  cancelOn?: AbortSignal
 }
 
 /** One session from an agent's side: each call asks a person and resolves with how it ended. */
@@ -132,16 +134,38 @@ export class SessionHandle {
   }
 
   #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
-    const { signal } = options
+    const { signal, cancelOn } = options
     // Chained: a function that awaits would keep the request in memory for as long as the person takes.
     return this.#open(kind, request, options).then(({ interaction, created }) => {
+      const { interactionId } = interaction
       const settled =
         created && interaction.status === 'settled'
           ? settlementOf(interaction)
-          : this.#desk.wait(interaction.interactionId, signal, { sessionId: this.id, fence: this.#fence })
+          : this.#cancelOn(
+              cancelOn,
+              interactionId,
+              this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence }),
+            )
       // The kind's own schema has parsed the answer.
       return settled as Settlement<Answer> | Promise<Settlement<Answer>>
     })
+  }
+
+  /** The wait ends by the cancellation, or by the answer that came first. */
+  #cancelOn<T>(signal: AbortSignal | undefined, interactionId: string, waited: Promise<T>): Promise<T> {
+    if (!signal) return waited
+    // It may have been settled just now: then the wait ends by that.
+    const cancel = () => void this.#cancel(interactionId).catch(() => {})
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+    return waited.finally(() => signal.removeEventListener('abort', cancel))
+  }
+
+  async #cancel(interactionId: string): Promise<void> {
+    // A form that was asked again is pending under another id (L6).
+    const { supersededBy } = await this.#desk.interaction(this.id, interactionId)
+    if (supersededBy !== undefined) return this.#cancel(supersededBy)
+    await this.#desk.cancel({ sessionId: this.id, interactionId })
   }
 
   #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
@@ -151,6 +175,7 @@ export class SessionHandle {
         checkSignal(options.signal)
         options.signal.throwIfAborted()
       }
+      options.cancelOn?.throwIfAborted()
       return this.#desk.open({
         sessionId: this.id,
         kind,

@@ -1,3 +1,4 @@
+import type { FormRequest } from '@askback/protocol'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { countingIds } from '../testing/fake-clock.js'
 import {
@@ -5,6 +6,7 @@ import {
   database,
   isOver,
   listFiles,
+  port,
   sqlite,
   testDesk,
   tick,
@@ -140,6 +142,44 @@ describe('waiting', () => {
     const asked = desk.session('s').ask({ ...database, signal: AbortSignal.abort() })
     await expect(asked).rejects.toMatchObject({ name: 'AbortError' })
     expect((await desk.pending()).interactions).toEqual([])
+  })
+
+  it('whoever asked can take the question back with a signal', async () => {
+    const { desk } = await testDesk()
+    const abort = new AbortController()
+    const asked = desk.session('s').ask({ ...database, cancelOn: abort.signal })
+    await tick()
+    expect((await desk.pending()).interactions).toHaveLength(1)
+    abort.abort()
+    expect(await asked).toMatchObject({ settlement: 'cancelled' })
+    expect((await desk.pending()).interactions).toEqual([])
+    const late = desk.session('s').ask({ ...database, cancelOn: abort.signal })
+    await expect(late).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('[L6] a form that was asked again is taken back, too', async () => {
+    const { desk } = await testDesk()
+    const abort = new AbortController()
+    const asked = desk.session('s').form({ ...(port as FormRequest), cancelOn: abort.signal })
+    await tick()
+    const [first] = (await desk.pending()).interactions
+    const answer = { values: { port: 70_000 } }
+    const wrong = desk.respond({ ...ada, interactionId: first!.interactionId, answer })
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer' })
+    abort.abort()
+    expect(await asked).toMatchObject({ settlement: 'cancelled' })
+    expect((await desk.pending()).interactions).toEqual([])
+  })
+
+  it('a signal that comes after the answer changes nothing', async () => {
+    const { desk } = await testDesk()
+    const abort = new AbortController()
+    const asked = desk.session('s').ask({ ...database, cancelOn: abort.signal })
+    await tick()
+    const [item] = (await desk.pending()).interactions
+    await desk.respond({ ...ada, interactionId: item!.interactionId, answer: sqlite })
+    abort.abort()
+    expect(await asked).toMatchObject({ settlement: 'answered' })
   })
 
   it('an aborted waiter claims nothing: what it would have run is not in doubt for the next', async () => {
