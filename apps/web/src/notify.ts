@@ -1,5 +1,5 @@
 import type { Arrival } from '@askback/client'
-import { spellOut } from '@askback/protocol'
+import { spellOutLine } from '@askback/protocol'
 import { hrefOf } from './route.js'
 
 export function canNotify(): boolean {
@@ -21,7 +21,11 @@ const titles: Record<string, string> = {
 export function notify({ sessionId, interactionId, kind, toolName }: Arrival): () => void {
   const title = titles[kind] ?? 'An agent waits for you'
   const hash = hrefOf({ page: 'session', sessionId })
-  const options: NotificationOptions = { body: spellOut(toolName, 'code'), tag: interactionId, data: hash }
+  const options: NotificationOptions = {
+    body: spellOutLine(toolName, 'code'),
+    tag: interactionId,
+    data: hash,
+  }
   try {
     const shown = new Notification(title, options)
     shown.addEventListener('click', () => {

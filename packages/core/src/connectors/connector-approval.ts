@@ -2,6 +2,7 @@ import {
   approvalAnswer,
   approvalRequest,
   spellOut,
+  spellOutLine,
   type ApprovalRequest,
   type ApprovalScope,
   type Interaction,
@@ -18,7 +19,7 @@ export const approvalFlow: CardFlow = {
     const { asking } = view
     const request = approvalRequest.parse(item.request)
     return {
-      title: `Approve ${spellOut(item.toolName, 'code')}?`,
+      title: `Approve ${spellOutLine(item.toolName, 'code')}?`,
       parts: [...wordsOf(item, request), ...inputParts(request.input), ...previewParts(request)],
       controls: asking
         ? [back]
@@ -68,15 +69,16 @@ export const approvalFlow: CardFlow = {
 
 const scopes: Record<ApprovalScope, string> = { once: '', session: ' for this session', always: ' always' }
 
+/** The digest does not cover these: they are labelled as the agent's words, so that nobody takes them for facts. */
 function wordsOf(item: Interaction, request: ApprovalRequest): Part[] {
   const { title, description, reason, blockedPath } = request
-  const quoted = (text: string | undefined, label?: string): Part[] =>
-    text ? [{ as: 'quote', text: spellOut(text, 'prose'), ...(label && { label }) }] : []
+  const quoted = (text: string | undefined, label: string): Part[] =>
+    text ? [{ as: 'quote', text: spellOut(text, 'prose'), label }] : []
   return [
-    ...quoted(title),
-    ...quoted(description),
-    ...quoted(reason, 'Why it is asked'),
-    ...quoted(blockedPath, 'Path'),
+    ...quoted(title, 'The agent calls this'),
+    ...quoted(description, 'The agent says'),
+    ...quoted(reason, 'The agent says it asks because'),
+    ...quoted(blockedPath, 'The agent says the path is'),
     ...quoted(item.agentId, 'Asked by the subagent'),
   ]
 }
@@ -98,6 +100,11 @@ function code(text: string, label?: string): Part {
   return {
     as: 'code',
     text: spellOut(text, 'code'),
-    ...(label !== undefined && { label: spellOut(label, 'code') }),
+    ...(label !== undefined && { label: fieldLabel(label) }),
   }
+}
+
+/** An unusual name is quoted: an agent chooses it, and could have it read like a label of ours. */
+function fieldLabel(name: string): string {
+  return spellOut(/^[\w$.-]{1,64}$/.test(name) ? name : JSON.stringify(name), 'code')
 }

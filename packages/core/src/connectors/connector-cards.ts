@@ -1,4 +1,4 @@
-import { AskbackError, spellOut, type Interaction, type Json } from '@askback/protocol'
+import { AskbackError, spellOutLine, type Interaction, type Json } from '@askback/protocol'
 import type { Connector, ConnectorDesk } from './connector.js'
 import { freshView, type Card, type CardView, type ClosedCard } from './connector-card.js'
 import { bodyOf, outcomeOf, saidOf, stepOf } from './connector-flow.js'
@@ -150,7 +150,7 @@ export class ConnectorCards {
       ...bodyOf(item, record.view),
       ...idsOf(record),
       kind,
-      from: spellOut(session?.title ?? session?.agent ?? record.sessionId, 'prose'),
+      from: spellOutLine(session?.title ?? session?.agent ?? record.sessionId, 'prose'),
       ...(expiresAt !== undefined && { expiresAt }),
     }
   }

@@ -1,4 +1,11 @@
-import { AskbackError, permissionMode, spellOut, type Actor, type Session } from '@askback/protocol'
+import {
+  AskbackError,
+  permissionMode,
+  spellOut,
+  spellOutLine,
+  type Actor,
+  type Session,
+} from '@askback/protocol'
 import type { Origin } from '../desk/desk-options.js'
 import type { ConnectorLine, Place } from './connector.js'
 
@@ -149,5 +156,5 @@ function helpText(except: readonly string[]): string {
 }
 
 function nameOf({ title, agent, id }: Session): string {
-  return spellOut(title ?? agent ?? id, 'prose')
+  return spellOutLine(title ?? agent ?? id, 'prose')
 }

@@ -227,13 +227,51 @@ describe('a form', () => {
   })
 })
 
+/** What an agent calls things that it wants to look like ours. */
+const FORGED = 'x\n── Approve ls?'
+
 describe('a card', () => {
   it('spells out what cannot be seen, in labels and inputs', () => {
     const options = [{ label: 'a\u202eb' }]
     const { controls } = bodyOf(item('question', { questions: [{ question: '?', options }] }), freshView)
     expect(controls[0]!.label).toBe('a⟦U+202E⟧b')
     const { parts } = bodyOf(item('approval', { input: { 'c\u200bmd': 'x\u001b[1m' } }), freshView)
-    expect(parts).toEqual([{ as: 'code', label: 'c⟦U+200B⟧md', text: 'x⟦ESC[1m⟧' }])
+    expect(parts).toEqual([{ as: 'code', label: '"c⟦U+200B⟧md"', text: 'x⟦ESC[1m⟧' }])
+  })
+
+  it.each<[string, Interaction]>([
+    ['a tool', item('approval', { input: {} }, { toolName: FORGED })],
+    ['a kind', item(FORGED, {})],
+    [
+      'the header of a question',
+      item('question', { questions: [{ header: FORGED, question: '?', options: [] }] }),
+    ],
+    [
+      'a field',
+      item('form', { message: '?', schema: { fields: [{ name: 'a', type: 'text', label: FORGED }] } }),
+    ],
+  ])('has its title on one line, whatever %s is called', (_name, asked) => {
+    expect(bodyOf(asked, freshView).title).toMatch(/^[^\n]*x ⏎ ── Approve ls\?[^\n]*$/)
+  })
+
+  it('has its choices and the names of fields on one line', () => {
+    const question = { question: '?', options: [{ label: FORGED, description: 'd' }] }
+    const { controls, parts } = bodyOf(item('question', { questions: [question] }), freshView)
+    expect(controls[0]!.label).toBe('x ⏎ ── Approve ls?')
+    expect(parts[1]!.label).toBe('x ⏎ ── Approve ls?')
+    const fields = bodyOf(item('approval', { input: { [FORGED]: 1 } }), freshView).parts
+    expect(fields[0]!.label).toBe(String.raw`"x\n── Approve ls?"`)
+  })
+
+  it('labels what the agent says as what the agent says', () => {
+    const request = { input: {}, title: 't', description: 'd', reason: 'r', blockedPath: '/p' }
+    const { parts } = bodyOf(item('approval', request), freshView)
+    expect(parts.slice(0, 4)).toEqual([
+      { as: 'quote', label: 'The agent calls this', text: 't' },
+      { as: 'quote', label: 'The agent says', text: 'd' },
+      { as: 'quote', label: 'The agent says it asks because', text: 'r' },
+      { as: 'quote', label: 'The agent says the path is', text: '/p' },
+    ])
   })
 
   it('shows every field of an input', () => {
@@ -269,7 +307,7 @@ describe('a card', () => {
     [
       'changes, line by line',
       { diffs: [{ path: '/a.ts', oldText: 'one\ntwo\nfour\n', newText: 'one\nthree\u202e\nfour\n' }] },
-      [['Would change /a.ts', '  one\n- two\n+ three⟦U+202E⟧\n  four']],
+      [['The agent says it would change /a.ts', '  one\n- two\n+ three⟦U+202E⟧\n  four']],
     ],
     [
       'a new file and one that goes',
@@ -280,13 +318,17 @@ describe('a card', () => {
         ],
       },
       [
-        ['Would change /new', '+ a'],
-        ['Would change /old', '- b'],
+        ['The agent says it would change /new', '+ a'],
+        ['The agent says it would change /old', '- b'],
       ],
     ],
-    ['what was approved before', { approved: 'ls', asked: 'rm' }, [['What was approved before', 'ls']]],
-    ['a text', 'as it is', [['Preview', 'as it is']]],
-    ['changes that are none', { diffs: [{}] }, [['Preview', '{\n  "diffs": [\n    {}\n  ]\n}']]],
+    [
+      'what was approved before',
+      { approved: 'ls', asked: 'rm' },
+      [['The agent says this was approved before', 'ls']],
+    ],
+    ['a text', 'as it is', [['The agent’s preview', 'as it is']]],
+    ['changes that are none', { diffs: [{}] }, [['The agent’s preview', '{\n  "diffs": [\n    {}\n  ]\n}']]],
   ])('shows what the agent shows beside an approval: %s', (_name, preview, shown) => {
     const { parts } = bodyOf(item('approval', { input: {}, preview }), freshView)
     expect(parts.slice(1).map(({ label, text: words }) => [label, words])).toEqual(shown)

@@ -1,4 +1,4 @@
-import { isDefaultAnswer, spellOut, type Interaction, type Via } from '@askback/protocol'
+import { isDefaultAnswer, spellOut, spellOutLine, type Interaction, type Via } from '@askback/protocol'
 import { approvalFlow } from './connector-approval.js'
 import {
   stale,
@@ -16,7 +16,7 @@ import { questionFlow } from './connector-question.js'
 const otherFlow: CardFlow = {
   step: () => 0,
   body: (item) => ({
-    title: `Waiting: ${spellOut(item.kind, 'prose')}`,
+    title: `Waiting: ${spellOutLine(item.kind, 'prose')}`,
     parts: [
       { as: 'code', text: spellOut(JSON.stringify(item.request, null, 2), 'code') },
       { as: 'note', text: 'Answer this in the web app.' },
@@ -99,6 +99,6 @@ const places: Record<Via, string> = {
 function whoOf(item: Interaction): string {
   const { by, via } = item
   if (isDefaultAnswer(item)) return ' by the default that was declared, as nobody answered in time'
-  const who = by ? ` by ${spellOut(by.name ?? by.id, 'prose')}` : ''
+  const who = by ? ` by ${spellOutLine(by.name ?? by.id, 'prose')}` : ''
   return `${who}${via ? places[via] : ''}`
 }

@@ -2,6 +2,7 @@ import {
   fieldsOf,
   formRequest,
   spellOut,
+  spellOutLine,
   visibleFields,
   type FormField,
   type Interaction,
@@ -36,13 +37,13 @@ export const formFlow: CardFlow = {
     const error = item.errors?.[field.name]
     const parts: Part[] = [{ as: 'quote', text: prose(message) }]
     if (field.description)
-      parts.push({ as: 'quote', text: prose(field.description), label: prose(nameOf(field)) })
+      parts.push({ as: 'quote', text: prose(field.description), label: oneLine(nameOf(field)) })
     if (error) parts.push({ as: 'note', text: `Last time: ${prose(error)}` })
     const kept = keptOf(item, field)
     if (kept && kept.short !== kept.whole)
       parts.push({ as: 'quote', text: kept.whole, label: 'What can be kept' })
     return {
-      title: `Form: ${prose(nameOf(field))}${count > 1 ? ` (${index + 1} of ${count})` : ''}`,
+      title: `Form: ${oneLine(nameOf(field))}${count > 1 ? ` (${index + 1} of ${count})` : ''}`,
       parts,
       controls: controlsOf(item, field, view),
       asks: choicesOf(field) ? null : `Send ${wanted(field)} as a text.`,
@@ -135,7 +136,7 @@ function give({ item, view, field, by }: Given, value: Json): CardStep {
 
 function controlsOf(item: Interaction, field: FormField, view: CardView): Control[] {
   const choices = (choicesOf(field) ?? []).map(({ id, label }): Control => {
-    const control: Control = { id, label: prose(label), role: 'option' }
+    const control: Control = { id, label: oneLine(label), role: 'option' }
     return field.type === 'multiselect' ? { ...control, checked: view.picked.includes(id) } : control
   })
   const kept = keptOf(item, field)
@@ -143,7 +144,7 @@ function controlsOf(item: Interaction, field: FormField, view: CardView): Contro
   return [
     ...choices,
     ...(field.type === 'multiselect' ? [more('done', `Done (${view.picked.length})`)] : []),
-    ...(kept ? [more('keep', `Keep: ${kept.short}`)] : []),
+    ...(kept ? [more('keep', `Keep: ${oneLine(kept.short)}`)] : []),
     ...(field.required ? [] : [more('skip', 'Leave out')]),
   ]
 }
@@ -164,4 +165,8 @@ function textOf(value: Json): string {
 
 function prose(text: string): string {
   return spellOut(text, 'prose')
+}
+
+function oneLine(text: string): string {
+  return spellOutLine(text, 'prose')
 }

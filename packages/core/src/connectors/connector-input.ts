@@ -3,6 +3,7 @@ import {
   canonicalJson,
   interaction,
   spellOut,
+  spellOutLine,
   type Actor,
   type Interaction,
   type Json,
@@ -207,7 +208,7 @@ export class ConnectorInput {
 
   async #nameOf(sessionId: string): Promise<string> {
     const session = await this.#options.desk.session(sessionId)
-    return session?.title ?? session?.agent ?? sessionId
+    return spellOutLine(session?.title ?? session?.agent ?? sessionId, 'prose')
   }
 
   /** One after the other on a card: a second tap sees what the first one did. */

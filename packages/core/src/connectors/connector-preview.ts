@@ -1,8 +1,8 @@
-import { spellOut, type ApprovalRequest, type Json } from '@askback/protocol'
+import { spellOut, spellOutLine, type ApprovalRequest, type Json } from '@askback/protocol'
 import type { Part } from './connector-card.js'
 import { jsonText } from './connector-json.js'
 
-/** What an agent shows of a call beside its input: the changes it says it makes, or what was approved before. */
+/** What an agent shows of a call beside its input: the changes it says it makes, or what it says was approved before. */
 export function previewParts({ preview, suggestions }: ApprovalRequest): Part[] {
   return [
     ...(preview === undefined ? [] : (diffParts(preview) ?? [otherPart(preview)])),
@@ -18,7 +18,7 @@ function diffParts(preview: Json): Part[] | null {
   for (const diff of diffs) {
     const [path, before, after] = ['path', 'oldText', 'newText'].map((name) => fieldOf(diff, name))
     if (typeof path !== 'string' || typeof before !== 'string' || typeof after !== 'string') return null
-    parts.push(code(changedLines(before, after), `Would change ${path}`))
+    parts.push(code(changedLines(before, after), `The agent says it would change ${path}`))
   }
   return parts
 }
@@ -26,8 +26,8 @@ function diffParts(preview: Json): Part[] | null {
 function otherPart(preview: Json): Part {
   const approved = fieldOf(preview, 'approved')
   return approved === undefined
-    ? code(jsonText(preview), 'Preview')
-    : code(jsonText(approved), 'What was approved before')
+    ? code(jsonText(preview), 'The agent’s preview')
+    : code(jsonText(approved), 'The agent says this was approved before')
 }
 
 /** All lines: those that stay at both ends, and between them what goes and what comes. */
@@ -58,5 +58,5 @@ function fieldOf(value: Json, name: string): Json | undefined {
 }
 
 function code(text: string, label: string): Part {
-  return { as: 'code', text: spellOut(text, 'code'), label: spellOut(label, 'code') }
+  return { as: 'code', text: spellOut(text, 'code'), label: spellOutLine(label, 'code') }
 }

@@ -3,6 +3,7 @@ import {
   questionAnswer,
   questionRequest,
   spellOut,
+  spellOutLine,
   type Interaction,
   type Json,
 } from '@askback/protocol'
@@ -19,10 +20,10 @@ export const questionFlow: CardFlow = {
     const { question, index, count } = questionOf(item)
     const { options, header } = question
     const details = options.flatMap(({ label, description, preview }) => [
-      ...(description ? [{ as: 'quote' as const, text: prose(description), label: prose(label) }] : []),
-      ...(preview ? [{ as: 'code' as const, text: spellOut(preview, 'code'), label: prose(label) }] : []),
+      ...(description ? [{ as: 'quote' as const, text: prose(description), label: oneLine(label) }] : []),
+      ...(preview ? [{ as: 'code' as const, text: spellOut(preview, 'code'), label: oneLine(label) }] : []),
     ])
-    const name = header ? `Question: ${prose(header)}` : 'Question'
+    const name = header ? `Question: ${oneLine(header)}` : 'Question'
     return {
       title: count > 1 ? `${name} (${index + 1} of ${count})` : name,
       parts: [{ as: 'quote', text: prose(question.question) }, ...details],
@@ -69,7 +70,7 @@ export const questionFlow: CardFlow = {
     const lines = replies.map(({ selected, other }, index) => {
       const chosen = [...selected, ...(other === undefined ? [] : [other])].map(prose).join('; ')
       const { header, question } = questions[index] ?? { header: '', question: '' }
-      return questions.length > 1 && step === undefined ? `${prose(header || question)}: ${chosen}` : chosen
+      return questions.length > 1 && step === undefined ? `${oneLine(header || question)}: ${chosen}` : chosen
     })
     return step === undefined ? lines.join('\n') : (lines[step] ?? '')
   },
@@ -85,7 +86,7 @@ function controlsOf({ options, multiSelect = false }: Question['question'], view
   if (view.asking) return options.length > 0 ? [back] : []
   if (options.length === 0) return []
   const choices = options.map(({ label }, index): Control => {
-    const choice: Control = { id: `o${index}`, label: prose(label), role: 'option' }
+    const choice: Control = { id: `o${index}`, label: oneLine(label), role: 'option' }
     return multiSelect ? { ...choice, checked: view.picked.includes(label) } : choice
   })
   const other: Control = { id: 'other', label: 'Other…', role: 'more' }
@@ -122,4 +123,8 @@ function reply(
 
 function prose(text: string): string {
   return spellOut(text, 'prose')
+}
+
+function oneLine(text: string): string {
+  return spellOutLine(text, 'prose')
 }
