@@ -185,6 +185,8 @@ function interactionIn(event: SessionEvent): string[] {
   if (isCopy(event)) return []
   switch (event.type) {
     case 'interaction_request':
+    // What is pending follows this one, which may come apart from the response.
+    case 'interaction_pending':
     case 'interaction_progress':
     case 'interaction_response':
       return [event.interactionId]
