@@ -56,14 +56,15 @@ export class AttachedDesk implements ConnectorDesk {
     await this.#load(this.#transport())
   }
 
-  /** The last of what happened, and then what happens, through restarts of the gateway. */
+  /** The last of what happened, oldest first. */
+  async recent(): Promise<SessionEvent[]> {
+    const before = this.#folded.seq + 1
+    return (await this.#transport().history(this.#sessionId, { before, limit: RECENT })).events
+  }
+
+  /** What happens from now on, through restarts of the gateway. */
   async follow(): Promise<void> {
     const signal = this.#signal
-    const { events } = await this.#transport().history(this.#sessionId, {
-      before: this.#folded.seq + 1,
-      limit: RECENT,
-    })
-    this.#tell(events)
     while (!signal.aborted) {
       const transport = this.#transport()
       this.#streaming = transport

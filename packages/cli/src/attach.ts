@@ -1,6 +1,6 @@
 import { terminalConnector } from '@askback/connectors/terminal'
 import { runConnector } from '@askback/core'
-import { AskbackError, type Session } from '@askback/protocol'
+import { AskbackError, spellOut, spellOutLine, type Session } from '@askback/protocol'
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
 import { AttachedDesk } from './attach-desk.js'
@@ -34,7 +34,9 @@ export async function attach(args: string[]): Promise<number> {
   const running = runConnector({ connector: terminal, desk, onError: sayError })
   await running.ready
   await running.line.setPlace(terminal.place, { sessions: [session.id], current: session.id })
-  output.write(`Attached to ${session.title ?? session.agent ?? 'the session'} (${session.id}).\n`)
+  const name = spellOutLine(session.title ?? session.agent ?? 'the session', 'prose')
+  await terminal.say(terminal.place, `Attached to ${name} (${session.id}).`)
+  for (const event of await desk.recent()) await terminal.hear?.(terminal.place, event)
   const stop = () => void terminal.stop()
   process.once('SIGINT', stop).once('SIGTERM', stop)
   const following = desk.follow()
@@ -66,5 +68,5 @@ async function findSession(gateway: Gateway, named: string | undefined): Promise
 }
 
 function sayError(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${spellOut(error instanceof Error ? error.message : String(error), 'prose')}\n`)
 }

@@ -1,7 +1,7 @@
 import type { Card, Control } from '@askback/core'
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { wrapText } from './wrapping.js'
+import { markLines, wrapText } from './wrapping.js'
 
 export interface Screen {
   rows: number
@@ -13,13 +13,24 @@ export function screenOf(output: Writable): Screen {
   return { rows, columns }
 }
 
+/** Lines do not break by themselves where there is no screen. */
+export function columnsOf(output: Writable): number {
+  return (output as Partial<Screen>).columns ?? Infinity
+}
+
+/** Such a request can be seen here, and answered where its own renderer is. */
+export function isAnswerable({ controls, asks }: Card): boolean {
+  return controls.length > 0 || asks !== null
+}
+
 /** Never more than the screen has rows: what has left it can neither be seen nor taken away again. */
 export function drawControls(
-  { controls, asks }: Card,
+  card: Card,
   { at, waiting, screen }: { at: number; waiting: number; screen: Screen },
 ): string {
-  const head = asks === null ? [] : wrapText(asks, screen.columns)
-  const foot = wrapText(keysOf(controls, waiting), screen.columns)
+  const { controls, asks } = card
+  const head = asks === null ? [] : markLines(asks, screen.columns, ['', '│ '])
+  const foot = wrapText(keysOf(card, waiting), screen.columns)
   const rows = controls.map((control, index) => rowOf(control, index, at, screen.columns))
   const room = screen.rows - 1 - head.length - foot.length
   const dim = foot.map((line) => styleText('dim', line))
@@ -32,11 +43,19 @@ export function drawControls(
 
 const LEAST_ROOM = 5
 
-function keysOf(controls: Control[], waiting: number): string {
+/** The control that shows the next page of a card. */
+export const MORE = 'more'
+
+function keysOf(card: Card, waiting: number): string {
+  const { controls } = card
+  const has = (id: string) => controls.some((control) => control.id === id)
   const keys = [
-    controls.some(({ id }) => id === 'approve') ? 'a approve · d deny' : '↑↓ Enter or a number',
+    has(MORE) ? 'Space shows more' : '',
+    has('approve') ? 'a approve' : '',
+    has('deny') ? 'd deny' : '',
+    controls.length > 0 && !has('deny') && !has(MORE) ? '↑↓ Enter or a number' : '',
     controls.some(({ checked }) => checked !== undefined) ? 'Space ticks, Enter is done' : '',
-    't answer with a text',
+    isAnswerable(card) ? 't answer with a text' : 't message the agent',
     waiting > 1 ? `Tab next of ${waiting}` : '',
     'Ctrl-C leaves',
   ]
@@ -45,7 +64,8 @@ function keysOf(controls: Control[], waiting: number): string {
 
 function rowOf({ label, checked }: Control, index: number, at: number, columns: number): string[] {
   const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] '
-  const lines = wrapText(`${index === at ? '❯' : ' '} ${index + 1} ${box}${label}`, columns)
+  const first = `${index === at ? '❯' : ' '} ${index + 1} ${box}`
+  const lines = markLines(label, columns, [first, '  │ '])
   return index === at ? lines.map((line) => styleText('bold', line)) : lines
 }
 

@@ -14,12 +14,12 @@ const result: SessionEvent = {
 }
 
 it.each([
-  [undefined, '  failed: "The user denied this call."'],
-  ['denied', '  denied'],
-  ['adjusted', '  changes requested'],
-  ['cancelled', '  cancelled'],
-  ['timed_out', '  timed out'],
-  ['interrupted', '  interrupted'],
+  [undefined, '┊   failed: "The user denied this call."'],
+  ['denied', '┊   denied'],
+  ['adjusted', '┊   changes requested'],
+  ['cancelled', '┊   cancelled'],
+  ['timed_out', '┊   timed out'],
+  ['interrupted', '┊   interrupted'],
 ] as const)('a result settled by %s is drawn as %j', (settledBy, drawn) => {
-  expect(drawEvent({ ...result, ...(settledBy && { settledBy }) })).toBe(drawn)
+  expect(drawEvent({ ...result, ...(settledBy && { settledBy }) }, 80)).toBe(drawn)
 })

@@ -1,31 +1,54 @@
 import type { Card, ClosedCard, Part } from '@askback/core'
-import { spellOut, type EventOf, type SessionEvent } from '@askback/protocol'
+import { spellOut, spellOutLine, type EventOf, type SessionEvent, type Strictness } from '@askback/protocol'
+import { linesOf, markLines } from './wrapping.js'
+
+/** Only lines of ours begin with this. */
+const OURS = '── '
+const IN_CARD = '│ '
+/** What happens in the session, said by the agent or by people. */
+const IN_SESSION = '┊ '
+/** From so many on they are counted instead: they would push what comes after them off the screen. */
+const FOLDED_BLANK_LINES = 4
+const LONGEST_SUMMARY = 200
 
 /** All of it, each time: what is approved must have been on the screen. */
-export function drawCard({ title, from, parts, expiresAt }: Card, now: number): string {
+export function drawCard({ title, from, parts, expiresAt }: Card, now: number, columns: number): string[] {
   const left = expiresAt === undefined ? '' : ` · ${timeLeft(expiresAt - now)}`
-  return [`── ${title} · ${from}${left}`, ...parts.map(drawPart)].join('\n')
+  return [
+    ...markLines(`${title} · ${from}${left}`, columns, [OURS, IN_CARD]),
+    ...parts.flatMap((part) => drawPart(part, columns)),
+  ]
 }
 
-export function drawClosed({ card, outcome }: ClosedCard): string {
-  return `── ${card.title} ${outcome}`
+export function drawClosed({ card, outcome }: ClosedCard, columns: number): string {
+  return drawNotice(`${card.title} ${outcome}`, columns)
+}
+
+/** What Askback itself says; only its first line can be taken for that. */
+export function drawNotice(text: string, columns: number): string {
+  return markLines(text, columns, [OURS, IN_CARD]).join('\n')
 }
 
 /** What happens in a session, in a few lines; `null` for what says nothing to a person. */
-export function drawEvent(event: SessionEvent): string | null {
+export function drawEvent(event: SessionEvent, columns: number): string | null {
+  const text = eventText(event)
+  return text === null ? null : markLines(text, columns, [IN_SESSION, IN_SESSION]).join('\n')
+}
+
+function eventText(event: SessionEvent): string | null {
   switch (event.type) {
     case 'user_message':
-      return `> ${prose(event.by.name ?? event.by.id)}: ${prose(event.text)}`
+      return `> ${spellOutLine(event.by.name ?? event.by.id, 'prose')}: ${spellOut(event.text, 'prose')}`
     case 'text':
-      return prose(event.text)
+      return spellOut(event.text, 'prose')
     case 'tool_call':
-      return `· ${spellOut(event.toolName, 'code')} ${short(spellOut(JSON.stringify(event.input), 'code'))}`
+      return `· ${short(event.toolName, 'code')} ${short(JSON.stringify(event.input), 'code')}`
     case 'tool_result':
       return event.isError ? drawError(event) : null
     case 'turn_ended':
       return event.reason === 'done' ? null : `(${event.reason})`
     case 'error':
-      return `! ${prose(event.message)}`
+      return `! ${spellOut(event.message, 'prose')}`
     default:
       return null
   }
@@ -35,7 +58,7 @@ export function drawEvent(event: SessionEvent): string | null {
 function drawError({ settledBy, output }: EventOf<'tool_result'>): string {
   switch (settledBy) {
     case undefined:
-      return `  failed: ${short(spellOut(JSON.stringify(output), 'code'))}`
+      return `  failed: ${short(JSON.stringify(output), 'code')}`
     case 'adjusted':
       return '  changes requested'
     case 'timed_out':
@@ -45,15 +68,28 @@ function drawError({ settledBy, output }: EventOf<'tool_result'>): string {
   }
 }
 
-/** In prose a line break of two characters is one; alone, the first would write over what stands in its line. */
-export function keepLines(text: string): string {
-  return text.replaceAll('\r\n', '\n').replaceAll('\r', '⟦CR⟧')
+function drawPart({ text, label }: Part, columns: number): string[] {
+  const heading = label === undefined ? [] : markLines(`${label}:`, columns, [IN_CARD, IN_CARD])
+  const mark = label === undefined ? IN_CARD : `${IN_CARD}  `
+  const body = foldBlankLines(linesOf(text)).flatMap((line) =>
+    // Without the mark of the agent's own lines: it cannot write such a line itself.
+    typeof line === 'number' ? [`  ${line} blank lines`] : markLines(line, columns, [mark, mark]),
+  )
+  return [...heading, ...body]
 }
 
-function drawPart({ as, text, label }: Part): string {
-  const mark = as === 'quote' ? '│ ' : '  '
-  const lines = text.split('\n').map((line) => `${mark}${line}`)
-  return [...(label === undefined ? [] : [`${label}:`]), ...lines].join('\n')
+/** A number stands for so many blank lines in a row. */
+function foldBlankLines(lines: string[]): (string | number)[] {
+  const folded: (string | number)[] = []
+  for (let at = 0; at < lines.length;) {
+    let end = at
+    while (end < lines.length && lines[end]!.trim() === '') end++
+    if (end - at >= FOLDED_BLANK_LINES) folded.push(end - at)
+    else folded.push(...lines.slice(at, end))
+    if (end < lines.length) folded.push(lines[end]!)
+    at = end + 1
+  }
+  return folded
 }
 
 function timeLeft(ms: number): string {
@@ -62,10 +98,11 @@ function timeLeft(ms: number): string {
   return minutes <= 120 ? `${minutes} min left` : `${Math.round(minutes / 60)} h left`
 }
 
-function short(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 99)}…` : text
-}
-
-function prose(text: string): string {
-  return spellOut(text, 'prose')
+/** A call in the history is a summary, and says so; what a person decides on is a card, and whole. */
+function short(text: string, strictness: Strictness): string {
+  const characters = Array.from(spellOutLine(text, strictness))
+  const more = characters.length - LONGEST_SUMMARY
+  return more <= 0
+    ? characters.join('')
+    : `${characters.slice(0, LONGEST_SUMMARY).join('')}… (${more} more characters)`
 }

@@ -2,7 +2,6 @@ import { settings } from '@clack/core'
 import type { Card, Clock } from '@askback/core'
 import { Arming } from './arming.js'
 import type { Asked, Asker, Question } from './asker.js'
-import { keepLines } from './drawing.js'
 import { KeyPrompt } from './key-prompt.js'
 import { LinePrompt, RestingPrompt } from './line-prompt.js'
 import { runPrompt, type Streams } from './run-prompt.js'
@@ -56,7 +55,7 @@ export function keyAsker({ input, output, clock }: Streams & { clock: Clock }): 
   }
 
   return {
-    print: (text) => void output.write(`${keepLines(text)}\n`),
+    print: (text) => void output.write(`${text}\n`),
     async ask(question, signal) {
       const { card } = question
       if (signal.aborted) return null

@@ -2,7 +2,7 @@ import type { Card, Control } from '@askback/core'
 import type { Key } from 'node:readline'
 import type { Arming } from './arming.js'
 import type { Asked, Question } from './asker.js'
-import { drawControls, screenOf } from './drawing-controls.js'
+import { drawControls, MORE, screenOf } from './drawing-controls.js'
 import { PassingPrompt, type Streams } from './run-prompt.js'
 
 /** The controls of a card, by their keys. */
@@ -34,6 +34,7 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
     const { controls } = this.#card
     const counts = this.#arming.press()
     const move = (by: number) => {
+      if (controls.length === 0) return
       this.at = (Math.max(this.at, by > 0 ? -1 : 0) + by + controls.length) % controls.length
     }
     if (key.name === 'up' || key.name === 'k') return move(-1)
@@ -47,14 +48,16 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
 
   #chosenBy(char: string | undefined, key: Key): Control | undefined {
     const { controls } = this.#card
+    const more = controls.find(({ id }) => id === MORE)
     if (key.name === 'escape') return controls.find(({ id }) => id === 'back')
     if (key.name === 'return') {
       const here = controls[this.at]
       const ticks = controls.some(({ checked }) => checked !== undefined)
+      if (!here && more) return more
       // With boxes to tick, Enter is for what is done with them.
       return ticks && (!here || here.checked !== undefined) ? controls.find(({ id }) => id === 'done') : here
     }
-    if (key.name === 'space') return controls[this.at]?.checked === undefined ? undefined : controls[this.at]
+    if (key.name === 'space') return controls[this.at]?.checked === undefined ? more : controls[this.at]
     if (char && /^[1-9]$/.test(char)) return controls[Number(char) - 1]
     if (key.name === 'a') return controls.find(({ id }) => id === 'approve')
     if (key.name === 'd') return controls.find(({ id }) => id === 'deny')

@@ -1,7 +1,9 @@
+import type { Card } from '@askback/core'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Asked, Asker, Question } from './asker.js'
-import { keepLines } from './drawing.js'
+import { columnsOf, isAnswerable } from './drawing-controls.js'
+import { markLines } from './wrapping.js'
 
 /** One line after the other, for pipes and screen readers: a number or the name of a choice, or a text. */
 export function lineAsker({ input, output }: { input: Readable; output: Writable }): Asker {
@@ -19,9 +21,9 @@ export function lineAsker({ input, output }: { input: Readable; output: Writable
   })
 
   return {
-    print: (text) => void output.write(`${keepLines(text)}\n`),
+    print: (text) => void output.write(`${text}\n`),
     async ask(question, signal) {
-      output.write(keepLines(promptOf(question)))
+      output.write(`${promptOf(question, columnsOf(output)).join('\n')}\n`)
       for (;;) {
         const line = waiting.shift()
         if (line !== undefined && line.trim() !== '') return read(line, question)
@@ -38,14 +40,20 @@ export function lineAsker({ input, output }: { input: Readable; output: Writable
   }
 }
 
-function promptOf({ card, waiting }: Question): string {
-  if (!card) return '(nothing waits)\n'
-  const choices = card.controls.map(({ label, checked }, index) => {
+function promptOf({ card, waiting }: Question, columns: number): string[] {
+  if (!card) return ['(nothing waits)']
+  const choices = card.controls.flatMap(({ label, checked }, index) => {
     const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] '
-    return `  ${card.asks === null ? `${index + 1})` : '-'} ${box}${label}\n`
+    const first = `  ${card.asks === null ? `${index + 1})` : '-'} ${box}`
+    return markLines(label, columns, [first, '  │ '])
   })
-  const more = waiting > 1 ? `(${waiting - 1} more wait)\n` : ''
-  return `${choices.join('')}${more}? ${card.asks ?? 'Choose by number or name, or type a text.'}\n`
+  const more = waiting > 1 ? [`(${waiting - 1} more wait)`] : []
+  return [...choices, ...more, ...markLines(hintOf(card), columns, ['? ', '│ '])]
+}
+
+function hintOf(card: Card): string {
+  if (!isAnswerable(card)) return 'You cannot answer this here. A text goes to the agent.'
+  return card.asks ?? 'Choose by number or name, or type a text.'
 }
 
 function read(line: string, { card }: Question): Asked {

@@ -2,13 +2,17 @@ import type { Clock } from '@askback/core'
 import { styleText } from 'node:util'
 import type { Arming } from './arming.js'
 import type { Question } from './asker.js'
-import { keepLines } from './drawing.js'
+import { isAnswerable, screenOf } from './drawing-controls.js'
 import { PassingPrompt, type Streams } from './run-prompt.js'
+import { markLines } from './wrapping.js'
 
 /** A line to type in. */
 export class LinePrompt extends PassingPrompt<string> {
   constructor(streams: Streams, question: Question, draft: string) {
-    super(streams, () => drawLine(question, this.userInput, this._cursor), { takesText: true, draft })
+    super(streams, () => drawLine(question, this.userInput, this._cursor, streams), {
+      takesText: true,
+      draft,
+    })
     this.on('key', (_char, key) => {
       if (key.name !== 'escape') return
       this.value = undefined
@@ -25,7 +29,7 @@ export class LinePrompt extends PassingPrompt<string> {
 /** The same line before it takes anything: what is typed on for something else goes nowhere. */
 export class RestingPrompt extends PassingPrompt<never> {
   constructor(streams: Streams, question: Question, draft: string, how: { arming: Arming; clock: Clock }) {
-    super(streams, () => drawLine(question, draft, draft.length), { takesText: false })
+    super(streams, () => drawLine(question, draft, draft.length, streams), { takesText: false })
     const { arming, clock } = how
     const look = () => {
       if (this.isOver) return
@@ -41,13 +45,17 @@ export class RestingPrompt extends PassingPrompt<never> {
   }
 }
 
-function drawLine({ card }: Question, text: string, cursor: number): string {
+function drawLine({ card }: Question, text: string, cursor: number, { output }: Streams): string {
   // One character under the cursor, also where it has two units.
   const point = text.codePointAt(cursor)
   const under = point === undefined ? ' ' : String.fromCodePoint(point)
   const typed = `${text.slice(0, cursor)}${styleText('inverse', under)}${text.slice(cursor + under.length)}`
-  const hint = card
-    ? `${card.asks ?? `For: ${card.title}`} Esc goes back.`
-    : 'Nothing waits. A text goes to the agent; /help lists commands.'
-  return `${styleText('dim', keepLines(hint))}\n> ${typed}`
+  const hint = markLines(hintOf(card), screenOf(output).columns, ['', '│ '])
+  return `${hint.map((line) => styleText('dim', line)).join('\n')}\n> ${typed}`
+}
+
+function hintOf(card: Question['card']): string {
+  if (!card) return 'Nothing waits. A text goes to the agent; /help lists commands.'
+  if (!isAnswerable(card)) return 'Your text goes to the agent. Esc goes back.'
+  return `${card.asks ?? `For: ${card.title}`} Esc goes back.`
 }

@@ -6,12 +6,14 @@ import {
   type Connector,
   type ConnectorLine,
 } from '@askback/core'
-import type { Actor } from '@askback/protocol'
+import { spellOut, type Actor } from '@askback/protocol'
 import type { Readable, Writable } from 'node:stream'
 import type { Asked, Asker } from './asker.js'
-import { drawCard, drawClosed, drawEvent } from './drawing.js'
+import { drawClosed, drawEvent, drawNotice } from './drawing.js'
+import { columnsOf, isAnswerable, MORE } from './drawing-controls.js'
 import { keyAsker } from './key-asker.js'
 import { lineAsker } from './line-asker.js'
+import { CardPages } from './card-pages.js'
 
 export interface TerminalOptions {
   input: Readable
@@ -42,7 +44,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
   const cards: Card[] = []
   const unsaid: string[] = []
   let line: ConnectorLine | null = null
-  let drawn: string | null = null
+  const pages = new CardPages(output, clock)
   let isActing = false
   let change = new AbortController()
   const stopping = new AbortController()
@@ -60,24 +62,36 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     else changed()
   }
 
+  /** What came of what the person did, after the next redraw. */
+  function tell(text: string): void {
+    unsaid.push(drawNotice(spellOut(text, 'prose'), columnsOf(output)))
+  }
+
   function printUnsaid(): void {
+    if (unsaid.length > 0) pages.redraw()
     for (const text of unsaid.splice(0)) asker.print(text)
   }
 
   async function attend(): Promise<void> {
+    output.on('resize', changed)
     while (!stopping.signal.aborted) {
       change = new AbortController()
       printUnsaid()
       const card = cards[0] ?? null
-      if (card && drawn !== card.cardId) asker.print(drawCard(card, clock.now()))
-      drawn = card?.cardId ?? null
-      const asked = await asker.ask({ card, waiting: cards.length }, change.signal)
+      const page = pages.open(card)
+      if (page.lines.length > 0) asker.print(page.lines.join('\n'))
+      const asked = await asker.ask({ card: page.card, waiting: cards.length }, change.signal)
       if (!asked) continue
       if ('detach' in asked) break
+      if ('control' in asked && asked.control === MORE) {
+        pages.turn()
+        continue
+      }
       isActing = true
       await Promise.race([act(asked, card), left])
       isActing = false
     }
+    output.off('resize', changed)
     printUnsaid()
     asker.stop()
   }
@@ -104,21 +118,21 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     try {
       if ('control' in asked) {
         const told = card && (await line!.tap({ place, cardId: card.cardId, control: asked.control, by }))
-        if (told && !told.ok) return void unsaid.push(told.text)
+        if (told && !told.ok) return tell(told.text)
         return await nextChange()
       }
       const { text } = asked
       const said = text.startsWith('/')
         ? await runCommand(line!, { place, text, by, except: ELSEWHERE })
         : null
-      if (said !== null) return void unsaid.push(said)
+      if (said !== null) return tell(said)
       // What nobody has seen here yet is not answered by it.
-      const target = card ? { replyTo: card.cardId } : { route: 'agent' as const }
+      const target = card && isAnswerable(card) ? { replyTo: card.cardId } : { route: 'agent' as const }
       const told = await line!.text({ place, text, by, ...target })
-      unsaid.push(told.text)
+      tell(told.text)
       if (told.ok && card) await nextChange()
     } catch (error) {
-      unsaid.push(error instanceof Error ? error.message : String(error))
+      tell(error instanceof Error ? error.message : String(error))
     }
   }
 
@@ -142,13 +156,13 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     async close(_place, shown, closed) {
       const at = cards.findIndex(({ cardId }) => cardId === shown)
       if (at >= 0) cards.splice(at, 1)
-      unsaid.push(drawClosed(closed))
+      unsaid.push(drawClosed(closed, columnsOf(output)))
       // The next step is about to be shown: in between, nothing is asked.
       if (closed.settlement !== 'step') changed()
     },
-    say: async (_place, text) => say(`── ${text}`),
+    say: async (_place, text) => say(drawNotice(text, columnsOf(output))),
     async hear(_place, event) {
-      const text = drawEvent(event)
+      const text = drawEvent(event, columnsOf(output))
       if (text !== null) say(text)
     },
     async stop() {

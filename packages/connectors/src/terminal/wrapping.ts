@@ -1,10 +1,20 @@
-import { keepLines } from './drawing.js'
-
 /** A text in lines that are not broken again: between words, and within one that is too long. */
 export function wrapText(text: string, columns: number): string[] {
-  return keepLines(text)
-    .split('\n')
-    .flatMap((line) => wrapLine(line, Math.max(columns, 2)))
+  return linesOf(text).flatMap((line) => wrapLine(line, Math.max(columns, 2)))
+}
+
+/**
+ * The same with a mark before each line. A line that the terminal breaks by itself goes on at its left edge, where only
+ * lines of ours begin: with a mark of its own on each row, nothing that an agent writes can get there.
+ */
+export function markLines(text: string, columns: number, [first, rest]: [string, string]): string[] {
+  const room = columns - Math.max(first.length, rest.length)
+  return wrapText(text, room).map((line, index) => `${index === 0 ? first : rest}${line}`)
+}
+
+/** As a terminal would show them: a tab has a fixed width here, so that lines can be measured. */
+export function linesOf(text: string): string[] {
+  return text.replaceAll('\r\n', '\n').replaceAll('\r', '⟦CR⟧').replaceAll('\t', '    ').split('\n')
 }
 
 function wrapLine(line: string, columns: number): string[] {
