@@ -10,6 +10,9 @@ export const help = `Askback: agents that ask back.
     --config FILE               settings (config.json in the data folder)
     --allow-host NAME           also answer under this name; may be repeated
     --allow-origin URL          also take calls from pages of this origin; may be repeated
+    --tls-cert FILE  --tls-key FILE     serve HTTPS; or ASKBACK_TLS_CERT and ASKBACK_TLS_KEY
+    --trust-proxy ADDRESS       a proxy in front, which ends TLS; may be repeated; or ASKBACK_TRUST_PROXY
+    --insecure                  serve plain HTTP even where others can reach it
     --timeout 10m|never         how long a request waits for a person unless it says so itself
     --claude PATH               run this Claude Code instead of the one of its SDK; or ASKBACK_CLAUDE
     --no-open                   do not open the browser

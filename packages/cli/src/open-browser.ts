@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import openInBrowser from 'open'
-import { exchange } from './reach/exchange.js'
 
 const FILE = /^open-[0-9a-f-]+\.html$/
 /** How long a browser may take to start before the file is removed. */
@@ -24,7 +23,11 @@ export function hasBrowser(env: NodeJS.ProcessEnv, platform = process.platform):
  * file that leads to the link, in the data folder, which only its owner may read. Resolves once the link has been used
  * or was given up, with the file removed; `false` if nobody has used it.
  */
-export async function openBrowser(openUrl: string, dataFolder: string): Promise<boolean> {
+export async function openBrowser(
+  openUrl: string,
+  dataFolder: string,
+  isUsed: () => Promise<boolean>,
+): Promise<boolean> {
   removeOld(dataFolder)
   const file = join(dataFolder, `open-${randomUUID()}.html`)
   const remove = () => rmSync(file, { force: true })
@@ -33,7 +36,7 @@ export async function openBrowser(openUrl: string, dataFolder: string): Promise<
   try {
     const child = await openInBrowser(pathToFileURL(file).href)
     child.on('error', () => undefined)
-    return await isUsed(openUrl)
+    return await becomesUsed(isUsed)
   } catch {
     // Nothing to open it with.
     return false
@@ -43,14 +46,10 @@ export async function openBrowser(openUrl: string, dataFolder: string): Promise<
   }
 }
 
-/** The page behind the link tells, without using the link up. */
-async function isUsed(openUrl: string): Promise<boolean> {
+async function becomesUsed(isUsed: () => Promise<boolean>): Promise<boolean> {
   const until = Date.now() + PATIENCE_MS
-  const url = new URL(openUrl)
   while (Date.now() < until) {
-    // A gateway that is behind in its work, or that is stopping: the link may still be used.
-    const page = await exchange({ method: 'GET', url, headers: {}, stallMs: PATIENCE_MS }).catch(() => null)
-    if (page?.status === 401) return true
+    if (await isUsed()) return true
     await pause(LOOK_EVERY_MS)
   }
   return false

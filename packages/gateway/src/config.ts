@@ -8,13 +8,20 @@ export const gatewayConfig = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]),
   /** Web origins, beside its own, whose pages may call this gateway. */
   allowedOrigins: z.array(z.url()).default([]),
-  /** Whether `X-Forwarded-For` tells the address of a caller: only behind a proxy that sets it. */
-  trustProxy: z.boolean().default(false),
   /**
    * Names or paths below a session's folder, like `deploy` or `infra/prod`, in which edits are asked for in every mode but
    * `bypassPermissions`, beside those that always are (`.git`, `.claude` and the like).
    */
   protectedPaths: z.array(z.string().min(1)).default([]),
+  /**
+   * Addresses of reverse proxies, or ranges like 10.0.0.0/8: what they say in `X-Forwarded-For` and `X-Forwarded-Proto`
+   * counts.
+   */
+  trustProxy: z.array(z.string()).default([]),
+  /** Files with the certificate, its chain included, and its key, in PEM. */
+  tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
+  /** Serve plain HTTP at an address that others can reach, without a proxy that ends TLS. */
+  insecure: z.boolean().default(false),
   /** How long a browser stays logged in. */
   loginDays: z.number().positive().default(30),
   /** Sessions that nobody has written to for so long are deleted. */

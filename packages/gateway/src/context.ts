@@ -3,10 +3,11 @@ import type { GatewayConfig } from './config.js'
 import type { Credentials } from './credentials/credentials.js'
 import type { FailedLogins } from './credentials/failed-logins.js'
 import type { Access } from './http/access.js'
+import type { Admit } from './http/admit.js'
 import type { Drain } from './http/drain.js'
-import type { RequestOriginGuard } from './http/request-origin.js'
 import type { AgentRate } from './http/agent-rate.js'
 import type { RateLimit } from './http/rate-limit.js'
+import type { TrustedProxies } from './http/trusted-proxy.js'
 import type { Metrics } from './metrics.js'
 import type { GatewayConnector } from './routes/connectors.js'
 
@@ -20,7 +21,8 @@ export interface GatewayContext {
   connectors: readonly GatewayConnector[]
   clock: Clock
   failedLogins: FailedLogins
-  checkOrigin: RequestOriginGuard
+  admit: Admit
+  proxies: TrustedProxies
   access: Access
   rateLimit: RateLimit | null
   agentRate: AgentRate | null

@@ -1,6 +1,7 @@
 import { systemClock, type Clock, type Host, type Store } from '@askback/core'
 import { fastify, LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import type { AddressInfo } from 'node:net'
+import { X509Certificate } from 'node:crypto'
+import { isIP, isIPv6, type AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { gatewayConfig, type GatewaySettings } from './config.js'
 import type { GatewayContext } from './context.js'
@@ -8,15 +9,16 @@ import type { Credentials } from './credentials/credentials.js'
 import { FailedLogins } from './credentials/failed-logins.js'
 import { Access } from './http/access.js'
 import { parseBodies } from './http/body.js'
+import { admission } from './http/admit.js'
 import { answerCors } from './http/cors.js'
 import { Drain } from './http/drain.js'
 import { InFlight } from './http/in-flight.js'
 import { originGuard } from './http/origins.js'
-import { requestOriginGuard } from './http/request-origin.js'
 import { AgentRate } from './http/agent-rate.js'
 import { RateLimit } from './http/rate-limit.js'
 import { answerBrokenRequest } from './http/broken-request.js'
 import { noRoute, serveWebApp } from './http/web-app.js'
+import { trustedProxies } from './http/trusted-proxy.js'
 import { Metrics } from './metrics.js'
 import { fail, registerRoutes } from './register-routes.js'
 import { routeTable } from './route-table.js'
@@ -35,6 +37,10 @@ export interface GatewayOptions {
   connectors?: readonly GatewayConnector[]
   /** The build of the web app. */
   webApp?: string
+  /** Serves HTTPS instead of HTTP. The contents of the files, not their paths. */
+  tls?: { cert: string; key: string }
+  /** Refuse whoever comes neither from this machine nor through a trusted proxy. */
+  requireProxy?: boolean
   /** Serves `/mcp`; nobody does without it. */
   mcp?: McpHandler
   version?: string
@@ -57,9 +63,10 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { host, store, credentials, clock = systemClock, metrics = new Metrics() } = options
   const config = gatewayConfig.parse(options.config ?? {})
-  const app = fastify(serverOptions(config, options.log))
+  const app = createServer(serverOptions(config, options.log), options.tls)
   const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
   const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
+  const proxies = trustedProxies(config.trustProxy)
   const context: GatewayContext = {
     host,
     store,
@@ -69,10 +76,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     connectors: options.connectors ?? [],
     clock,
     failedLogins,
-    checkOrigin: requestOriginGuard(
-      originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
+    admit: admission({
+      checkOrigin: originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
       failedLogins,
-    ),
+      proxies,
+      requireProxy: options.requireProxy ?? false,
+    }),
+    proxies,
     access: new Access(host.desk),
     rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
     agentRate:
@@ -111,7 +121,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
       // Thousands of clients come back at once after a restart: the usual 511 would turn some away.
       await app.listen({ host: address, port, backlog: 4096 })
-      return urlOf(app.server.address() as AddressInfo)
+      return urlOf(app.server.address() as AddressInfo, options.tls, config.allowedHosts)
     },
     drain: () => (draining ??= drain()),
     async close() {
@@ -131,7 +141,6 @@ function serverOptions(config: ReturnType<typeof gatewayConfig.parse>, log: Writ
     logController: new LogController({ disableRequestLogging: true }),
     // Only errors are logged, and those name their request themselves: most need no logger of their own.
     childLoggerFactory: (logger) => logger,
-    trustProxy: config.trustProxy,
     // A HEAD would claim a settlement that nobody gets.
     exposeHeadRoutes: false,
     // The routes themselves say so, in the contract's words.
@@ -144,7 +153,24 @@ function serverOptions(config: ReturnType<typeof gatewayConfig.parse>, log: Writ
   } satisfies FastifyServerOptions
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
+function createServer(
+  options: ReturnType<typeof serverOptions>,
+  tls: GatewayOptions['tls'],
+): FastifyInstance {
+  if (!tls) return fastify(options)
+  return fastify({ ...options, https: tls })
+}
+
+/** Under TLS a name that the certificate is for: clients refuse any other. */
+function urlOf({ address, port }: AddressInfo, tls: GatewayOptions['tls'], hosts: readonly string[]): string {
   const name = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
-  return `http://${family === 'IPv6' && name.includes(':') ? `[${name}]` : name}:${port}`
+  const certificate = tls && new X509Certificate(tls.cert)
+  const isCovered = (host: string) => (isIP(host) ? certificate?.checkIP(host) : certificate?.checkHost(host))
+  const local = isLoopback(name) ? ['localhost'] : []
+  const host = (certificate && [name, ...local, ...hosts].find(isCovered)) ?? name
+  return `${tls ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1'
 }

@@ -40,19 +40,18 @@ export function fail(request: FastifyRequest, reply: FastifyReply, error: unknow
 
 /** Before the body is read: where it comes from, who sends it, and whether they may. */
 function guard(route: Route, context: GatewayContext) {
-  const { checkOrigin, access, drain, rateLimit, agentRate } = context
+  const { admit, access, drain, rateLimit, agentRate } = context
   const isWrite = route.method !== 'GET'
   const ofSession = route.path.startsWith('/api/sessions/:id')
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     let checked: Promise<void> | undefined
     try {
-      const { headers, ip: address } = request
-      const page = checkOrigin({ method: route.method, headers, address })
-      if (route.ownPagesOnly && page === 'allowed') {
+      const sender = admit(request.raw)
+      if (route.ownPagesOnly && sender.page === 'allowed') {
         throw new AskbackError('forbidden', 'Only pages of this gateway itself may do this.')
       }
       if (route.who !== 'anyone') {
-        const credential = authenticate({ headers, address, page }, context)
+        const credential = authenticate(sender, context)
         request.credential = credential
         rateLimit?.count(credential.id)
         if (credential.kind === 'agent') agentRate?.count(credential.id)

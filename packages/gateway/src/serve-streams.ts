@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { IncomingMessage } from 'node:http'
 import type { GatewayContext } from './context.js'
 import type { Credential } from './credentials/credential.js'
-import { actorOf, authenticate, checkGood, identify, type Sender } from './http/authenticate.js'
+import type { Sender } from './http/admit.js'
+import { actorOf, authenticate, checkGood, identify } from './http/authenticate.js'
 import type { Caller, SocketCaller } from './streams/options.js'
 import { registerStreams, type Streams } from './streams/register.js'
 
@@ -16,21 +16,15 @@ export function serveStreams(app: FastifyInstance, context: GatewayContext): Str
     clock,
     config: { sockets, streams: most, frameBytes: bodyBytes, jsonDepth },
     authorize: async (request) => {
-      const sender = senderOf(request, context)
+      const sender = context.admit(request)
       return callerOf(authenticate(sender, context), sender, context)
     },
-    authorizeSocket: async (request) => authorizeSocket(senderOf(request, context), context),
+    authorizeSocket: async (request) => authorizeSocket(context.admit(request), context),
     onError: (error) => app.log.error({ err: error }, 'A stream failed'),
   })
   credentials.onRevoked((key) => streams.revoke(key))
   metrics.countStreams(() => streams.open)
   return streams
-}
-
-function senderOf({ headers, method = 'GET', socket }: IncomingMessage, context: GatewayContext): Sender {
-  const address = socket.remoteAddress ?? ''
-  const page = context.checkOrigin({ method, headers, address, upgrade: headers.upgrade !== undefined })
-  return { headers, address, page }
 }
 
 /** A page by cookie has yet to send the proof that belongs to it. */

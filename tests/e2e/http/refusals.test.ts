@@ -24,7 +24,7 @@ describe('what cannot be served ends with one sentence', () => {
     ],
     [
       'an address of another machine',
-      ['serve', '--host', '192.0.2.1', '--data', newFolder()],
+      ['serve', '--host', '192.0.2.1', '--insecure', '--data', newFolder()],
       /^Others can reach 192\.0\.2\.1/,
     ],
     [
@@ -59,11 +59,11 @@ describe('what cannot be served ends with one sentence', () => {
 
   it('an address that others can reach, without a token; with one it listens', async () => {
     const data = newFolder()
-    const refused = run(['serve', '--host', '0.0.0.0', '--port', '0', '--data', data])
+    const refused = run(['serve', '--host', '0.0.0.0', '--insecure', '--port', '0', '--data', data])
     expect((await refused.ended).code).not.toBe(0)
     expect(refused.stderr).toMatch(/^Others can reach 0\.0\.0\.0: set ASKBACK_TOKEN/)
     const env = { ASKBACK_TOKEN: 'a-persons-token', ASKBACK_AGENT_TOKEN: 'an-agents-token' }
-    const gateway = await serve({ data, args: ['--host', '0.0.0.0'], env })
+    const gateway = await serve({ data, args: ['--host', '0.0.0.0', '--insecure'], env })
     expect((await gateway.call('GET', '/api/sessions')).status).toBe(200)
     const foreign = await fetch(`${gateway.ready.url}/healthz`, {
       headers: { origin: 'http://evil.example' },

@@ -22,6 +22,16 @@ const NOBODY = new Set([
 /** Codex sets it for commands whose sandbox has no network. */
 const NO_NETWORK = 'CODEX_SANDBOX_NETWORK_DISABLED'
 
+/** Trying again would not help. */
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+])
+
 export interface Call {
   method: Request['method']
   path: string
@@ -124,6 +134,7 @@ export class Gateway {
 
   #reachable(error: unknown): unknown {
     if (error instanceof AskbackError || (error instanceof Error && error.name === 'AbortError')) return error
+    if (UNTRUSTED.has(codeOf(error))) return untrusted(error)
     const isNobody = NOBODY.has(codeOf(error))
     const why = isNobody ? '' : ` (${codeOf(error) || String(error)})`
     const message =
@@ -139,8 +150,14 @@ export class Gateway {
       // It may just have started anew and not have announced its new token yet.
       return error.code === 'unauthorized' && this.#reached !== null
     }
+    if (UNTRUSTED.has(codeOf(error))) return false
     return this.#reached !== null || !NOBODY.has(codeOf(error))
   }
+}
+
+function untrusted(error: unknown): AskbackError {
+  const message = `The certificate of the gateway is not trusted here (${codeOf(error)}). Set NODE_EXTRA_CA_CERTS to the file of whoever issued it.`
+  return new AskbackError('unavailable', message, { cause: error })
 }
 
 function errorOf({ status, text, headers }: Response): AskbackError {

@@ -25,6 +25,8 @@ export interface Composed {
   url: string
   /** Logs a browser in, once. */
   openUrl: string
+  /** Whether that link works no more. */
+  isLinkUsed: () => boolean
   /** A person's, for commands on this machine while this process runs. */
   localToken: string
   /** Agents and deadlines are taken up where the last process left them. */
@@ -54,7 +56,7 @@ export async function compose(
 async function composeOn(
   store: Store,
   metrics: Metrics,
-  { config, dataFolder, host: address, port, timeoutMs, secrets }: ServeOptions,
+  { config, dataFolder, host: address, port, timeoutMs, secrets, tls, requireProxy }: ServeOptions,
   tokens: Tokens,
   { shared, trouble }: { shared: SharedStore | null; trouble: Trouble },
 ): Promise<Composed> {
@@ -106,7 +108,9 @@ async function composeOn(
     connectors: connectors.list,
     mcp: lazyMcp(host),
     log: process.stderr,
+    requireProxy,
     ...(webApp !== undefined && { webApp }),
+    ...(tls && { tls }),
   })
   const log = (error: unknown) => gateway.app.log.error({ err: error }, 'Something failed in the background')
   host.ready.then(
@@ -116,12 +120,14 @@ async function composeOn(
   const url = await gateway.listen({ host: address, port })
   listening(url)
   connectors.start()
-  const openUrl = `${url}/login?code=${credentials.loginCode(credentials.owner)}`
+  const code = credentials.loginCode(credentials.owner)
+  const openUrl = `${url}/login?code=${code}`
+  const isLinkUsed = () => credentials.personOfCode(code) === null
   const close = async () => {
     await connectors.stop()
     await gateway.close()
   }
-  return { gateway: { ...gateway, close }, url, openUrl, localToken, ready: host.ready }
+  return { gateway: { ...gateway, close }, url, openUrl, isLinkUsed, localToken, ready: host.ready }
 }
 
 /** The protocol's library is large, and most gateways never hear a word of it. */

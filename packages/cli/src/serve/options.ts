@@ -6,6 +6,7 @@ import { parseTimeout } from '../duration.js'
 import { usageError } from '../usage.js'
 import { namesOf } from './addresses.js'
 import { connectorSecrets, type ConnectorSecrets } from './connector-secrets.js'
+import { networkOptions, type Tls } from './network.js'
 import type { StoreAddress } from './shared-store.js'
 
 const FLAGS = {
@@ -18,6 +19,10 @@ const FLAGS = {
   config: { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
   'allow-origin': { type: 'string', multiple: true },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  'trust-proxy': { type: 'string', multiple: true },
+  insecure: { type: 'boolean' },
   timeout: { type: 'string' },
   claude: { type: 'string' },
   'no-open': { type: 'boolean', default: false },
@@ -35,6 +40,10 @@ export interface ServeOptions {
   open: boolean
   json: boolean
   config: GatewayConfig
+  /** What the gateway identifies itself with, unless it speaks plain HTTP. */
+  tls: Tls | null
+  /** Whether others may come through a proxy only, as this gateway itself has no TLS. */
+  requireProxy: boolean
   secrets: ConnectorSecrets
 }
 
@@ -51,9 +60,12 @@ export function serveOptions(args: string[]): ServeOptions {
     ...(values.config !== undefined && { file: values.config }),
     claude: values.claude ?? process.env['ASKBACK_CLAUDE'],
   })
+  const network = networkOptions(values, config, process.env)
   return {
     host: values.host,
     port,
+    tls: network.tls,
+    requireProxy: network.requireProxy,
     dataFolder,
     store: storeOf(values),
     timeoutMs,
@@ -62,6 +74,7 @@ export function serveOptions(args: string[]): ServeOptions {
     secrets: connectorSecrets(config, process.env),
     config: {
       ...config,
+      trustProxy: network.trustProxy,
       allowedHosts: [...namesOf(values.host), ...config.allowedHosts, ...(values['allow-host'] ?? [])],
       allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(origin)],
     },

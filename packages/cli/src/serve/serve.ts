@@ -69,7 +69,7 @@ async function run(composed: Composed, options: ServeOptions, tokens: Tokens): P
 }
 
 function sayReady(
-  { url, openUrl }: Composed,
+  { url, openUrl, isLinkUsed }: Composed,
   { json, open, dataFolder }: ServeOptions,
   tokens: Tokens,
 ): void {
@@ -79,11 +79,11 @@ function sayReady(
   }
   const opens = open && hasBrowser(process.env)
   process.stdout.write(`Askback is ready: ${opens ? url : openUrl}\n`)
-  if (opens) void showInBrowser(openUrl, dataFolder)
+  if (opens) void showInBrowser(openUrl, dataFolder, isLinkUsed)
 }
 
-async function showInBrowser(openUrl: string, dataFolder: string): Promise<void> {
-  const isUsed = await openBrowser(openUrl, dataFolder)
+async function showInBrowser(openUrl: string, dataFolder: string, isLinkUsed: () => boolean): Promise<void> {
+  const isUsed = await openBrowser(openUrl, dataFolder, async () => isLinkUsed())
   if (!isUsed)
     process.stderr.write('No browser has signed in yet. Run askback open, or askback open --print.\n')
 }

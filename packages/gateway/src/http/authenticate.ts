@@ -3,16 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
 import type { FailedLogins } from '../credentials/failed-logins.js'
-import type { PageOrigin } from './origins.js'
+import type { Sender } from './admit.js'
 
 const SURFACES: ReadonlySet<string> = new Set(['cli', 'terminal', 'http'])
-
-export interface Sender {
-  headers: IncomingHttpHeaders
-  address: string
-  /** Whose page sent the request, if a page did. */
-  page: PageOrigin
-}
 
 interface Checks {
   credentials: Credentials

@@ -27,7 +27,7 @@ const PREFLIGHT = {
  * CORS for the API, for the origins that the operator allows. Their pages bring a token of their own: credentials are
  * never allowed, so that the browser sends no cookie along.
  */
-export function answerCors(app: FastifyInstance, { config, checkOrigin }: GatewayContext): void {
+export function answerCors(app: FastifyInstance, { config, admit }: GatewayContext): void {
   const allowed = new Set(config.allowedOrigins.map((origin) => new URL(origin).origin))
   if (allowed.size > 0) {
     // On the raw response, because most answers go past the framework.
@@ -42,9 +42,8 @@ export function answerCors(app: FastifyInstance, { config, checkOrigin }: Gatewa
   }
   for (const url of ['/api/*', '/mcp']) {
     app.options(url, (request, reply) => {
-      const { headers, ip: address, url: target } = request
-      const page = checkOrigin({ method: 'OPTIONS', headers, address })
-      if (page !== 'allowed') throw noRoute('OPTIONS', target.split('?', 1)[0]!)
+      const { headers, page } = admit(request.raw)
+      if (page !== 'allowed') throw noRoute('OPTIONS', request.url.split('?', 1)[0]!)
       // Browsers ask this where a page of the internet calls an address of the local network.
       const isPrivate = headers['access-control-request-private-network'] === 'true'
       return reply

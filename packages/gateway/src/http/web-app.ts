@@ -58,7 +58,7 @@ export function serveWebApp(app: FastifyInstance, folder: string | undefined, co
     method: ['GET', 'HEAD'],
     url: '/*',
     onRequest(request, _reply, done) {
-      context.checkOrigin({ method: 'GET', headers: request.headers, address: request.ip })
+      context.admit(request.raw, 'GET')
       done()
     },
     async handler(request, reply) {

@@ -25,7 +25,7 @@ export interface Pairing {
 const params = z.object({ id: z.string() })
 const pairing = z.object({ code: z.string(), expiresAt: z.number(), link: z.string().optional() })
 
-export function connectorRoutes({ connectors, failedLogins }: GatewayContext): Route[] {
+export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayContext): Route[] {
   const find = (id: string) => connectors.find((connector) => connector.id === id)
   return [
     route({
@@ -75,7 +75,7 @@ export function connectorRoutes({ connectors, failedLogins }: GatewayContext): R
         const receive = find(id)?.receive
         if (!receive) throw new AskbackError('not_found', 'Nothing is received here.')
         if (await receive(request.headers, body)) return done
-        failedLogins.note(request.ip)
+        failedLogins.note(proxies.addressOf(request.raw))
         throw new AskbackError('unauthorized', 'This does not carry the secret of the connector.')
       },
     }),

@@ -1,4 +1,5 @@
 import { AskbackError } from '@askback/protocol'
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
@@ -13,9 +14,11 @@ const actor = z.object({ id: z.string(), name: z.string().optional() })
  * A browser brings a one-time code and gets a login in two halves: a cookie, and a proof that its page keeps. No token
  * ever stands in an address.
  */
-export function loginRoutes({ credentials, failedLogins, store }: GatewayContext): Route[] {
-  const cookie = (value: string, maxAgeSeconds: number) =>
-    `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}`
+export function loginRoutes({ credentials, failedLogins, proxies, store }: GatewayContext): Route[] {
+  const cookie = ({ raw }: FastifyRequest, value: string, maxAgeSeconds: number) => {
+    const secure = proxies.isSecure(raw) ? '; Secure' : ''
+    return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}${secure}`
+  }
 
   return [
     route({
@@ -30,7 +33,8 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
         const code = credentials.newCode(idempotencyKey)
         const keep = async () => credentials.keepCode(code, credential.by)
         const how = await once(store, idempotencyKey, {}, keep)
-        const openUrl = `${request.protocol}://${request.host}/login?code=${code}`
+        const scheme = proxies.isSecure(request.raw) ? 'https' : 'http'
+        const openUrl = `${scheme}://${request.headers.host}/login?code=${code}`
         return { status: how === 'seen' ? 200 : 201, body: { openUrl } }
       },
     }),
@@ -47,7 +51,7 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
         const person = typeof code === 'string' ? credentials.personOfCode(code) : null
         if (person) sendLoginPage(reply, person)
         else {
-          failedLogins.note(request.ip)
+          failedLogins.note(proxies.addressOf(request.raw))
           sendUsedLinkPage(reply)
         }
         return { handled: true }
@@ -66,14 +70,18 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
       async handle({ body: { code }, request }) {
         const login = await credentials.logIn(code)
         if (!login) {
-          failedLogins.note(request.ip)
+          failedLogins.note(proxies.addressOf(request.raw))
           throw new AskbackError(
             'unauthorized',
             'This link has been used, or is older than 10 minutes. Run askback open for a new one.',
           )
         }
         const { person, proof, maxAgeSeconds } = login
-        return { status: 200, body: { person, proof }, setCookie: cookie(login.cookie, maxAgeSeconds) }
+        return {
+          status: 200,
+          body: { person, proof },
+          setCookie: cookie(request, login.cookie, maxAgeSeconds),
+        }
       },
     }),
     route({
@@ -85,7 +93,7 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
       body: z.object({ all: z.boolean().optional(), person: z.string().optional() }).optional(),
       answers: { 200: ok },
       errors: [404],
-      async handle({ body: { all = false, person } = {}, credential, origin }) {
+      async handle({ body: { all = false, person } = {}, credential, origin, request }) {
         if (all) await credentials.logOutEverywhere(person ?? credential.by.id, origin)
         else if (person !== undefined || credential.via !== 'web') {
           throw new AskbackError(
@@ -93,7 +101,7 @@ export function loginRoutes({ credentials, failedLogins, store }: GatewayContext
             'A token has no browser login to end. Send { "all": true } to end all of this person.',
           )
         } else await credentials.logOut(credential)
-        return { ...done, ...(credential.via === 'web' && !person && { setCookie: cookie('', 0) }) }
+        return { ...done, ...(credential.via === 'web' && !person && { setCookie: cookie(request, '', 0) }) }
       },
     }),
   ]

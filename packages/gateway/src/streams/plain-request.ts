@@ -13,7 +13,8 @@ export function answerAsPlain(server: Server, request: IncomingMessage, socket: 
     if (!OFFER.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1]}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  server.emit('connection', socket)
+  // Over TLS the handshake is done: a connection would begin with another.
+  server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket)
 }
 
 const OFFER = new Set(['connection', 'upgrade', 'http2-settings'])

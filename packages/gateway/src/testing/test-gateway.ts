@@ -20,6 +20,7 @@ export interface TestGatewayOptions {
   config?: GatewaySettings
   clock?: Clock
   webApp?: string
+  requireProxy?: boolean
   /** The first person's. */
   token?: string
   /** Listens at a port of its own unless told not to. */
@@ -73,7 +74,16 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
-  const gateway = createGateway({ host, store, credentials, config, ...timed, ...(webApp && { webApp }) })
+  const { requireProxy = false } = options
+  const gateway = createGateway({
+    host,
+    store,
+    credentials,
+    config,
+    requireProxy,
+    ...timed,
+    ...(webApp && { webApp }),
+  })
   if (listen) url = await gateway.listen(typeof listen === 'object' ? listen : {})
   await host.ready
   return { gateway, host, store, credentials, url, token, agentToken, close: () => gateway.close() }
