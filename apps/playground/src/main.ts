@@ -9,5 +9,6 @@ const host = createHost({ desk, agents: [demoAgent()], onError: reportError })
 // The sessions of the page before went with it.
 location.hash = ''
 mount(new DirectTransport(host, { actor: { id: 'you', name: 'You' } }), {
+  personId: 'you',
   banner: 'Playground: the agent, its log and this page all run in your browser. A reload starts over.',
 })

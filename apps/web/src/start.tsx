@@ -1,8 +1,8 @@
-import { WebSocketTransport } from '@askback/client'
+import { storedLogin, WebSocketTransport } from '@askback/client'
 import { prepareHighlighting } from '@askback/react'
 import { mount } from './mount.js'
 
-mount(new WebSocketTransport({ baseUrl: location.origin }))
+mount(new WebSocketTransport({ baseUrl: location.origin }), { personId: storedLogin()?.person.id })
 whenIdle(prepareHighlighting)
 
 function whenIdle(act: () => void): void {

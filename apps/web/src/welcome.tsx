@@ -19,8 +19,8 @@ export function Welcome() {
       <img src={icons.calm} alt="" className="mx-auto mb-5 size-14" />
       <h1 className="text-2xl font-semibold tracking-tight">Agents that ask back</h1>
       <p className="mt-3 text-soft">
-        When an agent needs you, its question, request or plan comes here, and waits for as long as you need.
-        A scripted demo agent shows how: no key, no account.
+        When an agent needs you, its question, request or plan appears here, and the agent pauses until you
+        answer or its time is up. A scripted demo agent shows you how: no key, no account.
       </p>
       <div className="mt-6 flex flex-wrap justify-center gap-3">
         <button

@@ -14,13 +14,16 @@ export interface TransportProviderProps {
   transport: Transport
   /** Read once for each transport. */
   options?: ClientOptions
+  /** The id of the person who looks, if it is known: what they decided is shown as theirs ("by you"). */
+  personId?: string
   children?: ReactNode
 }
 
 const ClientContext = createContext<Client | null>(null)
+const ViewerContext = createContext<string | null>(null)
 
 /** Gives everything below it one client, so that all see the same sessions, and answers on their way survive a reload. */
-export function TransportProvider({ transport, options, children }: TransportProviderProps) {
+export function TransportProvider({ transport, options, personId, children }: TransportProviderProps) {
   // Only the transport says which client this is: options are mostly written in place, and new each time.
   const client = useMemo(
     () =>
@@ -46,7 +49,16 @@ export function TransportProvider({ transport, options, children }: TransportPro
     }
   }, [client])
 
-  return <ClientContext value={client}>{children}</ClientContext>
+  return (
+    <ClientContext value={client}>
+      <ViewerContext value={personId ?? null}>{children}</ViewerContext>
+    </ClientContext>
+  )
+}
+
+/** The id of the person who looks; `null` where it is not known. */
+export function useViewer(): string | null {
+  return use(ViewerContext)
 }
 
 export function useClient(): Client {

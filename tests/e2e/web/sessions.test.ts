@@ -73,7 +73,7 @@ describe('a session', () => {
     const id = page.url().split('/').at(-1)!
     expect(await sessionOf(gateway, id)).toBeDefined()
     await page.getByText('Interrupted', { exact: true }).first().waitFor()
-    await page.getByText(/^Cancelled/).waitFor()
+    await page.getByText('You stopped this').waitFor()
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: /Clear/ }).click()
     await page.getByText('The agent starts afresh from here').waitFor()

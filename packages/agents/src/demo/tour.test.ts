@@ -61,6 +61,8 @@ describe('the tour', () => {
     expect(says(events)).toContain('**PostgreSQL** it is.')
     expect(says(events)).toContain('Search, by name; End to end')
     expect(says(events)).not.toContain('{{')
+    expect(says(events)).toContain('Plan approved.')
+    expect(says(events)).not.toMatch(/clean_edit|\(edit\)|\(default\)/)
     expect(events.findLast((event) => event.type === 'turn_ended')).toMatchObject({ reason: 'done' })
   })
 

@@ -122,8 +122,8 @@ const plan: Step[] = [
     do: 'when',
     name: 'plan',
     is: 'denied',
-    steps: [{ do: 'say', text: 'Thank you, I keep your remark in mind and stay with planning.\n' }],
-    otherwise: [{ do: 'say', text: 'Then that is the plan ({{plan}}).\n' }],
+    steps: [{ do: 'say', text: 'Thank you. With your feedback I stay with planning.\n' }],
+    otherwise: [{ do: 'say', text: 'Plan approved. A real agent would now set to work.\n' }],
   },
 ]
 

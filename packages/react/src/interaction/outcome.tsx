@@ -2,6 +2,7 @@ import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from
 import { Ban, Check, CircleSlash, Hourglass, RefreshCw, X } from 'lucide-react'
 import type { ComponentType } from 'react'
 import { ShownText } from '../content/shown-text.js'
+import { useViewer } from '../transport-provider.js'
 
 export type Tone = 'pending' | 'good' | 'bad' | 'gone'
 
@@ -44,25 +45,30 @@ export function Outcome({
   isOwn: boolean
   word?: string | undefined
 }) {
-  const { settlement, by } = interaction
+  const viewer = useViewer()
+  const { by } = interaction
   const where = whereOf(interaction)
-  const look = settlement ? looks[settlement] : closed
-  const Icon = look.icon
+  const { tone, icon: Icon } = lookOf(interaction)
+  const isShort = isOwn || isStoppedBy(interaction, viewer)
   return (
-    <p className="ab-outcome" data-tone={look.tone}>
+    <p className="ab-outcome" data-tone={tone}>
       <span className="ab-outcome-icon">
         <Icon aria-hidden />
       </span>
       <span className="ab-outcome-text">
-        <span className="ab-outcome-word">{word ?? look.word}</span>
-        {!isOwn && (by || where !== undefined) && (
+        <span className="ab-outcome-word">{word ?? wordFor(interaction, viewer)}</span>
+        {!isShort && (by || where !== undefined) && (
           <span className="ab-quiet">
             {by && (
               <>
                 by{' '}
-                <bdi>
-                  <ShownText text={by.name ?? by.id} />
-                </bdi>
+                {by.id === viewer ? (
+                  'you'
+                ) : (
+                  <bdi>
+                    <ShownText text={by.name ?? by.id} />
+                  </bdi>
+                )}
               </>
             )}
             {by && ' '}
@@ -75,10 +81,26 @@ export function Outcome({
 }
 
 /** The same in one sentence, to be spoken. */
-export function outcomeText(interaction: Interaction): string {
-  const { settlement, by } = interaction
-  const word = (settlement ? looks[settlement] : closed).word
-  return [word, by && `by ${by.name ?? by.id}`, whereOf(interaction)].filter(Boolean).join(' ')
+export function outcomeText(interaction: Interaction, viewer: string | null): string {
+  const { by } = interaction
+  const word = wordFor(interaction, viewer)
+  if (isStoppedBy(interaction, viewer)) return word
+  const who = by && `by ${by.id === viewer ? 'you' : (by.name ?? by.id)}`
+  return [word, who, whereOf(interaction)].filter(Boolean).join(' ')
+}
+
+function lookOf({ settlement }: Interaction) {
+  return settlement ? looks[settlement] : closed
+}
+
+function wordFor(interaction: Interaction, viewer: string | null): string {
+  if (isStoppedBy(interaction, viewer)) return 'You stopped this'
+  const isCancelledBySomebody = interaction.settlement === 'cancelled' && interaction.by !== undefined
+  return isCancelledBySomebody ? 'Cancelled' : lookOf(interaction).word
+}
+
+function isStoppedBy({ settlement, by }: Interaction, viewer: string | null): boolean {
+  return settlement === 'cancelled' && viewer !== null && by?.id === viewer
 }
 
 function whereOf(interaction: Interaction): string | undefined {
