@@ -2,6 +2,7 @@ import { gatewayConfig, type GatewayConfig } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parseTimeout } from './duration.js'
 
 interface Overrides {
   /** Instead of `config.json` in the data folder; it must be there. */
@@ -31,7 +32,11 @@ function readSettings(dataFolder: string, named: string | undefined): GatewayCon
     settings = {}
   }
   const parsed = gatewayConfig.safeParse(settings)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    const { timeout } = parsed.data
+    if (timeout !== undefined) parseTimeout(timeout, `timeout in ${path}`)
+    return parsed.data
+  }
   const [issue] = parsed.error.issues
   const where = issue?.path.length ? ` at ${issue.path.join('.')}` : ''
   throw new AskbackError('invalid_request', `The settings ${path} do not fit${where}: ${issue?.message}.`)

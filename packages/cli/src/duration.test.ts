@@ -12,4 +12,5 @@ it.each([
 
 it.each(['', '10', 'm', '-1m', '0s', '1w', '1 m', 'Never', '1e3s'])('%j is no time', (text) => {
   expect(() => parseTimeout(text)).toThrow('--timeout is a time')
+  expect(() => parseTimeout(text, 'ASKBACK_TIMEOUT')).toThrow('ASKBACK_TIMEOUT is a time')
 })

@@ -13,7 +13,8 @@ export const help = `Askback: agents that ask back.
     --tls-cert FILE  --tls-key FILE     serve HTTPS; or ASKBACK_TLS_CERT and ASKBACK_TLS_KEY
     --trust-proxy ADDRESS       a proxy in front, which ends TLS; may be repeated; or ASKBACK_TRUST_PROXY
     --insecure                  serve plain HTTP even where others can reach it
-    --timeout 10m|never         how long a request waits for a person unless it says so itself
+    --timeout 10m|never         how long a request waits for a person unless it says so itself; or ASKBACK_TIMEOUT,
+                                or "timeout" in the settings
     --claude PATH               run this Claude Code instead of the one of its SDK; or ASKBACK_CLAUDE
     --no-open                   do not open the browser
     --json                      one line of JSON when it is ready

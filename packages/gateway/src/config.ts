@@ -26,6 +26,8 @@ export const gatewayConfig = z.strictObject({
   loginDays: z.number().positive().default(30),
   /** Sessions that nobody has written to for so long are deleted. */
   retentionDays: z.number().positive().optional(),
+  /** How long a request waits for a person unless it says so itself, like `10m`; or `never`. */
+  timeout: z.string().optional(),
   /** How long a stop waits for answers in flight. */
   drainMs: z.int().min(0).default(10_000),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),

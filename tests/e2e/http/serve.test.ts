@@ -59,6 +59,19 @@ describe('askback serve', () => {
     expect(expiresAt && expiresAt - requestedAt).toBe(ms)
   })
 
+  it.each([
+    ['the settings file', { timeout: '90s' }, {}, [], 90_000],
+    ['the environment, before the file', { timeout: '90s' }, { ASKBACK_TIMEOUT: '2h' }, [], 7_200_000],
+    ['the flag, before both', { timeout: '90s' }, { ASKBACK_TIMEOUT: '2h' }, ['--timeout', '5m'], 300_000],
+    ['the settings file, as never', { timeout: 'never' }, {}, [], undefined],
+  ])('takes the default deadline from %s', async (_, config, env, args, ms) => {
+    const settings = join(newFolder(), 'settings.json')
+    writeFileSync(settings, JSON.stringify(config))
+    const gateway = await serve({ args: ['--config', settings, ...args], env })
+    const { requestedAt, expiresAt } = await gateway.open(await gateway.session())
+    expect(expiresAt && expiresAt - requestedAt).toBe(ms)
+  })
+
   it('takes its settings from config.json', async () => {
     const settings = join(newFolder(), 'settings.json')
     writeFileSync(

@@ -54,7 +54,6 @@ export function serveOptions(args: string[]): ServeOptions {
   if (!/^\d{1,5}$/.test(values.port) || port > 65_535) {
     throw usageError(`--port is a number from 0 to 65535, not ${JSON.stringify(values.port)}.`)
   }
-  const timeoutMs = values.timeout === undefined ? undefined : parseTimeout(values.timeout)
   const dataFolder = openDataFolder(values.data)
   const config = readConfig(dataFolder, {
     ...(values.config !== undefined && { file: values.config }),
@@ -68,7 +67,7 @@ export function serveOptions(args: string[]): ServeOptions {
     requireProxy: network.requireProxy,
     dataFolder,
     store: storeOf(values),
-    timeoutMs,
+    timeoutMs: timeoutOf(values.timeout, config.timeout),
     open: !values['no-open'] && !values.json,
     json: values.json,
     secrets: connectorSecrets(config, process.env),
@@ -79,6 +78,14 @@ export function serveOptions(args: string[]): ServeOptions {
       allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(origin)],
     },
   }
+}
+
+/** The flag goes before the environment, and that before the settings file. */
+function timeoutOf(flag: string | undefined, setting: string | undefined): number | null | undefined {
+  if (flag !== undefined) return parseTimeout(flag)
+  const variable = process.env['ASKBACK_TIMEOUT']
+  if (variable) return parseTimeout(variable, 'ASKBACK_TIMEOUT')
+  return setting === undefined ? undefined : parseTimeout(setting)
 }
 
 function storeOf(values: {
