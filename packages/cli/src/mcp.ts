@@ -40,6 +40,7 @@ export async function mcp(args: string[]): Promise<number> {
           gateway,
           place,
           env,
+          source: 'mcp',
           signal: AbortSignal.any([signal, gone]),
           onPending,
         }),

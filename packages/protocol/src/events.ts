@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { json } from './approval.js'
 import { AskbackError } from './errors.js'
-import { actor, anchor, onTimeout, presentation, settlementKind, via } from './interaction.js'
+import { actor, anchor, onTimeout, presentation, requestSource, settlementKind, via } from './interaction.js'
 import { permissionMode, sessionStatus } from './session.js'
 
 const id = z.string().min(1)
@@ -24,7 +24,7 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
 const copyOf = id.optional()
 const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copyOf }
 
-export const toolCallSource = z.enum(['agent', 'cli', 'http', 'mcp', 'hook'])
+export const toolCallSource = z.enum(['agent', ...requestSource.options])
 
 /** Why a call ended with an error though its tool did not fail: people decided so, nobody answered, or it was cut off. */
 const callSettlement = z.enum(['denied', 'adjusted', 'cancelled', 'timed_out', 'interrupted'])
@@ -95,6 +95,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     repromptOf: id.optional(),
     agentId: z.string().optional(),
     openedBy: z.string().optional(),
+    source: requestSource.optional(),
     anchor: anchor.optional(),
   }),
   event('interaction_progress', { interactionId: id, answers: json }),

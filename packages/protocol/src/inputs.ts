@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { json } from './approval.js'
 import { toolCallSource } from './events.js'
-import { interaction, via } from './interaction.js'
+import { interaction, requestSource, via } from './interaction.js'
 import {
   approveBody,
   createSessionBody,
@@ -43,6 +43,7 @@ export const openInput = openBody.extend({
   agentId: id.optional(),
   edit: z.enum(['inside', 'outside', 'plan_file', 'none']).optional(),
   openedBy: id.optional(),
+  source: requestSource.optional(),
   claimAs: id.optional(),
   role: z.enum(['agent', 'person']).optional(),
 })

@@ -18,6 +18,7 @@ export const onTimeout = z.union([z.literal('deny'), z.literal('keep'), z.strict
  * How an interaction found its tool call. `exact`: the asker named it or owns it, so the end of the call cancels the
  * interaction (L7). `matched`: the rendezvous chose it. `own`: it stands for itself.
  */
+export const requestSource = z.enum(['cli', 'http', 'mcp', 'hook'])
 export const anchor = z.enum(['exact', 'matched', 'own'])
 
 export type Presentation = z.infer<typeof presentation>
@@ -25,6 +26,7 @@ export type SettlementKind = z.infer<typeof settlementKind>
 export type Via = z.infer<typeof via>
 export type Actor = z.infer<typeof actor>
 export type OnTimeout = z.infer<typeof onTimeout>
+export type RequestSource = z.infer<typeof requestSource>
 export type Anchor = z.infer<typeof anchor>
 
 export const interaction = z.object({
@@ -51,6 +53,8 @@ export const interaction = z.object({
   agentId: z.string().optional(),
   /** The credential that asked: what it reads of the settlement counts as handed over (L10). */
   openedBy: z.string().optional(),
+  /** How the request came, where no adapter in the gateway made it. */
+  source: requestSource.optional(),
   settlement: settlementKind.optional(),
   answer: json.optional(),
   message: z.string().optional(),

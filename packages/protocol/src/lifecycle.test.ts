@@ -20,6 +20,7 @@ const full: Interaction = {
   anchor: 'exact',
   agentId: 'a',
   openedBy: 'o',
+  source: 'cli',
   updatedDigest: 'd2',
   supersededBy: 'i2',
   delivered: true,

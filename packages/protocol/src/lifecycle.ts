@@ -66,6 +66,7 @@ function copyOf(from: Omit<Interaction, 'status'>, status: Interaction['status']
   if (from.anchor !== undefined) item.anchor = from.anchor
   if (from.agentId !== undefined) item.agentId = from.agentId
   if (from.openedBy !== undefined) item.openedBy = from.openedBy
+  if (from.source !== undefined) item.source = from.source
   if (from.turnId !== undefined) item.turnId = from.turnId
   if (from.responseId !== undefined) item.responseId = from.responseId
   if (from.settlement !== undefined) item.settlement = from.settlement

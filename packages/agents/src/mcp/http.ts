@@ -94,6 +94,7 @@ async function ask(
     rendezvous: named !== undefined,
     role: credential.kind,
     openedBy: id,
+    source: 'mcp',
     claimAs: id,
     ...(fence && { fence }),
   })

@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol/errors'
-import type { Interaction, OpenBody } from '@askback/protocol'
+import type { Interaction, OpenBody, RequestSource } from '@askback/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
 import type { Place } from './session.js'
@@ -17,6 +17,8 @@ export interface Asking {
   gateway: Gateway
   place: Place
   env: NodeJS.ProcessEnv
+  /** How the request is said to have come. @default 'cli' */
+  source?: RequestSource | undefined
   /** Cancels what was asked. */
   signal?: AbortSignal | undefined
   /** It is durable now, and waits for a person. */
@@ -32,7 +34,7 @@ export async function askPerson(body: OpenBody, asking: Asking): Promise<Interac
     method: 'POST',
     path: `/api/sessions/${encodeURIComponent(sessionId)}/interactions`,
     body: withoutCalls ? { toolCallId: `askback_${randomUUID()}`, ...body } : body,
-    headers: whereFrom(env),
+    headers: { 'askback-source': asking.source ?? 'cli', ...whereFrom(env) },
     holds: 1,
   })
   if (interaction.status === 'settled') return interaction

@@ -85,7 +85,7 @@ async function askPermission(
   const toolCallId = await callThatAsks(gateway, sessionId, use)
   const item = await askPerson(
     { ...requestOf(use), toolCallId },
-    { gateway, place: { sessionId }, env, signal: abortOnSignals() },
+    { gateway, place: { sessionId }, env, source: 'hook', signal: abortOnSignals() },
   )
   const decision = decisionOf(use, item)
   return decision && { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }

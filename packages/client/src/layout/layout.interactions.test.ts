@@ -11,6 +11,15 @@ layoutCases({
             approval i1 closed
       waiting`,
   },
+  'a placeholder says how its approval came': {
+    events: [turn('t1'), ...asked('i1', { ...r1, ...onCall('c1'), source: 'http' })],
+    drawn: `
+      turn t1
+        response r1
+          placeholder c1 waiting (via HTTP)
+            approval i1 open
+      waiting`,
+  },
   'a result of a questionnaire makes no placeholder': {
     events: [
       turn('t1'),

@@ -55,7 +55,7 @@ export function placeholderBlock(approval: Interaction, drawing: Drawing): ToolB
     status,
     waiting: status === 'waiting',
     placeholder: true,
-    source: null,
+    source: sources[approval.source ?? 'agent'],
     approvals: cardsOf(approvals, drawing),
     children: [],
   }

@@ -9,6 +9,7 @@ import type {
   Reported,
   Via,
   Routed,
+  RequestSource,
 } from '@askback/protocol'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { KvWrite } from '../store/store.js'
@@ -43,6 +44,7 @@ export interface OpenCommand {
   agentId?: string | undefined
   /** The credential that asks. */
   openedBy?: string | undefined
+  source?: RequestSource | undefined
   /** Must be the agent's own session, if that is known. */
   agentThread?: string | undefined
   /** What its own adapter says the tool would write; without it the name and the input tell. */

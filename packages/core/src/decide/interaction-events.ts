@@ -97,6 +97,7 @@ export function requestEvent(item: Interaction): EventOf<'interaction_request'> 
   if (item.repromptOf !== undefined) event.repromptOf = item.repromptOf
   if (item.agentId !== undefined) event.agentId = item.agentId
   if (item.openedBy !== undefined) event.openedBy = item.openedBy
+  if (item.source !== undefined) event.source = item.source
   return placed(event, item)
 }
 

@@ -158,6 +158,7 @@ function interactionFrom(
   if (timeoutMs !== null) item.expiresAt = context.now + timeoutMs
   if (command.agentId !== undefined) item.agentId = command.agentId
   if (command.openedBy !== undefined) item.openedBy = command.openedBy
+  if (command.source !== undefined) item.source = command.source
   if (turnId !== undefined) item.turnId = turnId
   if (responseId !== undefined) item.responseId = responseId
   return item

@@ -6,6 +6,7 @@ import type {
   SessionEvent,
   SessionStateJson,
   Via,
+  RequestSource,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { OpenCommand } from '../decide/command.js'
@@ -68,6 +69,7 @@ export interface OpenInput extends OpenBody {
   edit?: OpenCommand['edit'] | undefined
   /** The credential that asks. */
   openedBy?: string | undefined
+  source?: RequestSource | undefined
   claimAs?: string | undefined
   /** Of the agent that asks, if this process runs it. */
   fence?: Fence | undefined

@@ -17,7 +17,7 @@ export async function openInteraction(
   const { sessionId, idempotencyKey, attach = false, role } = body
   const { kind: kindOf, clock } = engine.options
   const prepared = prepareRequest(body, { kind: kindOf, role, ...limits })
-  const { turnId, responseId, agentId, edit, openedBy, agentThread, claimAs } = body
+  const { turnId, responseId, agentId, edit, openedBy, source, agentThread, claimAs } = body
   const command: OpenCommand = {
     type: 'open',
     prepared,
@@ -28,6 +28,7 @@ export async function openInteraction(
     agentId,
     edit,
     openedBy,
+    source,
     agentThread,
     claimAs,
   }

@@ -8,6 +8,7 @@ import type { Credential } from '../credentials/credential.js'
 import { checkGood } from '../http/authenticate.js'
 import { LongPoll } from '../http/long-poll.js'
 import { fenceOf } from '../http/fence.js'
+import { sourceIn } from '../http/source.js'
 import { route, type Route } from '../route.js'
 import {
   interactionAnswer,
@@ -54,6 +55,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
           rendezvous: true,
           role,
           openedBy: to,
+          source: sourceIn(request.headers),
           claimAs: to,
           fence,
           idempotencyKey: origin.idempotencyKey,

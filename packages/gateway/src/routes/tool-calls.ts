@@ -1,7 +1,8 @@
-import { AskbackError, toolCallBody, toolResultBody } from '@askback/protocol'
+import { toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { fenceOf } from '../http/fence.js'
+import { sourceIn } from '../http/source.js'
 import { route, type Route } from '../route.js'
 import { done, ok, sessionParams } from './schemas.js'
 
@@ -12,8 +13,6 @@ const toolCall = z.looseObject({
   turnId: z.string().optional(),
   responseId: z.string().optional(),
 })
-
-const SOURCES = ['http', 'cli', 'mcp', 'hook'] as const
 
 /** What an outside agent tells of its own doing. */
 export function toolCallRoutes(context: GatewayContext): Route[] {
@@ -33,7 +32,7 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
         const { toolCall: call, created } = await desk.reportToolCall({
           ...body,
           sessionId: params.id,
-          source: sourceIn(request.headers['askback-source']),
+          source: sourceIn(request.headers),
           fence: fenceOf(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
@@ -66,12 +65,4 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
       },
     }),
   ]
-}
-
-/** How the call came to us: a client of ours says so itself. */
-function sourceIn(header: string | string[] | undefined): (typeof SOURCES)[number] {
-  if (header === undefined) return 'http'
-  const source = SOURCES.find((each) => each === header)
-  if (source) return source
-  throw new AskbackError('invalid_request', `Askback-Source is one of ${SOURCES.join(', ')}.`)
 }
