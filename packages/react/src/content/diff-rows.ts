@@ -1,35 +1,123 @@
+import { groupBlankLines } from './blank-runs.js'
+import type { FileEdit } from './file-edits.js'
+import type { LineChange } from './line-diff.js'
+import { workerCall } from './worker-call.js'
+
 export interface DiffRow {
   type: 'same' | 'added' | 'removed'
-  /** Counted from 1 inside the piece that is replaced, as only that is known. */
+  /** The line's number in the file; `null` where that is not known. */
   before: number | null
   after: number | null
   text: string
+  /** It ends without a line break, and the other side does not: else the two lines would look the same. */
+  isUnended?: boolean
+  /** A line of a patch that neither stays nor goes nor comes: a header, or anything else that stands there. */
+  isOther?: boolean
 }
 
-/** A comparison that takes longer than this is not worth it: then everything goes, and everything comes. */
-const PATIENCE_MS = 300
+export interface ToCompare {
+  before: string
+  after: string
+}
 
-export async function diffRows(before: string, after: string): Promise<DiffRow[]> {
-  const { diffLines } = await import('diff')
-  const parts = diffLines(before, after, { timeout: PATIENCE_MS }) ?? [
-    { value: before, removed: true, added: false },
-    { value: after, removed: false, added: true },
-  ]
+const worker = workerCall(
+  () => new Worker(new URL('./diff-worker.js', import.meta.url), { type: 'module' }),
+  async ({ before, after }: ToCompare): Promise<LineChange[]> => {
+    const { diffLines } = await import('./line-diff.js')
+    return diffLines(before, after)
+  },
+)
+
+/** The rows of an edit, compared in a worker, as that can take a while. */
+export async function diffRows(edit: FileEdit): Promise<DiffRow[]> {
+  if ('patch' in edit) return patchRows(edit.patch)
+  const { before, after, firstLine = null } = edit
+  const hasTwoSides = before !== '' && after !== ''
+  // Pieces of a file mostly end inside a line on both sides: that is no difference.
+  const isUnendedOnBoth = hasTwoSides && !before.endsWith('\n') && !after.endsWith('\n')
+  const end = isUnendedOnBoth ? '\n' : ''
   const rows: DiffRow[] = []
-  let left = 0
-  let right = 0
-  for (const { value, added, removed } of parts) {
-    for (const text of linesOf(value)) {
-      if (added) rows.push({ type: 'added', before: null, after: ++right, text })
-      else if (removed) rows.push({ type: 'removed', before: ++left, after: null, text })
-      else rows.push({ type: 'same', before: ++left, after: ++right, text })
+  let left = firstLine
+  let right = firstLine
+  for (const { type, lines } of await worker.call({ before: before + end, after: after + end })) {
+    for (const line of lines) {
+      const isUnended = hasTwoSides && !line.endsWith('\n')
+      rows.push({
+        type,
+        before: type === 'added' ? null : left,
+        after: type === 'removed' ? null : right,
+        text: line.replace(/\n$/, ''),
+        ...(isUnended && { isUnended }),
+      })
+      if (left !== null && type !== 'added') left += 1
+      if (right !== null && type !== 'removed') right += 1
     }
   }
   return rows
 }
 
-/** A unified diff as it stands: a line that is none of its kinds is shown like one that stays. */
-export function patchRows(patch: string): DiffRow[] {
+export function countChanges(diffs: DiffRow[][]): { added: number; removed: number } {
+  const rows = diffs.flat()
+  return {
+    added: rows.filter(({ type }) => type === 'added').length,
+    removed: rows.filter(({ type }) => type === 'removed').length,
+  }
+}
+
+/** What is drawn of a diff: rows, unchanged lines that are folded away, and blank lines that are counted. */
+export type DiffItem =
+  | { kind: 'row'; row: DiffRow }
+  | { kind: 'unchanged'; rows: DiffRow[] }
+  | { kind: 'blank'; rows: DiffRow[] }
+
+/** Unchanged lines on each side of a change, to tell where it is. */
+const CONTEXT = 3
+
+/** Folds unchanged lines far from any change, and counts long runs of blank lines. */
+export function foldRows(rows: readonly DiffRow[]): DiffItem[] {
+  const isNear = nearChanges(rows)
+  const items: DiffItem[] = []
+  for (const [index, row] of rows.entries()) {
+    const last = items.at(-1)
+    if (isNear[index]) items.push({ kind: 'row', row })
+    else if (last?.kind === 'unchanged') last.rows.push(row)
+    else items.push({ kind: 'unchanged', rows: [row] })
+  }
+  const opened = items.flatMap((item): DiffItem[] =>
+    // A fold takes a line itself.
+    item.kind === 'unchanged' && item.rows.length < 2
+      ? item.rows.map((row) => ({ kind: 'row', row }))
+      : [item],
+  )
+  return groupBlankLines(opened, isBlank, isSameType).map((group): DiffItem =>
+    group.length > 1 ? { kind: 'blank', rows: group.flatMap(rowsOfItem) } : group[0]!,
+  )
+}
+
+function nearChanges(rows: readonly DiffRow[]): boolean[] {
+  // A line of a patch that is none of its kinds may say anything, and stays.
+  const isChange = (row: DiffRow) => row.type !== 'same' || row.isOther === true
+  const isNear = rows.map(() => false)
+  for (const [index, row] of rows.entries()) {
+    if (isChange(row)) isNear.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1)
+  }
+  return isNear
+}
+
+function isBlank(item: DiffItem): boolean {
+  return item.kind === 'row' && item.row.text.trim() === '' && item.row.isOther !== true
+}
+
+function isSameType(one: DiffItem, other: DiffItem): boolean {
+  return rowsOfItem(one)[0]?.type === rowsOfItem(other)[0]?.type
+}
+
+function rowsOfItem(item: DiffItem): DiffRow[] {
+  return item.kind === 'row' ? [item.row] : item.rows
+}
+
+/** A unified diff as it stands. */
+function patchRows(patch: string): DiffRow[] {
   let left = NaN
   let right = NaN
   const numbered = (number: number) => (Number.isNaN(number) ? null : number)
@@ -37,14 +125,14 @@ export function patchRows(patch: string): DiffRow[] {
     const [, before, after] = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line) ?? []
     if (before !== undefined && after !== undefined) {
       ;[left, right] = [Number(before), Number(after)]
-      return { type: 'same', before: null, after: null, text: line }
+      return { type: 'same', before: null, after: null, text: line, isOther: true }
     }
     const text = line.slice(1)
     if (line.startsWith('+')) return { type: 'added', before: null, after: numbered(right++), text }
     if (line.startsWith('-')) return { type: 'removed', before: numbered(left++), after: null, text }
     if (line.startsWith(' '))
       return { type: 'same', before: numbered(left++), after: numbered(right++), text }
-    return { type: 'same', before: null, after: null, text: line }
+    return { type: 'same', before: null, after: null, text: line, isOther: true }
   })
 }
 

@@ -2,7 +2,14 @@ import type { Json } from '@askback/protocol'
 import { fieldOf, textOf } from './command.js'
 
 /** What an edit tool changes, as far as its input tells: a text by another, or by a unified diff. */
-export type FileEdit = ({ before: string; after: string } | { patch: string }) & {
+export type FileEdit = (
+  | {
+      before: string
+      after: string
+      /** Where it is in the file; unknown for a piece of it. */ firstLine?: number
+    }
+  | { patch: string }
+) & {
   /** Which file, where the input changes several; or that it happens wherever the text occurs. */
   note?: string
 }
@@ -13,6 +20,7 @@ const LONGEST_PATH = 4096
 /** `null` where the input is not exactly that of a known edit tool: then all of it is shown as it is. */
 export function fileEdits(toolName: string, input: Json): FileEdit[] | null {
   if (toolName === 'apply_patch') return patchesIn(input)
+  if (toolName === 'NotebookEdit') return only(cellIn(input))
   const path = textOf(input, 'file_path')
   if (path === undefined || path.length > LONGEST_PATH) return null
   switch (toolName) {
@@ -27,7 +35,7 @@ export function fileEdits(toolName: string, input: Json): FileEdit[] | null {
     case 'Write': {
       const after = textOf(input, 'content')
       if (after === undefined || !hasOnly(input, ['file_path', 'content'])) return null
-      return [{ before: '', after }]
+      return [{ before: '', after, firstLine: 1 }]
     }
     default:
       return null
@@ -42,6 +50,18 @@ function editIn(input: Json, alsoKnown: string[]): FileEdit | null {
   const everywhere = fieldOf(input, 'replace_all') ?? false
   if (before === undefined || after === undefined || typeof everywhere !== 'boolean') return null
   return { before, after, ...(everywhere && { note: 'Everywhere in the file' }) }
+}
+
+/** A cell of a notebook. What it held before is not in the input. */
+function cellIn(input: Json): FileEdit | null {
+  const names = ['notebook_path', 'new_source', 'cell_id', 'cell_type', 'edit_mode']
+  const after = textOf(input, 'new_source')
+  const path = textOf(input, 'notebook_path')
+  if (after === undefined || path === undefined || path.length > LONGEST_PATH) return null
+  if (!hasOnly(input, names)) return null
+  const details = ['edit_mode', 'cell_id', 'cell_type'].filter((name) => fieldOf(input, name) !== undefined)
+  if (details.some((name) => textOf(input, name) === undefined)) return null
+  return { before: '', after, note: details.map((name) => `${name}: ${textOf(input, name)}`).join(', ') }
 }
 
 /** Codex: a file that comes or goes is given as its text, one that changes as a unified diff. */
@@ -61,9 +81,9 @@ function patchIn(change: Json): FileEdit | null {
   if (!hasOnly(kind, ['type', 'move_path']) || (moved !== null && typeof moved !== 'string')) return null
   switch (fieldOf(kind, 'type')) {
     case 'add':
-      return moved === null ? { before: '', after: diff, note: `New file: ${path}` } : null
+      return moved === null ? { before: '', after: diff, firstLine: 1, note: `New file: ${path}` } : null
     case 'delete':
-      return moved === null ? { before: diff, after: '', note: `Deleted: ${path}` } : null
+      return moved === null ? { before: diff, after: '', firstLine: 1, note: `Deleted: ${path}` } : null
     case 'update':
       return { patch: diff, note: moved === null ? path : `${path}, moved to ${moved}` }
     default:

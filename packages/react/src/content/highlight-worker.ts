@@ -1,18 +1,5 @@
-import { tokensOf, type HighlightedLine, type Language } from './highlighter.js'
+import type { ToHighlight } from './highlight.js'
+import { tokensOf } from './highlighter.js'
+import { answerCalls } from './worker-call.js'
 
-export interface ToHighlight {
-  id: number
-  code: string
-  language: Language
-}
-
-/** Without lines if the grammar failed. */
-export interface Highlighted {
-  id: number
-  lines: HighlightedLine[] | null
-}
-
-addEventListener('message', ({ data: { id, code, language } }: MessageEvent<ToHighlight>) => {
-  const tell = (lines: HighlightedLine[] | null) => postMessage({ id, lines } satisfies Highlighted)
-  tokensOf(code, language).then(tell, () => tell(null))
-})
+answerCalls(({ code, language }: ToHighlight) => tokensOf(code, language))

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { diffRows, foldRows, type DiffItem } from './diff-rows.js'
+
+const numbered = (count: number) => Array.from({ length: count }, (_, line) => `line ${line}`).join('\n')
+
+function kinds(items: DiffItem[]): string[] {
+  return items.map((item) => (item.kind === 'row' ? item.row.type : `${item.kind} ${item.rows.length}`))
+}
+
+describe('a diff', () => {
+  it('numbers the lines of a new file, and not those of a piece of one', async () => {
+    const file = await diffRows({ before: '', after: 'a\nb\n', firstLine: 1 })
+    expect(file.map(({ after }) => after)).toEqual([1, 2])
+    const piece = await diffRows({ before: 'a\nb', after: 'a\nc' })
+    expect(piece.every((row) => row.before === null && row.after === null)).toBe(true)
+  })
+
+  it('folds unchanged lines far from a change', async () => {
+    const before = numbered(40)
+    const rows = await diffRows({ before, after: before.replace('line 20', 'changed') })
+    expect(kinds(foldRows(rows))).toEqual([
+      'unchanged 17',
+      'same',
+      'same',
+      'same',
+      'removed',
+      'added',
+      'same',
+      'same',
+      'same',
+      'unchanged 16',
+    ])
+  })
+
+  it('counts blank lines that come, apart from those that go', async () => {
+    const rows = await diffRows({ before: 'a\n' + '\n'.repeat(5), after: `b\n${'\n'.repeat(60)}rm -rf /\n` })
+    const blank = foldRows(rows).filter(({ kind }) => kind === 'blank')
+    for (const item of blank)
+      expect(new Set(item.kind === 'blank' ? item.rows.map(({ type }) => type) : []).size).toBe(1)
+    expect(kinds(foldRows(rows)).length).toBeLessThan(12)
+  })
+
+  it('never folds a line of a patch that is no change and no context', async () => {
+    const patch = `@@ -1,9 +1,9 @@\n${' same\n'.repeat(9)}Moved to: /etc/passwd\n${' same\n'.repeat(9)}`
+    const texts = foldRows(await diffRows({ patch })).map((item) =>
+      item.kind === 'row' ? item.row.text : '',
+    )
+    expect(texts).toContain('Moved to: /etc/passwd')
+  })
+
+  it('says where only one side ends without a line break', async () => {
+    const rows = await diffRows({ before: 'a', after: 'a\n' })
+    expect(rows.map(({ type, isUnended }) => [type, isUnended])).toEqual([
+      ['removed', true],
+      ['added', undefined],
+    ])
+  })
+})

@@ -1,0 +1,41 @@
+import { array, assert, constantFrom, property } from 'fast-check'
+import { expect, it } from 'vitest'
+import { diffLines, type LineChange } from './line-diff.js'
+
+function side(changes: LineChange[], gone: LineChange['type']): string {
+  return changes.flatMap(({ type, lines }) => (type === gone ? [] : lines)).join('')
+}
+
+it('shows a long edit line by line, however long the comparison takes', () => {
+  const before = Array.from({ length: 6000 }, (_, line) => `line ${line}\n`)
+  const after = before.map((line, index) => (index % 2 === 0 ? line : `changed ${index}\n`))
+  const changes = diffLines(before.join(''), after.join(''))
+  expect(changes.filter(({ type }) => type === 'same')).toHaveLength(3000)
+})
+
+it('shows a stretch with too many changes and nothing in common as replaced', () => {
+  const before = 'a\n'.repeat(5000)
+  const after = 'b\n'.repeat(5000)
+  expect(diffLines(before, after).map(({ type, lines }) => [type, lines.length])).toEqual([
+    ['removed', 5000],
+    ['added', 5000],
+  ])
+})
+
+it('takes a line break at the end for a change', () => {
+  expect(diffLines('a', 'a\n')).toEqual([
+    { type: 'removed', lines: ['a'] },
+    { type: 'added', lines: ['a\n'] },
+  ])
+})
+
+it('gives back both texts whole', () => {
+  const text = array(constantFrom('a', 'b', 'c', 'd', '', '\n')).map((parts) => parts.join('\n'))
+  assert(
+    property(text, text, (before, after) => {
+      const changes = diffLines(before, after)
+      expect(side(changes, 'added')).toBe(before)
+      expect(side(changes, 'removed')).toBe(after)
+    }),
+  )
+})
