@@ -1,0 +1,98 @@
+import type { ApprovalRequest, Json } from '@askback/protocol'
+import { useMemo, type ReactNode } from 'react'
+import { CallInput, EditInput, JsonInput } from '../content/call-input.js'
+import { fieldOf, textOf } from '../content/command.js'
+import type { FileEdit } from '../content/file-edits.js'
+import { ShownText } from '../content/shown-text.js'
+import { MustSee, NeedNotSee } from '../guard/must-see.js'
+
+/**
+ * What the agent says about a call beside its input. The digest covers the input alone: all of this may be wrong, so that it
+ * stands under the agent's name, set apart from what the card says itself.
+ */
+export function AgentWords({ request, known }: { request: ApprovalRequest; known: string }) {
+  const { title, description, reason, blockedPath } = request
+  const said = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
+  // The card says that already.
+  said.delete(known)
+  if (said.size === 0 && blockedPath === undefined) return null
+  return (
+    <Claim>
+      {[...said].map((text) => (
+        <p key={text} dir="auto">
+          <ShownText text={text ?? ''} />
+        </p>
+      ))}
+      {blockedPath !== undefined && (
+        <p>
+          This path is outside of what it may touch:{' '}
+          <code className="ab-inline-code">
+            <ShownText text={blockedPath} as="code" />
+          </code>
+        </p>
+      )}
+    </Claim>
+  )
+}
+
+interface AgentPreviewProps {
+  toolName: string
+  preview: Json
+}
+
+/** The changes that the agent says a call makes, or what it says was approved before. */
+export function AgentPreview({ toolName, preview }: AgentPreviewProps) {
+  const edits = useMemo(() => editsIn(preview), [preview])
+  const approved = fieldOf(preview, 'approved')
+  if (edits) {
+    return (
+      <Claim>
+        <EditInput title="It would make these changes" edits={edits} />
+      </Claim>
+    )
+  }
+  if (approved === undefined) {
+    return (
+      <Claim>
+        <JsonInput input={preview} title="Its preview" />
+      </Claim>
+    )
+  }
+  return (
+    <Claim>
+      <details className="ab-details">
+        <summary>Another call was approved before</summary>
+        {/* What runs is the input: this is only there to compare with it. */}
+        <NeedNotSee>
+          <CallInput toolName={toolName} input={approved} />
+        </NeedNotSee>
+      </details>
+    </Claim>
+  )
+}
+
+function Claim({ children }: { children: ReactNode }) {
+  return (
+    <MustSee>
+      <figure className="ab-claim" aria-label="The agent says">
+        <figcaption className="ab-claim-label" aria-hidden>
+          The agent says
+        </figcaption>
+        <blockquote className="ab-quote">{children}</blockquote>
+      </figure>
+    </MustSee>
+  )
+}
+
+/** `null` where it is not exactly that: then all of it is shown as it is. */
+function editsIn(preview: Json): FileEdit[] | null {
+  const diffs = fieldOf(preview, 'diffs')
+  if (!Array.isArray(diffs) || diffs.length === 0) return null
+  const edits: FileEdit[] = []
+  for (const diff of diffs) {
+    const [note, before, after] = [textOf(diff, 'path'), textOf(diff, 'oldText'), textOf(diff, 'newText')]
+    if (note === undefined || before === undefined || after === undefined) return null
+    edits.push({ note, before, after })
+  }
+  return edits
+}
