@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { asked, askedQuestion, settled, type ScriptedTransport } from '@askback/client/testing'
-import { fireEvent, screen, within } from '@testing-library/react'
+import { act, fireEvent, screen, within } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
 import { focusNextInteraction, Inbox } from '../index.js'
 import { NOW, pass, show, stillTime } from '../show.test.helper.js'
@@ -143,3 +143,21 @@ it.each([
     expect(screen.getByRole('timer').textContent).toBe('10 min left')
   },
 )
+
+it('keeps settled cards until pointer and focus have left the list, so that nothing moves under them', async () => {
+  const { play } = await inbox()
+  const list = screen.getByRole('list')
+  const cards = () => document.querySelectorAll('.ab-inbox-item').length
+  fireEvent.pointerEnter(list)
+  await play(...settled('i1', { kind: 'question', settlement: 'cancelled' }))
+  await pass(60_000)
+  expect(cards()).toBe(2)
+  const [first] = document.querySelectorAll<HTMLElement>('.ab-card')
+  act(() => first!.focus())
+  fireEvent.pointerLeave(list)
+  await pass(60_000)
+  expect(cards()).toBe(2)
+  act(() => first!.blur())
+  await pass(0)
+  expect(cards()).toBe(1)
+})

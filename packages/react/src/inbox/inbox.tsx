@@ -8,6 +8,7 @@ import { isCommandKey } from '../interaction/keys.js'
 import { SessionFactsContext } from '../interaction/session-facts.js'
 import { InteractionView } from '../kinds/interaction-view.js'
 import { useInbox, useSessions } from '../use-session.js'
+import { useSettledCards } from './use-settled-cards.js'
 
 export interface InboxProps {
   /** Goes to where it was asked. */
@@ -27,10 +28,10 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
     () => new Map([...others, ...(listed ?? []).map((session) => [session.id, session] as const)]),
     [listed, others],
   )
+  const { settled, ...presence } = useSettledCards(view.leaving)
   const shown = useMemo(
-    () =>
-      [...view.leaving, ...(view.items ?? [])].toSorted((one, other) => one.requestedAt - other.requestedAt),
-    [view.items, view.leaving],
+    () => [...settled, ...(view.items ?? [])].toSorted((one, other) => one.requestedAt - other.requestedAt),
+    [view.items, settled],
   )
   useEffect(() => {
     void sessions.store.lookUp(shown.map(({ sessionId }) => sessionId))
@@ -50,7 +51,7 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
         {view.total === 0 ? 'All caught up' : count(view.total, 'request waits', 'requests wait')}
       </p>
       {shown.length === 0 && !view.more && <div className="ab-empty">{empty ?? 'All caught up.'}</div>}
-      <ul className="ab-inbox-list" ref={list}>
+      <ul className="ab-inbox-list" ref={list} {...presence}>
         {shown.map((interaction) => (
           <InboxItem
             key={interaction.interactionId}
