@@ -1,6 +1,6 @@
 import { focusNextInteraction, useClient, useInbox, useSessions } from '@askback/react'
 import { MenuIcon } from 'lucide-react'
-import { useEffect, useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { InboxPage } from './inbox-page.js'
 import { KeyboardHelp } from './keyboard-help.js'
 import { onLoginChange } from './login.js'
@@ -19,6 +19,7 @@ export function App({ banner }: { banner?: string }) {
   const { view: inbox } = useInbox()
   const { view: sessions } = useSessions()
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const main = useRef<HTMLElement>(null)
   // Where it was opened: it closes by going elsewhere.
   const [menuAt, setMenuAt] = useState<string | null>(null)
   const here = hrefOf(route)
@@ -37,6 +38,7 @@ export function App({ banner }: { banner?: string }) {
   const menu = <MenuButton waiting={inbox.total} open={() => setMenuAt(here)} />
   return (
     <div className="flex h-dvh bg-page text-ink">
+      <SkipLink to={main} />
       <Sidebar
         route={route}
         isOpen={menuAt === here}
@@ -54,7 +56,7 @@ export function App({ banner }: { banner?: string }) {
           <p className="border-b border-line bg-side px-4 py-1.5 text-center text-xs text-soft">{banner}</p>
         )}
         <Notices connection={sessions.connection} />
-        <main className="flex min-h-0 flex-1 flex-col">
+        <main ref={main} tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
           <Page route={route} menu={menu} />
         </main>
       </div>
@@ -69,6 +71,19 @@ function useLoginChange(): void {
   useEffect(
     () => onLoginChange((change) => (change === 'renewed' ? client.reconnect() : location.reload())),
     [client],
+  )
+}
+
+/** The first thing that Tab reaches, and shown only then. A button, as the address after `#` is the page. */
+function SkipLink({ to }: { to: RefObject<HTMLElement | null> }) {
+  return (
+    <button
+      type="button"
+      className="sr-only rounded-md bg-raised px-3 py-2 text-sm font-medium shadow-lg focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-40 focus:px-3 focus:py-2"
+      onClick={() => to.current?.focus()}
+    >
+      Skip to content
+    </button>
   )
 }
 
