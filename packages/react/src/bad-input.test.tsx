@@ -101,7 +101,7 @@ describe('too much', () => {
   it('a megabyte on one line is drawn in pieces, and all of it can be reached', async () => {
     const { user } = await show({ events: says('x'.repeat(1_000_000)) })
     expect(document.querySelector('.ab-long-text')!.textContent.length).toBeLessThan(200_000)
-    await user.click(screen.getByRole('button', { name: /Show the remaining/ }))
+    await user.click(screen.getByRole('button', { name: /Show all/ }))
     expect(document.querySelector('.ab-code-scroll')!.textContent).toHaveLength(1_000_000)
   })
 
@@ -123,7 +123,8 @@ describe('too much', () => {
   it('deep JSON is drawn', async () => {
     let input: Json = 'bottom'
     for (let depth = 0; depth < 95; depth++) input = { a: input }
-    await show({ events: asked('i1', { toolName: 'deep', request: { input } }) })
+    const { user } = await show({ events: asked('i1', { toolName: 'deep', request: { input } }) })
+    await user.click(screen.getByRole('button', { name: 'Show all 191 lines' }))
     screen.getByText(/"bottom"/)
   })
 })

@@ -4,6 +4,7 @@ import { act, cleanup, render } from '@testing-library/react'
 import { userEvent } from '@testing-library/user-event'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, vi } from 'vitest'
+import { screen } from './guard/screen.js'
 import { Conversation, TransportProvider } from './index.js'
 
 export const NOW = 1_800_000_000_000
@@ -16,12 +17,20 @@ export function stillTime(): void {
     vi.stubGlobal('jest', { advanceTimersByTime: (ms: number) => vi.advanceTimersByTime(ms) })
     vi.setSystemTime(NOW)
     localStorage.clear()
+    everythingOnScreen()
   })
   afterEach(() => {
     cleanup()
+    vi.restoreAllMocks()
     vi.useRealTimers()
     vi.unstubAllGlobals()
   })
+}
+
+/** There is no layout here: what is drawn counts as being in view, away from the pointer, unless a test says otherwise. */
+function everythingOnScreen(): void {
+  vi.spyOn(screen, 'rectOf').mockReturnValue(new DOMRect(100, 100, 100, 20))
+  vi.spyOn(screen, 'isPaintedAt').mockReturnValue(true)
 }
 
 export interface Shown {

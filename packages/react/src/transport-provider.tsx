@@ -6,6 +6,7 @@ import {
   type Transport,
 } from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
+import { followPointer } from './guard/pointer.js'
 import { kept } from './kept.js'
 import { onNextFrame } from './next-frame.js'
 import { forgetOldDrafts } from './use-draft.js'
@@ -37,6 +38,7 @@ export function TransportProvider({ transport, options, personId, children }: Tr
   )
 
   useEffect(() => forgetOldDrafts(Date.now()), [])
+  useEffect(() => followPointer(), [])
 
   useEffect(() => {
     const reconnect = () => client.reconnect()

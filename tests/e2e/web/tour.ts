@@ -16,6 +16,8 @@ export async function takeTour(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Submit' }).click()
   await page.getByRole('button', { name: 'Approve once' }).click()
   await page.getByText('Done. Next, one file needs a change.').waitFor()
+  // A pointer that stays where it is might rest on what comes next: then the first press is ignored.
+  await page.mouse.move(0, 0)
   await page.locator('.ab-diff-row[data-type=added]').waitFor()
   await page.getByRole('button', { name: 'Approve once' }).click()
   await page.getByRole('button', { name: 'Proceed', exact: true }).click()

@@ -1,17 +1,19 @@
 import type { ApprovalScope } from '@askback/protocol'
 import { useId } from 'react'
+import type { CardGuard } from '../guard/card-guard.js'
+import { GuardHint } from '../guard/must-see.js'
 import { focusCardAround } from '../interaction/focus-interaction.js'
 import { useSessionFacts } from '../interaction/session-facts.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { useDrawn } from '../interaction/use-drawn.js'
+import { ApprovalDigest } from './approval-digest.js'
 import { ApprovalRule } from './approval-rule.js'
 import { editableText, type ApprovalControl } from './use-approval.js'
 
 export interface ApprovalActionsProps {
   control: ApprovalControl
-  isArmed: boolean
+  guard: CardGuard
   canApprove: boolean
-  isComplete: boolean
 }
 
 const approveWords: Record<ApprovalScope, string> = {
@@ -21,7 +23,8 @@ const approveWords: Record<ApprovalScope, string> = {
 }
 
 export function ApprovalActions(props: ApprovalActionsProps) {
-  const { control, isArmed, canApprove, isComplete } = props
+  const { control, guard, canApprove } = props
+  const { isArmed } = guard
   const { edited, edit, isChanged, scope, canAnswer, request, isExplaining, setExplaining } = control
   const isEditing = edited !== null
   const isDrawn = useDrawn()
@@ -88,11 +91,10 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           )}
         </span>
       </div>
-      {!isComplete && !isEditing && canAnswer && (
-        <p className="ab-hint" role="status">
-          It can be approved once all of it is shown.
-        </p>
-      )}
+      <div className="ab-card-base">
+        {canAnswer && <GuardHint guard={guard} />}
+        <ApprovalDigest digest={control.interaction.digest} />
+      </div>
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useId } from 'react'
 import { hidesSomething } from '@askback/protocol'
 import { commandIn } from '../content/command.js'
 import { LongText } from '../content/long-text.js'
+import { GrowingEditor } from '../interaction/growing-editor.js'
 import type { ApprovalControl } from './use-approval.js'
 
 /** Changes what will run. Nothing else of the input does. */
@@ -12,17 +13,14 @@ export function ApprovalEditor({ control, isAskedFor }: { control: ApprovalContr
   const what = commandIn(request.input) === null ? 'input, as JSON' : 'command'
   return (
     <div className="ab-editor">
-      <textarea
-        className="ab-input ab-editor-text"
-        value={text}
-        rows={Math.min(18, Math.max(3, text.split('\n').length + 1))}
-        spellCheck={false}
+      <GrowingEditor
+        text={text}
+        leastRows={3}
         autoFocus={isAskedFor}
         disabled={!canAnswer}
-        aria-label={`The ${what}`}
-        aria-invalid={editError !== null}
-        aria-describedby={editError === null ? undefined : errorId}
-        onChange={(event) => edit(event.target.value)}
+        label={`The ${what}`}
+        errorId={editError === null ? undefined : errorId}
+        onChange={edit}
       />
       {editError !== null && (
         <p id={errorId} className="ab-field-error">

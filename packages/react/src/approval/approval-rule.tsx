@@ -1,6 +1,7 @@
 import { canonicalJson } from '@askback/protocol'
 import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
+import { useMustSee } from '../guard/card-guard.js'
 import { useSessionFacts } from '../interaction/session-facts.js'
 import type { ApprovalControl } from './use-approval.js'
 
@@ -10,7 +11,7 @@ export function ApprovalRule({ control }: { control: ApprovalControl }) {
   const { scope, interaction, request } = control
   return (
     <div className="ab-rule" role="status">
-      <p>
+      <p ref={useMustSee()}>
         From now on{' '}
         <code className="ab-inline-code">
           <ShownText text={interaction.toolName} as="code" />

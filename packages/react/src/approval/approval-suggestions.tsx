@@ -1,5 +1,6 @@
 import type { Json } from '@askback/protocol'
 import { JsonInput } from '../content/call-input.js'
+import { NeedNotSee } from '../guard/must-see.js'
 
 /** Rules that the agent would have: its word, and no choice here, as a rule is about one input and nothing else. */
 export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {
@@ -7,7 +8,9 @@ export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {
   return (
     <details className="ab-details">
       <summary>Rules that the agent suggests</summary>
-      <JsonInput input={suggestions} title="Suggested by the agent" />
+      <NeedNotSee>
+        <JsonInput input={suggestions} title="Suggested by the agent" />
+      </NeedNotSee>
       <p className="ab-hint">Nothing of this is stored. A rule that you store allows exactly this input.</p>
     </details>
   )

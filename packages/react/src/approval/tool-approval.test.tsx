@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { asked, called, ended, settled, type ScriptedTransport } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
-import { fireEvent, screen } from '@testing-library/react'
+import { fireEvent, screen, within } from '@testing-library/react'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Conversation } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
@@ -166,9 +166,9 @@ describe('what is shown', () => {
         [...row.querySelectorAll('td')].map(({ lastChild }) => lastChild?.textContent ?? ''),
       )
     const sides = [
-      ['1', 'one', '1', 'one'],
-      ['2', 'two', '2', 'three'],
-      ['3', 'x', '', ''],
+      ['', 'one', '', 'one'],
+      ['', 'two', '', 'three'],
+      ['', 'x', '', ''],
     ]
     expect(cells()).toEqual(sides)
     expect(button('Approve once').disabled).toBe(false)
@@ -257,7 +257,7 @@ describe('what is shown', () => {
     expect(button('Approve once').disabled).toBe(true)
     fireEvent.keyDown(card(), { key: 'a' })
     expect(answers()).toEqual([])
-    await user.click(button(/Show the remaining/))
+    await user.click(button('Show all 5,000 lines'))
     screen.getByText(/echo line 4999/)
     expect(button('Approve once').disabled).toBe(false)
   })
@@ -267,7 +267,8 @@ describe('what is shown', () => {
     await show({ events: approval({ file: 1 }, { toolName: 'patcher', preview }) })
     await vi.dynamicImportSettled()
     await pass(0)
-    screen.getByText('What it would change')
+    const claim = screen.getByRole('figure', { name: 'The agent says' })
+    within(claim).getByText('It would make these changes')
     screen.getByText('/shop/a.ts')
     expect(button('Approve once').disabled).toBe(false)
   })
@@ -275,14 +276,14 @@ describe('what is shown', () => {
   it('must be opened to its end in what the agent shows beside it, too', async () => {
     const { user } = await show({ events: approval(ls, { preview: 'a line\n'.repeat(5000) }) })
     expect(button('Approve once').disabled).toBe(true)
-    await user.click(button(/Show the remaining/))
+    await user.click(button('Show all 5,000 lines'))
     expect(button('Approve once').disabled).toBe(false)
   })
 
   it('is what was approved before, where another call comes', async () => {
     const preview = { approved: { command: 'ls' }, asked: ls }
     const { user } = await show({ events: approval(ls, { preview }) })
-    await user.click(screen.getByText('What was approved before'))
+    await user.click(screen.getByText('Another call was approved before'))
     screen.getByText('ls')
   })
 
@@ -308,9 +309,9 @@ describe('what is shown', () => {
   })
 
   it('counts what goes with a command as well', async () => {
-    await show({ events: approval({ command: 'ls', env: 'x\n'.repeat(100_000) }) })
+    const { user } = await show({ events: approval({ command: 'ls', env: 'x\n'.repeat(100_000) }) })
     expect(button('Approve once').disabled).toBe(true)
-    fireEvent.click(button(/Show the remaining/))
+    await user.click(button(/Show all/))
     expect(button('Approve once').disabled).toBe(false)
   })
 
@@ -324,7 +325,7 @@ describe('what is shown', () => {
   it('does not say twice what the card says by itself', async () => {
     const input = { file_path: '/a.ts', content: 'x' }
     await show({ events: approval(input, { toolName: 'Write', title: 'Write /a.ts', reason: 'Needed.' }) })
-    expect(screen.getByLabelText('The agent says').textContent).toBe('Needed.')
+    expect(document.querySelector('.ab-quote')?.textContent).toBe('Needed.')
   })
 
   it('says which subagent asks', async () => {

@@ -1,20 +1,20 @@
-import type { ApprovalRequest, Json } from '@askback/protocol'
+import type { Json } from '@askback/protocol'
 import { ShieldQuestion } from 'lucide-react'
-import { useState, type KeyboardEvent } from 'react'
-import { CallInput } from '../content/call-input.js'
+import type { KeyboardEvent } from 'react'
+import { CallInput, CommandRest } from '../content/call-input.js'
 import { commandIn } from '../content/command.js'
 import { describeCall } from '../content/describe-call.js'
 import { ShownText } from '../content/shown-text.js'
+import { useCardGuard } from '../guard/card-guard.js'
+import { MustSee } from '../guard/must-see.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { isCommandKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useArmed } from '../interaction/use-armed.js'
 import { useDrawn } from '../interaction/use-drawn.js'
+import { AgentPreview, AgentWords } from './agent-claims.js'
 import { ApprovalActions } from './approval-actions.js'
-import { ApprovalDigest } from './approval-digest.js'
 import { ApprovalEditor } from './approval-editor.js'
-import { ApprovalPreview } from './approval-preview.js'
 import { ApprovalSuggestions } from './approval-suggestions.js'
 import { approvalOutcome, ApprovalSummary } from './approval-summary.js'
 import { useApproval } from './use-approval.js'
@@ -22,20 +22,16 @@ import { useApproval } from './use-approval.js'
 /** Whether a call may run, with everything that will run on the card. */
 export function ToolApproval({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useApproval(interaction, open)
-  const isArmed = useArmed()
-  const [isInputWhole, setInputWhole] = useState(false)
-  const [isPreviewWhole, setPreviewWhole] = useState(false)
+  const guard = useCardGuard()
   const isDrawn = useDrawn()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, isExplaining } = control
   const { words, object } = describeCall(interaction.toolName, request.input)
-  const isComplete = isInputWhole && (isPreviewWhole || request.preview === undefined)
-  // What is edited is all in the editor.
-  const isShown = isComplete || edited !== null
-  const canApprove = isArmed && isShown && !isExplaining && control.editError === null
+  const isCommand = commandIn(request.input) !== null
+  const canApprove = guard.isArmed && guard.isSeen && !isExplaining && control.editError === null
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (!isCommandKey(event) || !isArmed || !control.canAnswer) return
+    if (!isCommandKey(event) || !guard.isArmed || !control.canAnswer) return
     const key = event.key.toLowerCase()
     if (key === 'a' && !event.shiftKey && canApprove) control.approve()
     else if (key === 'd' && event.shiftKey) control.setExplaining(true)
@@ -48,35 +44,34 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
     <InteractionCard
       control={control}
       open={open}
+      guard={guard}
       icon={<ShieldQuestion />}
       title="Approval needed"
       outcome={approvalOutcome(control.interaction)}
       summary={<ApprovalSummary interaction={control.interaction} />}
       onKeyDown={onKeyDown}
     >
-      <p className="ab-approval-words">
-        {commandIn(request.input) === null ? words : 'Run this command'}
+      <MustSee className="ab-approval-words">
+        {isCommand ? 'Run this command' : words}
         <ApprovalObject input={request.input} object={object} />
         <span className="ab-tool-tag">
           <ShownText text={interaction.toolName} as="code" />
         </span>
-      </p>
-      <Reasons request={request} known={`${words} ${object}`} />
-      {request.preview !== undefined && (
-        <ApprovalPreview
-          toolName={interaction.toolName}
-          preview={request.preview}
-          onComplete={setPreviewWhole}
-        />
-      )}
+      </MustSee>
+      <AgentWords request={request} known={`${words} ${object}`} />
       {edited === null ? (
-        <CallInput toolName={interaction.toolName} input={request.input} onComplete={setInputWhole} />
+        <CallInput toolName={interaction.toolName} input={request.input} />
       ) : (
-        <ApprovalEditor control={control} isAskedFor={isDrawn} />
+        <>
+          <ApprovalEditor control={control} isAskedFor={isDrawn} />
+          {isCommand && <CommandRest input={request.input} />}
+        </>
+      )}
+      {request.preview !== undefined && (
+        <AgentPreview toolName={interaction.toolName} preview={request.preview} />
       )}
       {request.suggestions !== undefined && <ApprovalSuggestions suggestions={request.suggestions} />}
-      <ApprovalActions control={control} isArmed={isArmed} canApprove={canApprove} isComplete={isComplete} />
-      <ApprovalDigest digest={interaction.digest} />
+      <ApprovalActions control={control} guard={guard} canApprove={canApprove} />
     </InteractionCard>
   )
 }
@@ -88,34 +83,5 @@ function ApprovalObject({ input, object }: { input: Json; object: string | null 
     <code className="ab-inline-code">
       <ShownText text={object} as="code" />
     </code>
-  )
-}
-
-/** Why it is asked. All of it is the agent's word, and looks like it. */
-function Reasons({ request, known }: { request: ApprovalRequest; known: string }) {
-  const { title, description, reason, blockedPath } = request
-  const said = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
-  // The card says that already.
-  said.delete(known)
-  return (
-    <>
-      {said.size > 0 && (
-        <blockquote className="ab-quote" aria-label="The agent says">
-          {[...said].map((text) => (
-            <p key={text} dir="auto">
-              <ShownText text={text ?? ''} />
-            </p>
-          ))}
-        </blockquote>
-      )}
-      {blockedPath !== undefined && (
-        <p className="ab-card-text">
-          Outside of what it may touch:{' '}
-          <code className="ab-inline-code">
-            <ShownText text={blockedPath} as="code" />
-          </code>
-        </p>
-      )}
-    </>
   )
 }

@@ -1,7 +1,7 @@
 import type { Routed } from '@askback/client'
 import { pendingOf, type AskbackError } from '@askback/protocol'
 import { useEffect, useState } from 'react'
-import { ARM_MS } from '../interaction/use-armed.js'
+import { ARM_MS } from '../guard/arming.js'
 import { useClient } from '../transport-provider.js'
 import { useSession, useStore } from '../use-session.js'
 import { aimAt, isTaken, nextAim, targetOf, TO_AGENT, type Aim, type Choice } from './aim.js'

@@ -1,7 +1,11 @@
 import type { Json } from '@askback/protocol'
 import { Columns2 } from 'lucide-react'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
+import { useMustSee, useObstacle } from '../guard/card-guard.js'
+import { MustSee } from '../guard/must-see.js'
+import { count } from './amounts.js'
 import { commandIn, textOf } from './command.js'
+import { countChanges, diffRows, type DiffRow } from './diff-rows.js'
 import { DiffView } from './diff-view.js'
 import { fileEdits, type FileEdit } from './file-edits.js'
 import { JsonTree } from './json-tree.js'
@@ -12,55 +16,57 @@ import { useDiffLayout } from './use-diff-layout.js'
 export interface CallInputProps {
   toolName: string
   input: Json
-  /** Told when all of it is on the page: nothing may be approved before. */
-  onComplete?: ((isComplete: boolean) => void) | undefined
 }
 
-const LARGEST_TREE = 20_000
+/** A longer one is shown as text, which folds. */
+const MOST_TREE_LINES = 60
+const LONGEST_TREE = 20_000
 /** Each level takes some of the width from what stands in it, and a phone has little. */
 const DEEPEST_TREE = 8
 
 /** Everything that a call was given: a command, the changes of an edit, or JSON. */
-export function CallInput({ toolName, input, onComplete }: CallInputProps) {
+export function CallInput({ toolName, input }: CallInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
   if (edits) {
     // A patch names its files itself, one by one.
-    const path = textOf(input, 'file_path')
-    return (
-      <EditInput
-        title={path === undefined ? 'Changes' : <Path path={path} />}
-        edits={edits}
-        onComplete={onComplete}
-      />
-    )
+    const path = textOf(input, 'file_path') ?? textOf(input, 'notebook_path')
+    return <EditInput title={path === undefined ? 'Changes' : <Path path={path} />} edits={edits} />
   }
-  if (command !== null) return <CommandInput command={command} input={input} onComplete={onComplete} />
-  return <JsonInput input={input} title="Input" onComplete={onComplete} />
+  if (command === null) return <JsonInput input={input} title="Input" />
+  return (
+    <>
+      <Framed title="Command" size={sizeOf(command)}>
+        <LongText text={command} label="The whole command" />
+      </Framed>
+      <CommandRest input={input} />
+    </>
+  )
+}
+
+/** Whatever goes with a command: all of it counts, also while the command is edited. */
+export function CommandRest({ input }: { input: Json }) {
+  const { command: _, ...rest } = input as { [key: string]: Json }
+  return Object.keys(rest).length > 0 && <JsonInput input={rest} title="With" />
 }
 
 function Path({ path }: { path: string }) {
   return (
-    <code className="ab-code-path">
+    <code ref={useMustSee()} className="ab-code-path">
       <ShownText text={path} as="code" />
     </code>
   )
 }
 
-interface EditInputProps extends Pick<CallInputProps, 'onComplete'> {
-  title: ReactNode
-  edits: FileEdit[]
-}
-
-export function EditInput({ title, edits, onComplete }: EditInputProps) {
+export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[] }) {
   const { isSplit, toggle } = useDiffLayout()
-  const text = edits.map((edit) => ('patch' in edit ? edit.patch : edit.after)).join('\n')
+  const diffs = useDiffs(edits)
   // A new file has nothing to stand beside.
   const hasTwoSides = edits.some((edit) => 'patch' in edit || edit.before !== '')
   return (
     <Framed
       title={title}
-      size={sizeOf(text)}
+      size={diffs && <ChangeCount diffs={diffs.map(({ rows }) => rows)} />}
       tool={
         toggle &&
         hasTwoSides && (
@@ -71,55 +77,61 @@ export function EditInput({ title, edits, onComplete }: EditInputProps) {
         )
       }
     >
-      <DiffView edits={edits} isSplit={isSplit && hasTwoSides} onComplete={onComplete} />
+      {diffs ? <DiffView diffs={diffs} isSplit={isSplit && hasTwoSides} /> : <Preparing />}
     </Framed>
   )
 }
 
-interface CommandInputProps extends Pick<CallInputProps, 'input' | 'onComplete'> {
-  command: string
-}
-
-/** The command, and whatever else goes with it: all of it counts. */
-function CommandInput({ command, input, onComplete }: CommandInputProps) {
-  const { command: _, ...rest } = input as { [key: string]: Json }
-  const hasRest = Object.keys(rest).length > 0
-  const [isCommandWhole, setCommandWhole] = useState(false)
-  const [isRestWhole, setRestWhole] = useState(false)
-  const isComplete = isCommandWhole && (isRestWhole || !hasRest)
-  useEffect(() => onComplete?.(isComplete), [onComplete, isComplete])
-  return (
-    <>
-      <Framed title="Command" size={sizeOf(command)}>
-        <LongText text={command} onComplete={setCommandWhole} label="The whole command" />
-      </Framed>
-      {hasRest && <JsonInput input={rest} title="With" onComplete={setRestWhole} />}
-    </>
+function useDiffs(edits: FileEdit[]): { rows: DiffRow[]; note?: string | undefined }[] | null {
+  const [done, setDone] = useState<{ edits: FileEdit[]; rows: DiffRow[][] } | null>(null)
+  useEffect(() => {
+    let isOld = false
+    void Promise.all(edits.map(diffRows)).then((rows) => !isOld && setDone({ edits, rows }))
+    return () => {
+      isOld = true
+    }
+  }, [edits])
+  return useMemo(
+    () => (done?.edits === edits ? done.rows.map((rows, at) => ({ rows, note: edits[at]?.note })) : null),
+    [done, edits],
   )
 }
 
-export function JsonInput({
-  input,
-  title,
-  onComplete,
-}: {
-  input: Json
-  title: string
-  onComplete?: ((isComplete: boolean) => void) | undefined
-}) {
+function Preparing() {
+  return (
+    <p ref={useObstacle()} className="ab-quiet">
+      Preparing the changes…
+    </p>
+  )
+}
+
+function ChangeCount({ diffs }: { diffs: DiffRow[][] }) {
+  const { added, removed } = countChanges(diffs)
+  return (
+    <span role="img" aria-label={`${count(added, 'line')} added, ${count(removed, 'line')} removed`}>
+      <span className="ab-diff-added">+{added}</span> <span className="ab-diff-removed">−{removed}</span>
+    </span>
+  )
+}
+
+export function JsonInput({ input, title }: { input: Json; title: ReactNode }) {
   const text = useMemo(() => (typeof input === 'string' ? input : JSON.stringify(input, null, 2)), [input])
-  const isSmall = typeof input !== 'string' && text.length <= LARGEST_TREE && depthOf(input) <= DEEPEST_TREE
-  useEffect(() => {
-    if (isSmall) onComplete?.(true)
-  }, [onComplete, isSmall])
+  const isTree =
+    typeof input !== 'string' &&
+    text.length <= LONGEST_TREE &&
+    text.split('\n').length <= MOST_TREE_LINES &&
+    depthOf(input) <= DEEPEST_TREE
+  const label = typeof title === 'string' ? title : 'JSON'
   return (
     <Framed title={title} size={sizeOf(text)}>
-      {isSmall ? (
-        <div className="ab-code-scroll ab-json" tabIndex={0} role="group" aria-label={title}>
-          <JsonTree value={input} />
+      {isTree ? (
+        <div className="ab-code-scroll ab-json" role="group" aria-label={label}>
+          <MustSee>
+            <JsonTree value={input} />
+          </MustSee>
         </div>
       ) : (
-        <LongText text={text} onComplete={onComplete} label={title} />
+        <LongText text={text} label={label} />
       )}
     </Framed>
   )
@@ -137,7 +149,7 @@ function Framed({
   children,
 }: {
   title: ReactNode
-  size: string
+  size: ReactNode
   tool?: ReactNode
   children: ReactNode
 }) {

@@ -1,5 +1,7 @@
 import { Check, Copy } from 'lucide-react'
-import { createContext, memo, use, useEffect, useState } from 'react'
+import { createContext, memo, use, useEffect, useMemo, useState } from 'react'
+import { CardGuardContext } from '../guard/card-guard.js'
+import { blankLinesLabel, groupBlankLines } from './blank-runs.js'
 import { highlight } from './highlight.js'
 import type { HighlightedLine } from './highlighter.js'
 import { LongText } from './long-text.js'
@@ -34,22 +36,32 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
 })
 
 function Highlighted({ lines }: { lines: HighlightedLine[] }) {
+  const isInCard = use(CardGuardContext) !== null
+  const groups = useMemo(() => groupBlankLines(lines, isBlank), [lines])
   return (
-    <div className="ab-code-scroll" tabIndex={0} role="group" aria-label="Code">
+    <div className="ab-code-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Code">
       <pre className="ab-chunk">
-        {lines.map((line, at) => (
+        {groups.map((group, at) => (
           <span key={at}>
-            {line.map((token, index) => (
-              <span key={index} className="ab-token" style={token.htmlStyle}>
-                <ShownText text={token.content} as="code" />
-              </span>
-            ))}
-            {at < lines.length - 1 && '\n'}
+            {group.length > 1 ? (
+              <span className="ab-hidden-character">{blankLinesLabel(group.length)}</span>
+            ) : (
+              group[0]?.map((token, index) => (
+                <span key={index} className="ab-token" style={token.htmlStyle}>
+                  <ShownText text={token.content} as="code" />
+                </span>
+              ))
+            )}
+            {at < groups.length - 1 && '\n'}
           </span>
         ))}
       </pre>
     </div>
   )
+}
+
+function isBlank(line: HighlightedLine): boolean {
+  return line.every(({ content }) => content.trim() === '')
 }
 
 function useHighlighted(code: string, language: string | undefined): HighlightedLine[] | null {

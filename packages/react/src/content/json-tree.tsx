@@ -1,6 +1,7 @@
 import type { Json } from '@askback/protocol'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
+import { useObstacle } from '../guard/card-guard.js'
 import { count } from './amounts.js'
 import { ShownText } from './shown-text.js'
 
@@ -24,6 +25,7 @@ export function JsonTree({ value, name }: JsonTreeProps) {
 
 function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name: string | undefined }) {
   const [isOpen, setOpen] = useState(true)
+  const obstacle = useObstacle()
   const entries = Object.entries(value)
   const amount = Array.isArray(value)
     ? count(entries.length, 'entry', 'entries')
@@ -32,6 +34,8 @@ function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name
     <div className="ab-json-branch">
       {name !== undefined && (
         <button
+          // What is closed hides something that runs.
+          ref={isOpen ? undefined : obstacle}
           type="button"
           className="ab-json-toggle"
           aria-expanded={isOpen}

@@ -1,9 +1,10 @@
-import { memo, useDeferredValue, useMemo, useState } from 'react'
+import { memo, use, useDeferredValue, useMemo, useState, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { CardGuardContext } from '../guard/card-guard.js'
+import { MustSee, ShowAll } from '../guard/must-see.js'
 import { count } from './amounts.js'
 import { CodeBlock, StillWriting } from './code-block.js'
-import { useTellCutOff } from './cut-off.js'
 import { ErrorBoundary } from './error-boundary.js'
 import { LongText } from './long-text.js'
 import { markdownBlocks } from './markdown-blocks.js'
@@ -27,18 +28,19 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
   const blocks = useMemo(() => markdownBlocks(shown), [shown])
   // What has been drawn piece by piece while it was written need not be hidden when it is done.
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
-  useTellCutOff(blocks.length > limit)
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
       <StillWriting value={isStreaming}>
         {blocks.slice(0, limit).map((block, index) => (
-          <MarkdownBlock key={index} source={block} />
+          <MustSee key={index} className="ab-markdown-block">
+            <MarkdownBlock source={block} />
+          </MustSee>
         ))}
       </StillWriting>
       {blocks.length > limit && (
-        <button type="button" className="ab-show-rest" onClick={() => setLimit(Number.POSITIVE_INFINITY)}>
-          Show the remaining {count(blocks.length - limit, 'paragraph')}
-        </button>
+        <ShowAll onPress={() => setLimit(Number.POSITIVE_INFINITY)}>
+          Show all {count(blocks.length, 'paragraph')}
+        </ShowAll>
       )}
     </div>
   )
@@ -77,9 +79,15 @@ const components: Components = {
     const language = Array.isArray(classes) ? String(classes[0]).replace('language-', '') : undefined
     return <CodeBlock code={text.replace(/\n$/, '')} language={language} />
   },
-  table: ({ children }) => (
-    <div className="ab-table-scroll" tabIndex={0} role="group" aria-label="Table">
+  table: ({ children }) => <Table>{children}</Table>,
+}
+
+/** In a card a wide table is squeezed, as what scrolls aside is easily overlooked. */
+function Table({ children }: { children: ReactNode }) {
+  const isInCard = use(CardGuardContext) !== null
+  return (
+    <div className="ab-table-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Table">
       <table>{children}</table>
     </div>
-  ),
+  )
 }

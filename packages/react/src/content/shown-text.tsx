@@ -1,5 +1,6 @@
-import { memo } from 'react'
 import { piecesOf, type Strictness } from '@askback/protocol'
+import { Fragment, memo } from 'react'
+import { countBlanks } from './blank-runs.js'
 
 export interface ShownTextProps {
   text: string
@@ -11,7 +12,8 @@ export interface ShownTextProps {
 export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTextProps) {
   return piecesOf(text, as).map((piece, index) =>
     'shown' in piece ? (
-      piece.shown
+      // Only code keeps its spaces and line breaks; elsewhere the browser draws a run of them as one space.
+      <Fragment key={index}>{as === 'code' ? <CountedBlanks text={piece.shown} /> : piece.shown}</Fragment>
     ) : (
       <span
         key={index}
@@ -23,3 +25,15 @@ export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTe
     ),
   )
 })
+
+function CountedBlanks({ text }: { text: string }) {
+  return countBlanks(text).map((piece, index) =>
+    'shown' in piece ? (
+      piece.shown
+    ) : (
+      <span key={index} className="ab-hidden-character" title="Counted instead of drawn">
+        {piece.label}
+      </span>
+    ),
+  )
+}

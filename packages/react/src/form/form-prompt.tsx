@@ -4,19 +4,21 @@ import { useId, useRef } from 'react'
 import { count } from '../content/amounts.js'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
+import { useCardGuard } from '../guard/card-guard.js'
+import { GuardHint } from '../guard/must-see.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { isSubmitKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useArmed } from '../interaction/use-armed.js'
 import { FormFieldRow } from './form-field.js'
 import { FormSummary } from './form-summary.js'
 import { useForm } from './use-form.js'
 
 export function FormPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useForm(interaction, open)
-  const isArmed = useArmed()
+  const guard = useCardGuard()
+  const isReady = guard.isArmed && guard.isSeen
   const form = useRef<HTMLDivElement>(null)
   const idPrefix = useId()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
@@ -24,7 +26,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
   const wrong = Object.keys(errors).length
 
   const submit = () => {
-    if (!isArmed) return
+    if (!isReady) return
     const first = control.submit()
     if (first === null) return
     const index = fieldsOf(request.schema).findIndex(({ name }) => name === first)
@@ -36,6 +38,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
     <InteractionCard
       control={control}
       open={open}
+      guard={guard}
       icon={<ClipboardList />}
       title="A form to fill in"
       onRetry={submit}
@@ -75,7 +78,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
         ))}
       </div>
       <div className="ab-card-footer">
-        <SubmitButton control={control} disabled={!isArmed} onPress={submit}>
+        <SubmitButton control={control} disabled={!isReady} onPress={submit}>
           Submit
         </SubmitButton>
         {wrong > 0 && canAnswer && (
@@ -84,6 +87,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
           </span>
         )}
       </div>
+      {canAnswer && <GuardHint guard={guard} enables="Submit" />}
     </InteractionCard>
   )
 }

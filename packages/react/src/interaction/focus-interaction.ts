@@ -21,7 +21,9 @@ export function focusCardAround(control: Element): void {
 
 function focusCard(card: Element | null | undefined): boolean {
   if (!(card instanceof HTMLElement)) return false
-  card.scrollIntoView({ block: 'nearest' })
+  // Of one that does not fit, the beginning: nobody should decide before they have seen that.
+  const isTall = card.offsetHeight > document.documentElement.clientHeight
+  card.scrollIntoView({ block: isTall ? 'start' : 'nearest' })
   card.focus({ preventScroll: true })
   return true
 }

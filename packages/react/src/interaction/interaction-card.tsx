@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { ShownText } from '../content/shown-text.js'
+import { CardGuardContext, useGuardedCard, type CardGuard } from '../guard/card-guard.js'
 import { Countdown } from './countdown.js'
 import { Failure } from './failure.js'
 import { Outcome, toneOf } from './outcome.js'
@@ -9,6 +10,8 @@ import type { InteractionControl } from './use-interaction.js'
 export interface InteractionCardProps {
   control: InteractionControl
   open: boolean
+  /** From `useCardGuard`, where something may only be decided once it has been seen, and not by a slip. */
+  guard?: CardGuard | undefined
   icon: ReactNode
   /** Ours, never the agent's. */
   title: string
@@ -25,13 +28,14 @@ export interface InteractionCardProps {
 
 /** The frame of every interaction: who asks, until when, and what became of it. */
 export function InteractionCard(props: InteractionCardProps) {
-  const { control, open, icon, title, children, summary, outcome, onKeyDown, onRetry } = props
+  const { control, open, guard, icon, title, children, summary, outcome, onKeyDown, onRetry } = props
   const { interaction, phase, isOwn } = control
   const card = useRef<HTMLDivElement>(null)
   const titleId = useId()
   const isDone = phase === 'settled' || !open
   useCollapse(card, isDone)
   useKeepFocus(card, isDone)
+  useGuardedCard(guard, card, !isDone)
 
   const tone = phase === 'settled' ? toneOf(interaction) : open ? 'pending' : 'gone'
   return (
@@ -76,7 +80,7 @@ export function InteractionCard(props: InteractionCardProps) {
             )}
             <Countdown interaction={interaction} />
           </div>
-          {children}
+          <CardGuardContext value={guard ?? null}>{children}</CardGuardContext>
           <Failure control={control} onRetry={onRetry} />
         </>
       )}

@@ -1,8 +1,9 @@
 import { copyJson, type Json } from '@askback/protocol'
 import { useId, useState } from 'react'
+import type { CardGuard } from '../guard/card-guard.js'
+import { GuardHint } from '../guard/must-see.js'
 import { useDraft } from '../use-draft.js'
 import { SubmitButton } from './submit-button.js'
-import { useArmed } from './use-armed.js'
 import type { InteractionControl } from './use-interaction.js'
 
 export interface JsonAnswerControl {
@@ -34,14 +35,12 @@ export function useJsonAnswer(control: InteractionControl): JsonAnswerControl {
 export interface JsonAnswerProps {
   control: InteractionControl
   answer: JsonAnswerControl
-  /** All of the request is on the page. */
-  isComplete: boolean
+  guard: CardGuard
 }
 
-export function JsonAnswer({ control, answer, isComplete }: JsonAnswerProps) {
+export function JsonAnswer({ control, answer, guard }: JsonAnswerProps) {
   const { text, setText, error, submit } = answer
   const [isTouched, setTouched] = useState(false)
-  const isArmed = useArmed()
   const errorId = useId()
   const isWrong = isTouched && text.trim() !== '' && error !== null
 
@@ -66,10 +65,15 @@ export function JsonAnswer({ control, answer, isComplete }: JsonAnswerProps) {
         </p>
       )}
       <div className="ab-card-footer">
-        <SubmitButton control={control} disabled={!isArmed || !isComplete || error !== null} onPress={submit}>
+        <SubmitButton
+          control={control}
+          disabled={!guard.isArmed || !guard.isSeen || error !== null}
+          onPress={submit}
+        >
           Submit
         </SubmitButton>
       </div>
+      {control.canAnswer && <GuardHint guard={guard} enables="Submit" />}
     </>
   )
 }

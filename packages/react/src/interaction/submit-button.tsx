@@ -1,5 +1,6 @@
 import { LoaderCircle } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { use, type ReactNode } from 'react'
+import { CardGuardContext } from '../guard/card-guard.js'
 import type { InteractionControl } from './use-interaction.js'
 
 export interface SubmitButtonProps {
@@ -12,6 +13,7 @@ export interface SubmitButtonProps {
 
 /** Sends an answer once: not while one is on its way, and not by a key that is held down. */
 export function SubmitButton({ control, disabled, tone = 'primary', onPress, children }: SubmitButtonProps) {
+  const guard = use(CardGuardContext)
   const isBusy = control.phase === 'submitting' || control.phase === 'queued'
   return (
     <button
@@ -19,10 +21,14 @@ export function SubmitButton({ control, disabled, tone = 'primary', onPress, chi
       className="ab-button"
       data-tone={tone}
       disabled={disabled || !control.canAnswer}
+      // Not `disabled`, which would take the focus away: a key may still press it.
+      aria-disabled={guard?.isMoving || undefined}
       onKeyDown={(event) => {
         if (event.repeat && (event.key === 'Enter' || event.key === ' ')) event.preventDefault()
       }}
-      onClick={onPress}
+      onClick={(event) => {
+        if (!guard || guard.acceptsPress(event)) onPress()
+      }}
     >
       {isBusy && tone === 'primary' && <LoaderCircle className="ab-spin" aria-hidden />}
       {children}

@@ -65,7 +65,7 @@ describe('a kind that nobody here knows', () => {
     const { user } = await show({ events: poll('x'.repeat(500_000)) })
     await user.type(field(), '1')
     expect(submit().disabled).toBe(true)
-    await user.click(screen.getByRole('button', { name: /Show the remaining/ }))
+    await user.click(screen.getByRole('button', { name: 'Show all 500,002 characters' }))
     expect(submit().disabled).toBe(false)
   })
 

@@ -1,7 +1,7 @@
 import { CircleHelp } from 'lucide-react'
-import { useState } from 'react'
 import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
+import { useCardGuard } from '../guard/card-guard.js'
 import { InteractionCard } from './interaction-card.js'
 import { JsonAnswer, useJsonAnswer } from './json-answer.js'
 import type { InteractionProps } from './renderers.js'
@@ -17,12 +17,13 @@ export function UnknownInteraction({
 }: InteractionProps) {
   const control = useInteraction(interaction, open)
   const answer = useJsonAnswer(control)
-  const [isComplete, setComplete] = useState(false)
+  const guard = useCardGuard()
   const isOurs = OURS.has(interaction.kind)
   return (
     <InteractionCard
       control={control}
       open={open}
+      guard={guard}
       icon={<CircleHelp />}
       title="Something is asked"
       onRetry={answer.submit}
@@ -38,13 +39,9 @@ export function UnknownInteraction({
         This is what was asked:
       </p>
       <div className="ab-code-block">
-        <LongText
-          text={JSON.stringify(interaction.request, null, 2)}
-          label="The request as JSON"
-          onComplete={setComplete}
-        />
+        <LongText text={JSON.stringify(interaction.request, null, 2)} label="The request as JSON" />
       </div>
-      {!isOurs && <JsonAnswer control={control} answer={answer} isComplete={isComplete} />}
+      {!isOurs && <JsonAnswer control={control} answer={answer} guard={guard} />}
     </InteractionCard>
   )
 }

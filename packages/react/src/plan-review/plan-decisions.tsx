@@ -1,3 +1,5 @@
+import type { CardGuard } from '../guard/card-guard.js'
+import { GuardHint } from '../guard/must-see.js'
 import { focusCardAround } from '../interaction/focus-interaction.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { useDrawn } from '../interaction/use-drawn.js'
@@ -5,17 +7,16 @@ import type { PlanReviewControl } from './use-plan-review.js'
 
 interface PlanDecisionsProps {
   control: PlanReviewControl
-  isArmed: boolean
-  /** All of the plan is on the page: nothing of it may be approved before. */
-  isWhole: boolean
+  guard: CardGuard
 }
 
 /** Three ways to go on, and one to go back. */
-export function PlanDecisions({ control, isArmed, isWhole }: PlanDecisionsProps) {
+export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
+  const { isArmed, isSeen } = guard
   const { request, edited, edit, canAnswer, isAdjusting, setAdjusting, decide } = control
   const isDrawn = useDrawn()
   if (isAdjusting) return <Adjust control={control} isArmed={isArmed} isAskedFor={isDrawn} />
-  const isClosed = !isArmed || !isWhole
+  const isClosed = !isArmed || !isSeen
   return (
     <>
       <div className="ab-card-footer">
@@ -33,11 +34,9 @@ export function PlanDecisions({ control, isArmed, isWhole }: PlanDecisionsProps)
         </button>
       </div>
       <div className="ab-card-footer">
-        <p className="ab-hint ab-plan-hint" role="status">
-          {isWhole
-            ? '“Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.'
-            : 'It can be approved once all of it is shown.'}
-        </p>
+        <GuardHint guard={guard}>
+          “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
+        </GuardHint>
         <button
           type="button"
           className="ab-button"
@@ -53,7 +52,9 @@ export function PlanDecisions({ control, isArmed, isWhole }: PlanDecisionsProps)
   )
 }
 
-interface AdjustProps extends Omit<PlanDecisionsProps, 'isWhole'> {
+interface AdjustProps {
+  control: PlanReviewControl
+  isArmed: boolean
   isAskedFor: boolean
 }
 

