@@ -89,7 +89,7 @@ describe('a person revoked on one gateway', () => {
     expect(overHttp.status).toBe(401)
     await expect
       .poll(() => answers[0] ?? (socket.readyState === WebSocket.CLOSED && 'closed'))
-      .toSatisfy((answer) => answer === 'closed' || (answer as { ok: boolean }).ok === false)
+      .toSatisfy((answer) => answer === 'closed' || !(answer as { ok: boolean }).ok)
     expect(await isPending(item)).toBe(true)
   })
 

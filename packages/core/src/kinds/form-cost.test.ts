@@ -30,7 +30,7 @@ describe('a pattern', () => {
     '(?:a|b|c){500}',
     '[\\p{L}\\p{N}]{1,900}',
     '(?<x>(?:\\w+\\s?){1,100}){1,9}',
-    `${'\\p{L}'.repeat(199)}`,
+    '\\p{L}'.repeat(199),
     '(a|b)*a(a|b){400}',
   ])('%# is refused before it has cost much', (pattern) => {
     const request = form(text('a', pattern))
