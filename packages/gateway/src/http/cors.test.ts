@@ -35,6 +35,7 @@ describe('a preflight', () => {
           'askback-surface',
           'askback-tool-call',
           'askback-agent-thread',
+          'askback-source',
         ]),
       )
       expect(Number(headers['access-control-max-age'])).toBeGreaterThan(0)

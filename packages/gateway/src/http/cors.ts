@@ -17,6 +17,7 @@ const PREFLIGHT = {
     'Askback-Surface',
     'Askback-Tool-Call',
     'Askback-Agent-Thread',
+    'Askback-Source',
     'Mcp-Session-Id',
     'Mcp-Protocol-Version',
   ].join(', '),
