@@ -21,6 +21,8 @@ export const help = `Askback: agents that ask back.
 
   askback open                  log another browser in at the gateway that runs
     --print                     print the link instead; it works once, for ten minutes
+  askback logout [NAME]         sign all browsers of a person out (you, unless you name somebody); tokens stay
+    --data DIR  --json
 
   askback token create --person NAME    make a token for a person and print it
   askback token list                    whose tokens there are

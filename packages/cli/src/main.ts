@@ -10,6 +10,7 @@ type Command = (args: string[]) => Promise<number | undefined>
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve/serve.js')).serve,
   open: async () => (await import('./open.js')).open,
+  logout: async () => (await import('./logout.js')).logout,
   doctor: async () => (await import('./doctor.js')).doctor,
   token: async () => (await import('./token.js')).token,
   ask: async () => (await import('./ask.js')).ask,

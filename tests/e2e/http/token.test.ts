@@ -1,6 +1,9 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from './command.js'
 import { portToKeep, run, serve, type RunningGateway } from './gateways.js'
+import { logIn, type Login } from './log-in.js'
 
 async function token(gateway: RunningGateway, ...args: string[]) {
   const command = run(['token', ...args, '--data', gateway.data])
@@ -37,7 +40,48 @@ it('askback open makes a link for another browser', async () => {
   const gateway = await serve()
   const command = run(['open', '--print', '--data', gateway.data])
   expect((await command.ended).code).toBe(0)
-  expect((await fetch(command.stdout.trim(), { redirect: 'manual' })).status).toBe(303)
+  const { headers } = await logIn(command.stdout.trim())
+  expect((await fetch(`${gateway.ready.url}/api/sessions`, { headers })).status).toBe(200)
+})
+
+it('askback logout signs all browsers of a person out, and leaves their tokens', async () => {
+  const gateway = await serve()
+  const { token: grace } = (
+    await gateway.call<{ token: string }>('POST', '/api/tokens', { body: { person: 'Grace' } })
+  ).body
+  const link = async (as?: string) =>
+    (await gateway.call<{ openUrl: string }>('POST', '/api/logins', as === undefined ? {} : { as })).body
+      .openUrl
+  const may = async ({ headers }: Login) =>
+    (await fetch(`${gateway.ready.url}/api/sessions`, { headers })).status
+  const [one, two, theirs] = [
+    await logIn(await link()),
+    await logIn(await link()),
+    await logIn(await link(grace)),
+  ]
+  const logOut = async (...args: string[]) => {
+    const command = run(['logout', ...args, '--data', gateway.data])
+    return { ...(await command.ended), stdout: command.stdout, stderr: command.stderr }
+  }
+
+  expect(await logOut()).toMatchObject({ code: 0, stderr: '' })
+  expect([await may(one), await may(two), await may(theirs)]).toEqual([401, 401, 200])
+  expect(await logOut('Grace')).toMatchObject({ code: 0, stderr: '' })
+  expect(await may(theirs)).toBe(401)
+  expect((await gateway.call('GET', '/api/sessions', { as: grace })).status).toBe(200)
+  expect(await logOut('Nobody')).toMatchObject({ stdout: '', stderr: 'There is no person "Nobody".\n' })
+  expect((await logOut('a', 'b')).code).toBe(2)
+})
+
+it('replacing the owner’s token signs the owner’s browsers out', async () => {
+  const data = newFolder()
+  const first = await serve({ data })
+  const { headers } = await logIn(first.ready.openUrl)
+  await first.stop('SIGTERM')
+  rmSync(join(data, 'tokens.json'))
+  const { ready } = await serve({ data })
+  expect(ready.token).not.toBe(first.ready.token)
+  expect((await fetch(`${ready.url}/api/sessions`, { headers })).status).toBe(401)
 })
 
 it('needs a gateway that runs', async () => {
