@@ -8,6 +8,7 @@ import { findTranscript } from './adopt/find-transcript.js'
 import { asPerson } from './people/person.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
+import { say } from './output.js'
 
 const NAMES: Record<string, string> = { claude: 'Claude Code', codex: 'Codex' }
 /** A long history takes a gateway a while. */
@@ -78,8 +79,4 @@ function told({ agent, items }: AdoptBody): string {
   const some = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   const what = `${some(count('user_message'), 'message')} and ${some(count('tool_call'), 'tool call')}`
   return `Took over a session of ${NAMES[agent] ?? agent} with ${what}.`
-}
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

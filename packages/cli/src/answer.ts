@@ -5,6 +5,7 @@ import { asPerson, findInteraction } from './people/person.js'
 import { readAnswer } from './people/read-answer.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
+import { printJson, say } from './output.js'
 
 /** `askback answer ID …`: settles what waits, in a person's name. */
 export async function answer(args: string[]): Promise<number> {
@@ -39,19 +40,19 @@ export async function answer(args: string[]): Promise<number> {
     .catch((error: unknown) => {
       throw askedAnew(error, id)
     })
-  if (values.json) process.stdout.write(`${JSON.stringify(settled)}\n`)
-  else process.stderr.write(told(settled))
+  if (values.json) printJson(settled)
+  else say(told(settled))
   return 0
 }
 
 /** What was understood: a text that was meant for a label, or a number that is none, shows here. */
 function told({ kind, settlement = 'answered', answer: given }: Interaction): string {
   const settled = settlement.replace(/^./, (first) => first.toUpperCase())
-  if (kind !== 'question') return `${settled}.\n`
+  if (kind !== 'question') return `${settled}.`
   const replies = (given as QuestionAnswer).answers.map(({ selected, other }) =>
     [...selected, ...(other === undefined ? [] : [other])].map((text) => JSON.stringify(text)).join(', '),
   )
-  return `${settled}: ${replies.join(' · ')}.\n`
+  return `${settled}: ${replies.join(' · ')}.`
 }
 
 /** Says the id to answer now, where the same is asked again. */

@@ -1,12 +1,13 @@
 import { terminalConnector } from '@askback/connectors/terminal'
 import { runConnector } from '@askback/core'
-import { AskbackError, spellOut, spellOutLine, type Session } from '@askback/protocol'
+import { AskbackError, spellOutLine, type Session } from '@askback/protocol'
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
 import { AttachedDesk } from './attach-desk.js'
 import { findConnection, WHERE, type Where } from './reach/connection.js'
 import { Gateway } from './reach/gateway.js'
 import { usageError } from './usage.js'
+import { say as sayOnStderr } from './output.js'
 
 /** `askback attach [SESSION]`: a session in this terminal, answered with keys and texts. */
 export async function attach(args: string[]): Promise<number> {
@@ -17,7 +18,7 @@ export async function attach(args: string[]): Promise<number> {
   })
   if (positionals.length > 1) throw usageError('It is askback attach, or askback attach SESSION.')
   const { stdin: input, stdout: output, env } = process
-  let say = (text: string) => void process.stderr.write(`${text}\n`)
+  let say = sayOnStderr
   const gateway = new Gateway('person', values, { env, say: (text) => say(text) })
   const session = await findSession(gateway, positionals[0])
   const leave = new AbortController()
@@ -68,5 +69,5 @@ async function findSession(gateway: Gateway, named: string | undefined): Promise
 }
 
 function sayError(error: unknown): void {
-  process.stderr.write(`${spellOut(error instanceof Error ? error.message : String(error), 'prose')}\n`)
+  sayOnStderr(error instanceof Error ? error.message : String(error))
 }

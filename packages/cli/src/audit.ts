@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { asPerson } from './people/person.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
+import { printData } from './output.js'
 
 /** `askback audit`: who settled what, and who changed what else matters, one line each. */
 export async function audit(args: string[]): Promise<number> {
@@ -21,7 +22,7 @@ export async function audit(args: string[]): Promise<number> {
     throw usageError('--only is decisions or acts.')
   const query = new URLSearchParams({ format, ...(only !== undefined && { only }) })
   const lines = await asPerson(values).text({ method: 'GET', path: `/api/audit?${query.toString()}` })
-  process.stdout.write(lines)
+  printData(lines)
   if (lines === '') process.stderr.write('The audit is empty.\n')
   return 0
 }

@@ -10,6 +10,8 @@ import { WHERE } from './reach/connection.js'
 import { connectorSecrets } from './serve/connector-secrets.js'
 import { webAppFolder } from './serve/web-app.js'
 import { version } from './version.js'
+import { printJson } from './output.js'
+import { spellOutLine } from '@askback/protocol/hidden-characters'
 
 const FLAGS = { ...WHERE, claude: { type: 'string' }, json: { type: 'boolean' } } as const
 
@@ -30,7 +32,8 @@ export async function doctor(args: string[]): Promise<number> {
     ...(await settingsChecks(folder, values.claude ?? env['ASKBACK_CLAUDE'])),
     hooksCheck(env),
   ]
-  process.stdout.write(values.json ? `${JSON.stringify({ version: version(), checks })}\n` : table(checks))
+  if (values.json) printJson({ version: version(), checks })
+  else process.stdout.write(table(checks))
   return checks.some(({ ok }) => ok === false) ? 1 : 0
 }
 
@@ -83,5 +86,7 @@ async function settingsChecks(folder: string, claude: string | undefined): Promi
 function table(checks: Check[]): string {
   const width = Math.max(...checks.map(({ name }) => name.length))
   const mark = (ok: boolean | null) => (ok === null ? '–' : ok ? '✓' : '✗')
-  return checks.map(({ name, ok, says }) => `${mark(ok)} ${name.padEnd(width)}  ${says}\n`).join('')
+  return checks
+    .map(({ name, ok, says }) => `${mark(ok)} ${name.padEnd(width)}  ${spellOutLine(says, 'prose')}\n`)
+    .join('')
 }

@@ -1,13 +1,15 @@
 import { AskbackError, errorCodes } from '@askback/protocol/errors'
-import { help } from './help.js'
+import { commandHelp, type CommandName } from './command-help.js'
+import { asksForHelp, helpOf, overview } from './help.js'
 import { usageError, usageProblem } from './usage.js'
 import { version } from './version.js'
+import { say } from './output.js'
 
 /** Resolves to the exit code. `serve` goes on after it is ready. */
 type Command = (args: string[]) => Promise<number | undefined>
 
 /** Each loads only what it needs: one that asks a running gateway should not wait for a server to be read. */
-const commands: Record<string, () => Promise<Command>> = {
+const commands: Record<CommandName, () => Promise<Command>> = {
   serve: async () => (await import('./serve/serve.js')).serve,
   open: async () => (await import('./open.js')).open,
   logout: async () => (await import('./logout.js')).logout,
@@ -42,21 +44,26 @@ const GO_ON = new Set(['serve', 'mcp'])
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number | undefined> {
-  const [first = ''] = args
-  if (first === '--help' || first === '-h' || first === 'help') return print(help)
+  const given = args[0] === 'help' ? [...args.slice(1), '--help'] : args
+  const [first = ''] = given
+  if (first === '--help' || first === '-h') return print(overview())
   if (first === '--version' || first === '-v') return print(`${version()}\n`)
   try {
     // Without a command it serves: that is the first thing anyone wants.
-    const [name, rest] = first === '' || first.startsWith('-') ? ['serve', args] : [first, args.slice(1)]
-    const load = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!load) throw usageError(`There is no command ${JSON.stringify(name)}.`)
+    const [name, rest] = first === '' || first.startsWith('-') ? ['serve', given] : [first, given.slice(1)]
+    if (!isCommand(name)) throw usageError(`There is no command ${JSON.stringify(name)}.`)
+    if (asksForHelp(rest)) return print(helpOf(commandHelp[name]))
     if (!GO_ON.has(name)) process.stdout.on('error', () => process.exit(READER_GONE))
     process.stderr.on('error', () => undefined)
-    const command = await load()
+    const command = await commands[name]()
     return await command(rest)
   } catch (error) {
     return fail(error)
   }
+}
+
+function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(commands, name)
 }
 
 function print(text: string): number {
@@ -64,14 +71,14 @@ function print(text: string): number {
   return 0
 }
 
-/** One sentence for a person; a stack only for what nobody foresaw, and only if it is asked for. */
+/** One sentence for a person, which may quote an agent; a stack only for what nobody foresaw, and only if it is asked for. */
 function fail(error: unknown): number {
   const problem = usageProblem(error) ?? error
   if (problem instanceof AskbackError) {
-    process.stderr.write(`${problem.message}\n`)
+    say(problem.message)
     return errorCodes[problem.code].exit
   }
   const told = problem instanceof Error ? problem : new Error(String(problem))
-  process.stderr.write(`${process.env['ASKBACK_DEBUG'] ? told.stack : told.message}\n`)
+  say((process.env['ASKBACK_DEBUG'] ? told.stack : undefined) ?? told.message)
   return 1
 }

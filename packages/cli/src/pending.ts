@@ -4,13 +4,14 @@ import { allOf, asPerson } from './people/person.js'
 import { summaryOf } from './people/summary.js'
 import { table } from './people/table.js'
 import { WHERE } from './reach/connection.js'
+import { printJson } from './output.js'
 
 /** `askback pending`: what waits for a person, oldest first. */
 export async function pending(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { ...WHERE, json: { type: 'boolean', default: false } } })
   const items = await allOf<Interaction>(asPerson(values), '/api/interactions', 'interactions')
-  if (values.json) process.stdout.write(`${JSON.stringify({ interactions: items })}\n`)
-  else if (items.length > 0) process.stdout.write(table(items.map(row)))
+  if (values.json) printJson({ interactions: items })
+  else if (items.length > 0) process.stdout.write(table(items.map(row), process.stdout))
   else process.stderr.write('Nothing waits.\n')
   return 0
 }

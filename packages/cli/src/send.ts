@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { asPerson } from './people/person.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
+import { printJson, say } from './output.js'
 
 /** `askback send SESSION TEXT`: says something in a session, and tells who got it. */
 export async function send(args: string[]): Promise<number> {
@@ -26,8 +27,8 @@ export async function send(args: string[]): Promise<number> {
     path: `/api/sessions/${encodeURIComponent(sessionId)}/messages`,
     body: { text, ...(route && { route }), ...(interactionId && { interactionId }) },
   })
-  if (values.json) process.stdout.write(`${JSON.stringify(routed)}\n`)
-  else process.stderr.write(`${told(routed)}\n`)
+  if (values.json) printJson(routed)
+  else say(told(routed))
   return 0
 }
 

@@ -174,7 +174,7 @@ it('lists what waits on one line each, and shows what would hide', async () => {
   const ask = run(['ask', 'Which\u001b[2K\n?', ...databases, '--data', gateway.data])
   const id = await waitsFor(ask)
   const { stdout } = await outcome(['pending', '--data', gateway.data])
-  expect(stdout).toBe(`${id}  question  Which⟦ESC[2K⟧ ? [1 Postgres | 2 SQLite]\n`)
+  expect(stdout).toBe(`${id}  question  Which⟦ESC[2K⟧ ⏎ ? [1 Postgres | 2 SQLite]\n`)
   const json = await outcome(['pending', '--json', '--data', gateway.data])
   expect(JSON.parse(json.stdout)).toMatchObject({ interactions: [{ interactionId: id }] })
   expect(await outcome(['answer', id, '2', '--data', gateway.data])).toEqual({

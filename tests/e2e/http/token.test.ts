@@ -108,8 +108,11 @@ it.each([[], ['create'], ['create', 'Grace'], ['revoke'], ['list', 'x'], ['nonse
   },
 )
 
-it.each(['--help', '--version'])('answers %s', async (flag) => {
-  const command = run([flag])
-  expect((await command.ended).code).toBe(0)
-  expect(command.stdout).not.toBe('')
-})
+it.each([['--help'], ['--version'], ['pending', '--help'], ['help', 'ask'], ['serve', '-h']])(
+  'answers %s %s',
+  async (...args) => {
+    const command = run(args)
+    expect((await command.ended).code).toBe(0)
+    expect(command.stdout).not.toBe('')
+  },
+)

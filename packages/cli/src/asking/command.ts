@@ -6,6 +6,7 @@ import { askPerson } from './ask-person.js'
 import { printOutcome } from './outcome.js'
 import { placeToAsk } from './session.js'
 import { abortOnSignals } from './signals.js'
+import { say } from '../output.js'
 
 /** The flags of every command that asks. */
 export const ASKING = {
@@ -43,8 +44,4 @@ export function sayPending({ interactionId }: Interaction, url: string, what: st
   say(
     `Waiting for a person: ${asks} Answer at ${url}, or take this up later with: askback wait ${interactionId}`,
   )
-}
-
-export function say(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

@@ -8,6 +8,7 @@ import type {
   QuestionAnswer,
 } from '@askback/protocol'
 import { STOPPED } from './signals.js'
+import { printData, printJson, say } from '../output.js'
 
 const EXIT = { answered: 0, approved: 0, denied: 3, cancelled: 4, superseded: 4, timed_out: 5 } as const
 
@@ -29,10 +30,10 @@ export function printOutcome(
     : settlement === undefined
       ? STOPPED
       : EXIT[settlement]
-  if (inDoubt) process.stderr.write(`${IN_DOUBT}\n`)
-  if (json) process.stdout.write(`${JSON.stringify(item)}\n`)
-  else if (exit === 0) process.stdout.write(answerText(item))
-  else if (!inDoubt) process.stderr.write(`${outcomeText(item)}\n`)
+  if (inDoubt) say(IN_DOUBT)
+  if (json) printJson(item)
+  else if (exit === 0) printData(answerText(item))
+  else if (!inDoubt) say(outcomeText(item))
   return exit
 }
 

@@ -1,10 +1,10 @@
 import type { Interaction } from '@askback/protocol'
 import type { Where } from '../reach/connection.js'
 import { Gateway } from '../reach/gateway.js'
+import { say } from '../output.js'
 
 /** The gateway in a person's name. */
 export function asPerson(where: Where): Gateway {
-  const say = (text: string) => process.stderr.write(`${text}\n`)
   return new Gateway('person', where, { env: process.env, say })
 }
 

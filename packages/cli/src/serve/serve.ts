@@ -6,6 +6,7 @@ import { serveOptions, type ServeOptions } from './options.js'
 import type { SharedStore, StoreAddress } from './shared-store.js'
 import { serveTokens, sharedTokens, type Tokens } from './tokens.js'
 import { Trouble } from './trouble.js'
+import { say } from '../output.js'
 
 /** What agents must not inherit: a person's token, or the way to the data. */
 const SECRETS = [
@@ -101,7 +102,7 @@ function stopOnSignals({ gateway }: Composed, { json }: ServeOptions, retract: (
         process.exit(0)
       },
       (error: unknown) => {
-        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+        say(error instanceof Error ? error.message : String(error))
         process.exit(1)
       },
     )
