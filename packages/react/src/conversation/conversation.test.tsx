@@ -151,6 +151,29 @@ describe('tool calls', () => {
     expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('1 failed')
   })
 
+  it.each([
+    ['denied', 'Denied'],
+    ['adjusted', 'Changes requested'],
+    ['cancelled', 'Cancelled'],
+    ['timed_out', 'Timed out'],
+    ['interrupted', 'Interrupted'],
+  ] as const)('that was %s has not failed, and is not drawn as an error', async (settledBy, word) => {
+    const told = { isError: true, settledBy, output: 'told to the agent' }
+    const { user } = await show({ events: [begun, called('a', r1), ended('a', told)] })
+    screen.getByText(word)
+    await user.click(screen.getByRole('button', { name: /Run ls/ }))
+    screen.getByText('told to the agent')
+    expect(screen.queryByText('Error')).toBeNull()
+    expect(document.querySelector('[data-tone=bad]')).toBeNull()
+  })
+
+  it('that were cut off do not look done in their group', async () => {
+    const cut = { isError: true, settledBy: 'interrupted' } as const
+    const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id, id === 'c' ? cut : {})])
+    await show({ events: [begun, ...calls] })
+    expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('Interrupted')
+  })
+
   it('that follow each other fold into one line, and open from there', async () => {
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id)])
     const { user } = await show({ events: [begun, ...calls] })

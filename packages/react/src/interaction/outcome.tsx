@@ -1,15 +1,18 @@
 import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from '@askback/protocol'
-import { Ban, Check, CircleSlash, Hourglass, RefreshCw, X } from 'lucide-react'
+import { Ban, Check, CircleSlash, Hourglass, RefreshCw, Undo2, X } from 'lucide-react'
 import type { ComponentType } from 'react'
 import { ShownText } from '../content/shown-text.js'
 import { useViewer } from '../transport-provider.js'
 
 export type Tone = 'pending' | 'good' | 'bad' | 'gone'
 
-const looks: Record<
-  SettlementKind,
-  { tone: Tone; word: string; icon: ComponentType<{ 'aria-hidden': true }> }
-> = {
+interface Look {
+  tone: Tone
+  word: string
+  icon: ComponentType<{ 'aria-hidden': true }>
+}
+
+const looks: Record<SettlementKind, Look> = {
   answered: { tone: 'good', word: 'Answered', icon: Check },
   approved: { tone: 'good', word: 'Approved', icon: Check },
   denied: { tone: 'bad', word: 'Denied', icon: X },
@@ -18,7 +21,15 @@ const looks: Record<
   superseded: { tone: 'gone', word: 'Replaced by a newer request', icon: RefreshCw },
 }
 
-const closed = { tone: 'gone', word: 'Closed: the call has ended', icon: Ban } as const
+const closed: Look = { tone: 'gone', word: 'Closed: the call has ended', icon: Ban }
+
+/** The plan goes back to the agent, which works on: that is no refusal. */
+const adjusted: Look = { tone: 'gone', word: 'Changes requested', icon: Undo2 }
+
+function lookOf({ kind, settlement }: Interaction): Look {
+  if (settlement === undefined) return closed
+  return kind === 'plan_review' && settlement === 'denied' ? adjusted : looks[settlement]
+}
 
 const surfaces: Record<Via, string> = {
   web: 'in the browser',
@@ -31,8 +42,8 @@ const surfaces: Record<Via, string> = {
   policy: 'by a rule or the permission mode',
 }
 
-export function toneOf({ status, settlement }: Interaction): Tone {
-  return status === 'pending' ? 'pending' : settlement ? looks[settlement].tone : 'gone'
+export function toneOf(interaction: Interaction): Tone {
+  return interaction.status === 'pending' ? 'pending' : lookOf(interaction).tone
 }
 
 /** How it ended, and who ended it where, unless that was here. */
@@ -87,10 +98,6 @@ export function outcomeText(interaction: Interaction, viewer: string | null): st
   if (isStoppedBy(interaction, viewer)) return word
   const who = by && `by ${by.id === viewer ? 'you' : (by.name ?? by.id)}`
   return [word, who, whereOf(interaction)].filter(Boolean).join(' ')
-}
-
-function lookOf({ settlement }: Interaction) {
-  return settlement ? looks[settlement] : closed
 }
 
 function wordFor(interaction: Interaction, viewer: string | null): string {

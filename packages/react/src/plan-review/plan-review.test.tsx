@@ -114,6 +114,7 @@ it('collapses to the decision, with the feedback and the plan at hand', async ()
     events: [...events, ...settled('i1', { kind: 'plan_review', settlement: 'denied', answer })],
   })
   screen.getByText('Sent back with feedback')
+  expect(document.querySelector('[data-tone=bad]')).toBeNull()
   screen.getByText('Smaller steps')
   expect(screen.queryByRole('heading', { name: 'Move' })).toBeNull()
   press('Show the plan')

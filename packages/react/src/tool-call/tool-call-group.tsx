@@ -33,7 +33,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
             {failed === calls.length ? 'All failed' : `${failed} failed`}
           </span>
         ) : (
-          <ToolStatusLabel status={isBusy ? last.status : 'done'} />
+          <ToolStatusLabel status={last.status} />
         )}
         <ChevronRight className="ab-tool-chevron" aria-hidden />
       </button>
