@@ -404,6 +404,12 @@ describe('a card', () => {
     expect(outcomeOf({ ...approval, ...settled, status: 'settled' }, freshView)).toBe(words)
   })
 
+  it('tells that a plan was sent back, which is no denial', () => {
+    const answer = { decision: 'adjust', feedback: 'Smaller steps.' }
+    const settled = { ...plan, status: 'settled', settlement: 'denied', by: { id: 'a' }, answer } as const
+    expect(outcomeOf(settled, freshView)).toMatch(/^Changes requested by a\.\n(.|\n)*Smaller steps\./)
+  })
+
   it('tells that a plan was edited, and how it is now', () => {
     const answer = { decision: 'edit', updatedPlan: '# Q\n1. Less' }
     const settled = { ...plan, status: 'settled', settlement: 'approved', by: { id: 'a' }, answer } as const

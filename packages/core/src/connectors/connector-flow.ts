@@ -68,7 +68,9 @@ export function outcomeOf(item: Interaction, view: CardView): string {
     case 'denied': {
       const said = saidOf(item, view)
       const how = flowOf(item).how?.(item) ?? ''
-      return `${verbs[settlement]}${how}${whoOf(item)}.${said ? `\n${said}` : ''}`
+      const isAdjusted = item.kind === 'plan_review' && settlement === 'denied'
+      const verb = isAdjusted ? 'Changes requested' : verbs[settlement]
+      return `${verb}${how}${whoOf(item)}.${said ? `\n${said}` : ''}`
     }
     case 'cancelled':
       return `Cancelled${whoOf(item)}.${why}`
