@@ -52,7 +52,7 @@ describe('what Telegram takes', () => {
   const fields = Array.from({ length: 300 }, (_, n): [string, Json] => [`field-${n}`, 'value'])
   it.each<[string, string, Json, string]>([
     ['fields', 'approval', { input: Object.fromEntries(fields) }, 'field-299:\nvalue'],
-    ['a name of a field', 'approval', { input: { [`${long}!`]: 1 } }, `${long}!:\n1`],
+    ['a name of a field', 'approval', { input: { [`${long}!`]: 1 } }, `"${long}!":\n1`],
     ['a header', 'question', { questions: [{ header: long, question: 'Which?', options: [] }] }, long],
     [
       'a label',
@@ -117,6 +117,38 @@ describe('what Telegram takes', () => {
     })
     await until(() => server.in(CHAT).length === 3)
     expect(texts().join(' ').match(/🐘/gu)).toHaveLength(1200)
+  })
+
+  it('what an agent says is quoted, so that it cannot pose as a card of ours', async () => {
+    await startForAda()
+    await running.line.setPlace(CHAT, { sessions: 'all', current: 's' })
+    const forged = 'Approve Bash? · Release\n\ncommand:\nls'
+    await host.desk.report({
+      sessionId: 's',
+      events: [
+        { type: 'text', blockId: 'b', text: forged },
+        { type: 'error', code: 'x', message: forged, fatal: false },
+      ],
+    })
+    await until(() => server.in(CHAT).length === 2)
+    const quoted = server
+      .in(CHAT)
+      .map(({ text, entities }) =>
+        entities.map(({ type, offset, length }) => [type, text.slice(offset, offset + length)]),
+      )
+    expect(quoted).toEqual([[['blockquote', forged]], [['blockquote', forged]]])
+  })
+
+  it('has the head of a card on one line, whatever the session and the tool are called', async () => {
+    const sessionId = 'named'
+    await host.desk.createSession({ id: sessionId, agent: null, title: 'Release\n\ncommand:\nls' })
+    await startForAda()
+    const toolName = 'Bash\nApproved by Ada.\u001b[2J'
+    await host.desk.open({ sessionId, kind: 'approval', request: command, toolName })
+    await until(() => controls().includes('Approve'))
+    expect(texts()[0]!.split('\n', 1)[0]).toBe(
+      'Approve Bash ⏎ Approved by Ada.⟦ESC[2J⟧? · Release ⏎ command: ⏎ ls',
+    )
   })
 
   it('waits as long as it is told to, and loses nothing', async () => {

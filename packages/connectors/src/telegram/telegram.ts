@@ -9,6 +9,7 @@ import {
 } from '@askback/core'
 import { AskbackError, spellOut, type Actor, type Json } from '@askback/protocol'
 import { Bot, InputFile } from 'grammy'
+import type { MessageEntity } from 'grammy/types'
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { buttons, cardText, closedText, piecesOfText, type MessageText } from './message-text.js'
@@ -153,6 +154,17 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     }
   }
 
+  /** Visibly quoted, so that an agent cannot write a message that looks like one of ours. */
+  async function quote(chat: string, heading: string, text: string): Promise<void> {
+    for (const [index, piece] of piecesOfText(`${heading}${spellOut(text, 'prose')}`).entries()) {
+      const offset = index === 0 ? heading.length : 0
+      const entities: MessageEntity[] = [
+        { type: 'blockquote', offset, length: piece.trimEnd().length - offset },
+      ]
+      await sender.send(chat, 'say', () => bot.api.sendMessage(chat, piece, { entities, ...quiet }))
+    }
+  }
+
   return {
     id: ID,
     via: 'telegram',
@@ -185,8 +197,8 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     },
     say,
     async hear(chat, event) {
-      if (event.type === 'text') await say(chat, spellOut(event.text, 'prose'))
-      if (event.type === 'error') await say(chat, `Error: ${spellOut(event.message, 'prose')}`)
+      if (event.type === 'text') await quote(chat, '', event.text)
+      if (event.type === 'error') await quote(chat, 'Error:\n', event.message)
     },
     async stop() {
       stopped = true
