@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { serve, type RunningGateway } from '../http/gateways.js'
 import { ask, command, standing } from './asking.js'
 import { goTo, newPage } from './browser.js'
+import { otherPort } from './other-port.js'
 // Builds the app.
 import './window.js'
 
@@ -35,19 +34,6 @@ const signedOut = (page: Page) => page.getByRole('heading', { name: SIGNED_OUT }
 async function settings(page: Page, button: string): Promise<void> {
   await page.getByRole('button', { name: 'Settings' }).click()
   await page.getByRole('button', { name: button, exact: true }).click()
-}
-
-/** What an agent may serve on another port of the same host. */
-async function otherPort(): Promise<{ url: string; cookie: () => string }> {
-  let cookie = ''
-  const server = createServer((request: IncomingMessage, response) => {
-    cookie = request.headers.cookie ?? cookie
-    response.setHeader('content-type', 'text/html').end('<!doctype html><title>Preview</title>')
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cookie: () => cookie }
 }
 
 describe('a server on another port of this host', () => {
@@ -169,7 +155,9 @@ describe('a link', () => {
     await follow(gateway, page, body.token)
     const button = page.getByRole('button', { name: 'Sign in as grace' })
     await button.waitFor()
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('BUTTON')
+    // Nothing that is typed ahead confirms it.
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await inbox(page).waitFor()
     expect(await page.evaluate(() => localStorage.getItem('askback.outbox.x'))).toBeNull()

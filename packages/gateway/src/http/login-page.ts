@@ -11,7 +11,7 @@ body { margin: 0; min-height: 100dvh; display: grid; place-items: center;
 main { max-width: 28rem; padding: 1.5rem; text-align: center; }
 h1 { margin: 0 0 .5rem; font-size: 1.125rem; font-weight: 600; }
 p { margin: 0 0 1rem; font-size: .875rem; line-height: 1.25rem; color: light-dark(#5b5b66, #a3a3b0); }
-code { font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; color: light-dark(#1c1c21, #ececf0); }
+code { white-space: nowrap; font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; color: light-dark(#1c1c21, #ececf0); }
 button { font: inherit; font-size: .875rem; padding: .5rem 1rem; border-radius: .375rem; cursor: pointer;
   border: 1px solid light-dark(#e6e6ea, #2c2c33); background: light-dark(#f7f7f8, #1b1b20); color: inherit; }
 a { color: inherit; }
@@ -28,7 +28,6 @@ const SCRIPT = `
   const code = new URLSearchParams(location.search).get('code')
   const show = (id) => {
     for (const part of document.querySelectorAll('section')) part.hidden = part.id !== id
-    document.querySelector('#' + id + ' button')?.focus()
   }
   let before
   const signIn = async () => {
