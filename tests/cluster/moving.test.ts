@@ -39,7 +39,11 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
   expect(early.stderr).toContain('is in use by process')
   await gateway.stop('SIGTERM')
 
-  await succeeds(['export', file, '--data', gateway.data])
+  const bare = join(newFolder(), 'bare.jsonl')
+  await succeeds(['export', bare, '--data', gateway.data])
+  expect(readFileSync(bare, 'utf8')).not.toMatch(/askback_person|askback_agents|credential\/(?!person\/)/)
+  expect(readFileSync(bare, 'utf8')).toContain('credential/person/')
+  await succeeds(['export', file, '--with-credentials', '--data', gateway.data])
   expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
   // Twice, as after one that was cut off.
   for (let times = 0; times < 2; times++) await succeeds(['import', file], { ASKBACK_STORE: server.url() })
@@ -54,29 +58,33 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
     'permission_mode',
     'token_created',
   ])
-  const tokens: Json = { token, agentToken }
-  expect(await contents(between)).toEqual({ ...all, keys: [...all.keys, ['tokens', tokens]] })
+  const moved = await contents(between)
+  expect({ ...moved, keys: ownKeys(moved.keys) }).toEqual(all)
+  expect(JSON.stringify(moved)).not.toContain(token)
 
   const [second, third] = [join(newFolder(), 'second.jsonl'), join(newFolder(), 'third.jsonl')]
-  await succeeds(['export', second, '--store', server.url()])
+  await succeeds(['export', second, '--with-credentials', '--store', server.url()])
   const back = newFolder()
   for (let times = 0; times < 2; times++) await succeeds(['import', second, '--data', back])
   const after = sqliteStore({ path: join(back, 'askback.db') })
-  expect(await contents(after)).toEqual(all)
+  const returned = await contents(after)
+  expect({ ...returned, keys: ownKeys(returned.keys) }).toEqual(all)
   await Promise.all([before.close(), between.close(), after.close()])
-  await succeeds(['export', third, '--data', back])
+  await succeeds(['export', third, '--with-credentials', '--data', back])
   for (const copy of [second, third]) expect(lines(copy)).toEqual(lines(file))
+  expect(readFileSync(second, 'utf8')).not.toContain(token)
 
   const there = await serve({ args: ['--store', server.url()] })
   const here = await serve({ data: back })
-  for (const { ready, call } of [there, here].map((one) => ({
-    ready: one.ready,
-    call: one.call.bind(one),
-  }))) {
-    expect(ready).toMatchObject({ token, agentToken })
-    const { body } = await call<{ interactions: unknown[] }>('GET', '/api/interactions?status=pending')
+  for (const one of [there, here]) {
+    const { body } = await one.call<{ interactions: unknown[] }>('GET', '/api/interactions?status=pending')
     expect(body.interactions).toHaveLength(1)
   }
+  // The database has the hashes of the tokens that were moved there, and takes them.
+  expect((await there.call('GET', '/api/sessions', { as: token })).status).toBe(200)
+  expect((await there.call('POST', '/api/sessions', { as: agentToken, body: { agent: null } })).status).toBe(
+    201,
+  )
 })
 
 it('an import leaves the tokens that are there, and refuses another log of the same session', async () => {
@@ -87,7 +95,7 @@ it('an import leaves the tokens that are there, and refuses another log of the s
     await gateway.stop('SIGTERM')
   }
   const file = join(newFolder(), 'one.jsonl')
-  await succeeds(['export', file, '--data', one.data])
+  await succeeds(['export', file, '--with-credentials', '--data', one.data])
   await succeeds(['import', file, '--data', other.data])
   const again = await serve({ data: other.data })
   expect(again.ready.token).toBe(other.ready.token)
@@ -126,9 +134,14 @@ async function succeeds(args: string[], env?: Record<string, string>): Promise<v
   ])
 }
 
-/** The keys of a database are in the order of their names, with the tokens among them. */
+/** Without the tokens, which a file store has beside it and a database by their hashes. */
 function lines(file: string): string[] {
-  return readFileSync(file, 'utf8').split('\n').toSorted()
+  const all = readFileSync(file, 'utf8').split('\n')
+  return all.filter((line) => !/^\{"key":"(tokens|credential\/gateway\/)/.test(line)).toSorted()
+}
+
+function ownKeys(keys: [string, Json][]): [string, Json][] {
+  return keys.filter(([key]) => !key.startsWith('credential/gateway/'))
 }
 
 async function contents(store: Store) {
@@ -140,6 +153,6 @@ async function contents(store: Store) {
     pending: (await store.pending({ limit: Infinity })).items,
     audit: (await store.audit({ limit: Infinity })).items,
     logs: await Promise.all(ids.map((sessionId) => store.read({ sessionId, limit: Infinity }))),
-    keys: (await store.kv.list('')).map(({ key, value }) => [key, value]),
+    keys: (await store.kv.list('')).map(({ key, value }): [string, Json] => [key, value]),
   }
 }

@@ -20,9 +20,22 @@ beforeEach(async () => {
 afterEach(() => bed.gateways.splice(0))
 
 describe('two gateways on one PostgreSQL', () => {
-  it('are one to whoever asks and answers, with the same tokens', async () => {
-    expect(b.ready.token).toBe(a.ready.token)
-    expect(b.ready.agentToken).toBe(a.ready.agentToken)
+  it('take the tokens of each other, of which the database has the hashes only', async () => {
+    for (const [one, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      expect((await other.call('GET', '/api/sessions', { as: one.ready.token })).status).toBe(200)
+      const { agentToken: as } = one.ready
+      expect((await other.call('POST', '/api/sessions', { as, body: { agent: null } })).status).toBe(201)
+    }
+    const rows = await bed.sql<{ value: string }>('SELECT key || value AS value FROM askback.kv')
+    const stored = rows.map(({ value }) => value).join('\n')
+    for (const { ready } of [a, b])
+      for (const token of [ready.token, ready.agentToken]) expect(stored).not.toContain(token)
+  })
+
+  it('are one to whoever asks and answers', async () => {
     const item = await a.open(await a.session())
     const waiting = a.call<{ interaction: Interaction }>('GET', `${at(item)}?wait=30`, {
       as: a.ready.agentToken,

@@ -221,7 +221,10 @@ export const commandHelp = {
   export: {
     usage: ['export [FILE]'],
     summary: 'write all sessions, one JSON a line, while no gateway runs on the file',
-    options: STORE,
+    options: [
+      ['--with-credentials', 'tokens and logins too: the file then lets in whoever has it'],
+      ...STORE,
+    ],
     examples: ['askback export backup.jsonl'],
   },
   import: {

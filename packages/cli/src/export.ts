@@ -4,18 +4,22 @@ import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import type { Writable } from 'node:stream'
-import { isOfOneProcess, MARK, nameOf, openStore, type Line, type Opened } from './moving.js'
+import { isCredential, isOfOneProcess, MARK, nameOf, openStore, type Line, type Opened } from './moving.js'
 import { readPrivate } from './private-file.js'
 import { TOKENS_KEY } from './serve/tokens.js'
 
 const PAGE = 500
 
-/** `askback export [FILE]`: everything in a store, one JSON a line. */
+/** `askback export [FILE]`: everything in a store, one JSON a line; what lets people in only if asked for. */
 export async function exportAll(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { data: { type: 'string' }, store: { type: 'string' } },
+    options: {
+      data: { type: 'string' },
+      store: { type: 'string' },
+      'with-credentials': { type: 'boolean', default: false },
+    },
   })
   const [file = '-'] = positionals
   const opened = await openStore(values)
@@ -23,7 +27,7 @@ export async function exportAll(args: string[]): Promise<number> {
   try {
     const out = file === '-' ? process.stdout : createWriteStream(file, { flags: 'wx', mode: 0o600 })
     if (file !== '-') await once(out, 'open')
-    const count = await write(opened, out)
+    const count = await write(opened, out, values['with-credentials'])
     if (file !== '-') await new Promise<void>((resolve) => out.end(() => resolve()))
     process.stderr.write(`${count.sessions} sessions, ${count.events} events, ${count.keys} keys.\n`)
     return 0
@@ -35,6 +39,7 @@ export async function exportAll(args: string[]): Promise<number> {
 async function write(
   { store, tokens }: Opened,
   out: Writable,
+  withCredentials: boolean,
 ): Promise<{ sessions: number; events: number; keys: number }> {
   const put = async (line: Line) => {
     if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')
@@ -54,9 +59,11 @@ async function write(
     if (changes.length < PAGE) break
   }
   for (const line of await others.rest()) await put(line)
-  const kept = tokens === null ? null : readPrivate(tokens)
-  const keys = (await store.kv.list('')).filter(({ key }) => !isOfOneProcess(key))
-  for (const { key, value } of keys) if (!kept || key !== TOKENS_KEY) await put({ key, value })
+  const kept = tokens === null || !withCredentials ? null : readPrivate(tokens)
+  const keys = (await store.kv.list('')).filter(
+    ({ key }) => !isOfOneProcess(key) && (withCredentials || !isCredential(key)),
+  )
+  for (const { key, value } of keys) await put({ key, value })
   if (kept) await put({ key: TOKENS_KEY, value: kept as { [key: string]: Json } })
   return { sessions: await store.countSessions(), events, keys: keys.length }
 }

@@ -1,4 +1,5 @@
-import { type Store } from '@askback/core'
+import { systemClock, type Store } from '@askback/core'
+import { registerGatewayTokens } from '@askback/gateway'
 import {
   AskbackError,
   auditRow,
@@ -39,7 +40,8 @@ export async function importAll(args: string[]): Promise<number> {
   }
 }
 
-async function read({ store, tokens }: Opened, file: string): Promise<{ events: number; keys: number }> {
+async function read(target: Opened, file: string): Promise<{ events: number; keys: number }> {
+  const { store } = target
   const input = file === '-' ? process.stdin : createReadStream(file)
   const opened =
     file === '-'
@@ -69,7 +71,7 @@ async function read({ store, tokens }: Opened, file: string): Promise<{ events: 
         throw broken(1, 'this is no export of Askback, or one of a newer version')
     } else if (typeof line['key'] === 'string') {
       count.keys++
-      if (tokens !== null && line['key'] === TOKENS_KEY) keepTokens(tokens, line['value'])
+      if (line['key'] === TOKENS_KEY) await keepTokens(target, line['value'], number)
       else begin(keep(store, line['key'], (line['value'] ?? null) as Json))
     } else if (line['audit'] !== undefined) {
       const row = auditOf(line['audit'], number)
@@ -102,9 +104,13 @@ async function keep(store: Store, key: string, value: Json): Promise<void> {
   await store.kv.put(key, value, null)
 }
 
-/** Those that are there stay. */
-function keepTokens(path: string, value: unknown): void {
-  if (readPrivate(path) === null) writePrivate(path, value as Record<string, unknown>)
+/** Beside a file as they are, unless there are others. Every other store has their hashes only. */
+async function keepTokens({ store, tokens: path }: Opened, value: unknown, line: number): Promise<void> {
+  const { token, agentToken } = Object(value) as Record<string, unknown>
+  if (typeof token !== 'string' || typeof agentToken !== 'string') throw broken(line, 'these are no tokens')
+  const tokens = { token, agentToken }
+  if (path === null) await registerGatewayTokens({ store, clock: systemClock }, 'imported', tokens)
+  else if (readPrivate(path) === null) writePrivate(path, tokens)
 }
 
 /** What an import that was cut off has brought already. */

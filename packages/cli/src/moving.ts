@@ -3,6 +3,7 @@ import { AskbackError, type Json, type SessionEvent, type AuditRow } from '@askb
 import { sqliteStore } from '@askback/store-sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { TOKENS_KEY } from './serve/tokens.js'
 import { defaultDataFolder, openDataFolder } from './data-folder.js'
 
 /** The version of the format: 2 added audit lines, 3 the acts among them. */
@@ -50,7 +51,12 @@ export function nameOf(row: AuditRow): string {
   return JSON.stringify([act, at, sessionId, subject, by?.id])
 }
 
+/** Tokens and logins by their hashes, and the key that signs agents' tokens. Who has which name is no credential. */
+export function isCredential(key: string): boolean {
+  return key.startsWith('credential/') && !key.startsWith('credential/person/')
+}
+
 /** Keys that mean nothing anywhere else. */
 export function isOfOneProcess(key: string): boolean {
-  return ['gateway/', 'lease/', 'mail/'].some((prefix) => key.startsWith(prefix))
+  return ['gateway/', 'lease/', 'mail/'].some((prefix) => key.startsWith(prefix)) || key === TOKENS_KEY
 }

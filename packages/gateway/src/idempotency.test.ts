@@ -1,5 +1,6 @@
 import type { Interaction, ToolCall } from '@askback/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { macOf } from './credentials/secrets.js'
 import { Api, approval, approve, question, startTestGateway, type TestGateway } from './testing/index.js'
 
 let gateway: TestGateway
@@ -162,6 +163,15 @@ describe('a key', () => {
     await person.delete('/api/tokens/bob')
     await person.post('/api/tokens', { person: 'bob' }, key)
     expect((await new Api(gateway, first.body.token).get('/api/sessions')).status).toBe(401)
+  })
+
+  it('makes no token that could be made again from what the store has', async () => {
+    const { body } = await person.post<{ token: string }>('/api/tokens', { person: 'bob' }, key)
+    const { kv } = gateway.store
+    const secret = (await kv.get('credential/secret'))!.value as string
+    const records = (await kv.list('key/gateway/')).map((record) => record.key.slice('key/gateway/'.length))
+    expect(records).toHaveLength(1)
+    for (const record of records) expect(body.token).not.toContain(macOf(secret, `token ${record}`))
   })
 
   it('is another one for another credential, another operation and another session', async () => {

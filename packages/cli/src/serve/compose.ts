@@ -16,7 +16,7 @@ import { version } from '../version.js'
 import { connectorsFor } from './connectors.js'
 import type { ServeOptions } from './options.js'
 import type { SharedStore } from './shared-store.js'
-import type { Tokens } from './tokens.js'
+import { gatewayIdOf, type Tokens } from './tokens.js'
 import { Trouble } from './trouble.js'
 import { webAppFolder } from './web-app.js'
 
@@ -39,14 +39,18 @@ const DAY_MS = 24 * 3_600_000
 export async function compose(
   options: ServeOptions,
   tokens: Tokens,
-  { shared = null, trouble = new Trouble() }: { shared?: SharedStore | null; trouble?: Trouble } = {},
+  {
+    shared = null,
+    trouble = new Trouble(),
+    sharesTokens = false,
+  }: { shared?: SharedStore | null; trouble?: Trouble; sharesTokens?: boolean } = {},
 ): Promise<Composed> {
   const metrics = new Metrics()
   const store = metrics.timed(
     shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db'), commitAside: true }),
   )
   try {
-    return await composeOn(store, metrics, options, tokens, { shared, trouble })
+    return await composeOn(store, metrics, options, tokens, { shared, trouble, sharesTokens })
   } catch (error) {
     await store.close()
     throw error
@@ -58,7 +62,7 @@ async function composeOn(
   metrics: Metrics,
   { config, dataFolder, host: address, port, timeoutMs, secrets, tls, requireProxy }: ServeOptions,
   tokens: Tokens,
-  { shared, trouble }: { shared: SharedStore | null; trouble: Trouble },
+  { shared, trouble, sharesTokens }: { shared: SharedStore | null; trouble: Trouble; sharesTokens: boolean },
 ): Promise<Composed> {
   const { report } = trouble
   const localToken = newToken('askback_local')
@@ -67,7 +71,7 @@ async function composeOn(
     owner: { name: userInfo().username, tokens: [tokens.token, localToken] },
     agentToken: tokens.agentToken,
     loginDays: config.loginDays,
-    ...(shared && { bus: shared.bus }),
+    ...(shared && { bus: shared.bus, gateway: { id: gatewayIdOf(dataFolder), sharesTokens } }),
     onError: report,
   })
   const { pendingPerSession, requestBytes, sessions } = config.limits

@@ -4,7 +4,7 @@ import { compose, type Composed } from './compose.js'
 import { hasBrowser, openBrowser } from '../open-browser.js'
 import { serveOptions, type ServeOptions } from './options.js'
 import type { SharedStore, StoreAddress } from './shared-store.js'
-import { serveTokens, sharedTokens, type Tokens } from './tokens.js'
+import { serveTokens, takeTokensOutOf, type Tokens } from './tokens.js'
 import { Trouble } from './trouble.js'
 import { say } from '../output.js'
 
@@ -23,16 +23,17 @@ export async function serve(args: string[]): Promise<undefined> {
   const options = serveOptions(args)
   const trouble = new Trouble()
   const shared = options.store && (await openShared(options.store, trouble))
-  const tokens = shared
-    ? await sharedTokens(shared.store, options.host, process.env).catch(async (error: unknown) => {
-        await shared.store.close()
-        throw error
-      })
-    : serveTokens(options, process.env)
-  for (const name of SECRETS) delete process.env[name]
-  const composed = await compose(options, tokens, { shared, trouble }).catch((error: unknown) => {
-    throw listenProblem(error, options) ?? alreadyRuns(error, options) ?? error
+  const tokens = await tokensFor(options, shared).catch(async (error: unknown) => {
+    await shared?.store.close()
+    throw error
   })
+  const sharesTokens = !(process.env['ASKBACK_TOKEN'] && process.env['ASKBACK_AGENT_TOKEN'])
+  for (const name of SECRETS) delete process.env[name]
+  const composed = await compose(options, tokens, { shared, trouble, sharesTokens }).catch(
+    (error: unknown) => {
+      throw listenProblem(error, options) ?? alreadyRuns(error, options) ?? error
+    },
+  )
   try {
     await run(composed, options, tokens)
   } catch (error) {
@@ -40,6 +41,11 @@ export async function serve(args: string[]): Promise<undefined> {
     await composed.gateway.close().catch(() => undefined)
     throw error
   }
+}
+
+async function tokensFor(options: ServeOptions, shared: SharedStore | null): Promise<Tokens> {
+  if (shared) await takeTokensOutOf(shared.store, options.dataFolder)
+  return serveTokens(options, process.env)
 }
 
 /** Loaded where it is used: most gateways keep their data in a file. */

@@ -1,6 +1,8 @@
 import type { Store } from '@askback/core'
 import { newToken } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
+import { createHash } from 'node:crypto'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { readPrivate, writePrivate } from '../private-file.js'
 import { isLoopback } from './addresses.js'
@@ -23,16 +25,25 @@ export function serveTokens(
   return tokens
 }
 
-/** Gateways that one person reaches under one name need the same: they are kept with the data that they share. */
-export async function sharedTokens(store: Store, host: string, env: NodeJS.ProcessEnv): Promise<Tokens> {
-  for (;;) {
-    const entry = await store.kv.get(TOKENS_KEY)
-    const { tokens, keep } = chooseTokens((entry?.value ?? null) as Record<string, unknown> | null, host, env)
-    if (!keep || (await store.kv.put(TOKENS_KEY, { ...keep }, entry?.version ?? null))) return tokens
-  }
+/** How an export names the tokens of a gateway, and how a shared store once held them. */
+export const TOKENS_KEY = 'tokens'
+
+/**
+ * Shared stores used to hold the tokens as they are. Whichever gateway starts first takes them into its own folder, so
+ * that they stay good, and removes them.
+ */
+export async function takeTokensOutOf(store: Store, dataFolder: string): Promise<void> {
+  const entry = await store.kv.get(TOKENS_KEY)
+  if (!entry) return
+  const path = join(dataFolder, 'tokens.json')
+  if (!readPrivate(path)) writePrivate(path, entry.value as Record<string, unknown>)
+  await store.kv.put(TOKENS_KEY, null, entry.version)
 }
 
-export const TOKENS_KEY = 'tokens'
+/** Tells the gateways on a shared store apart: the same machine and folder are the same one, after a restart too. */
+export function gatewayIdOf(dataFolder: string): string {
+  return createHash('sha256').update(`${hostname()}\0${dataFolder}`).digest('hex').slice(0, 32)
+}
 
 /** `keep` is what must be kept for the next start, if that changed. */
 function chooseTokens(

@@ -1,6 +1,7 @@
 import { systemClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
 import { AskbackError, type Actor, type AuditAct } from '@askback/protocol'
 import { OUTSIDE_AGENTS, personCredential, type Credential, type PersonCredential } from './credential.js'
+import { registeredGatewayTokens, registerGatewayTokens } from './gateway-tokens.js'
 import { KeptCredentials } from './kept-credentials.js'
 import { LoginCodes } from './login-codes.js'
 import { People, personName } from './people.js'
@@ -23,10 +24,21 @@ export interface CredentialsOptions {
   /** For agents that this gateway does not run. */
   agentToken: string
   loginDays?: number
+  /**
+   * On a shared store: whether the other gateways take the tokens of this one, too. Not those that the operator gives to
+   * each of them and replaces everywhere. The id stays the same over restarts.
+   */
+  gateway?: { id: string; sharesTokens: boolean }
   /** To the other processes on the same store: a credential that ends here ends there at once. */
   bus?: Bus
   clock?: Clock
   onError: (error: unknown) => void
+}
+
+/** What a repeated request has in common with the first. Its secret is the caller's own, which no store has. */
+export interface Seed {
+  secret: string
+  key: string
 }
 
 export interface BrowserLogin {
@@ -45,6 +57,10 @@ export class Credentials {
   readonly #kept: KeptCredentials
   readonly #codes: LoginCodes
   readonly #fixed = new Map<string, Credential>()
+  /** By hash: the tokens of the other gateways on a shared store. */
+  #registered = new Map<string, Credential>()
+  #renewAt: number
+  readonly #options: CredentialsOptions
   readonly #hashes = new Map<string, string>()
   readonly #clock: Clock
   readonly #loginMs: number
@@ -71,6 +87,8 @@ export class Credentials {
   ) {
     const { owner, agentToken, secret, ownerToken, kept, people, clock, loginDays = 30 } = options
     this.#store = options.store
+    this.#options = options
+    this.#renewAt = clock.now() + DAY_MS
     this.#people = people
     this.#bus = options.bus
     this.#onError = options.onError
@@ -94,7 +112,10 @@ export class Credentials {
 
   findToken(token: string): Credential | null {
     return (
-      this.#fixed.get(this.#hashOf(token)) ?? this.#kept.findToken(token) ?? findSession(this.#secret, token)
+      this.#fixed.get(this.#hashOf(token)) ??
+      this.#registered.get(this.#hashOf(token)) ??
+      this.#kept.findToken(token) ??
+      findSession(this.#secret, token)
     )
   }
 
@@ -139,8 +160,8 @@ export class Credentials {
   }
 
   /** The same `seed` makes the same code, as with tokens. */
-  newCode(seed?: string): string {
-    return seed === undefined ? newToken('code') : `code_${macOf(this.#secret, `code ${seed}`)}`
+  newCode(seed?: Seed): string {
+    return seed === undefined ? newToken('code') : `code_${macOf(seed.secret, `code ${seed.key}`)}`
   }
 
   keepCode(code: string, by: Actor): void {
@@ -184,9 +205,9 @@ export class Credentials {
   }
 
   /** The same `seed` makes the same token: a repeated request gets what the first one got, though only a hash is kept. */
-  newToken(seed?: string): string {
+  newToken(seed?: Seed): string {
     const prefix = 'askback_person'
-    return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(this.#secret, `token ${seed}`)}`
+    return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(seed.secret, `token ${seed.key}`)}`
   }
 
   /** Makes the person too, if the name is free. Returns who it is for. */
@@ -259,11 +280,26 @@ export class Credentials {
   async #refreshAll(): Promise<void> {
     while (this.#refreshAgain && !this.#closed) {
       this.#refreshAgain = false
+      if (this.#store.shared) await this.#refreshRegistered()
       const people = await this.#people.refresh()
       const keys = await this.#kept.refresh()
       for (const person of people) this.#personEnded(person)
       this.#closeRevoked(keys)
     }
+  }
+
+  async #refreshRegistered(): Promise<void> {
+    const ports = { store: this.#store, clock: this.#clock }
+    if (this.#clock.now() >= this.#renewAt) {
+      await registerTokens(this.#options, ports)
+      this.#renewAt = this.#clock.now() + DAY_MS
+    }
+    const { tokens, agentTokens } = await registeredGatewayTokens(ports)
+    const ownerCredential = personCredential(this.owner, 'http', OWNER)
+    this.#registered = new Map<string, Credential>([
+      ...agentTokens.map((hash): [string, Credential] => [hash, OUTSIDE_AGENTS]),
+      ...tokens.map((hash): [string, Credential] => [hash, ownerCredential]),
+    ])
   }
 
   /** Backs up the bus, which may lose a message. */
@@ -315,12 +351,29 @@ const DIRECT: Origin = { via: 'direct' }
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
   const { store, owner, clock = systemClock } = options
   const secret = await secretOf(store)
-  const ownerToken = macOf(secret, `owner ${hashOf(owner.tokens[0] ?? '')}`)
+  const fingerprint = (hash: string) => macOf(secret, `owner ${hash}`)
+  const ownerToken = fingerprint(hashOf(owner.tokens[0] ?? ''))
+  const ports = { store, clock }
+  await registerTokens(options, ports)
+  const registered = store.shared ? (await registeredGatewayTokens(ports)).tokens : []
   const people = new People(store, clock, [OWNER, owner.name])
   await people.refresh()
-  const kept = await KeptCredentials.load(store, clock, { ownerToken })
+  const ownerTokens = [ownerToken, ...registered.map(fingerprint)]
+  const kept = await KeptCredentials.load(store, clock, { ownerTokens })
   for (const { by, at } of kept.list('http')) await people.adopt(by.id, at)
-  return new Credentials({ ...options, clock, secret, ownerToken, kept, people })
+  const credentials = new Credentials({ ...options, clock, secret, ownerToken, kept, people })
+  await credentials.refresh()
+  options.bus?.publish({ type: 'credentials' })
+  return credentials
+}
+
+async function registerTokens(
+  { gateway, owner, agentToken }: CredentialsOptions,
+  ports: { store: Store; clock: Clock },
+): Promise<void> {
+  if (!gateway || !ports.store.shared) return
+  const tokens = { token: owner.tokens[0] ?? '', agentToken }
+  await registerGatewayTokens(ports, gateway.id, gateway.sharesTokens ? tokens : null)
 }
 
 /** One for all gateways on a store; whoever comes first makes it. */

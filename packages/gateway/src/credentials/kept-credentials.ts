@@ -35,11 +35,15 @@ export class KeptCredentials {
   static async load(
     store: Store,
     clock: Clock,
-    { ownerToken }: { ownerToken: string },
+    { ownerTokens }: { ownerTokens: string[] },
   ): Promise<KeptCredentials> {
     const kept = new KeptCredentials(store, clock)
     await kept.refresh()
-    await kept.#revoke('web', (login) => !login.proofHash || (login.ownerToken ?? ownerToken) !== ownerToken)
+    await kept.#revoke(
+      'web',
+      ({ proofHash, ownerToken }) =>
+        !proofHash || (ownerToken !== undefined && !ownerTokens.includes(ownerToken)),
+    )
     return kept
   }
 

@@ -1,7 +1,7 @@
 import { AskbackError, PROOF_HEADER, type Actor, type Via } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential } from '../credentials/credential.js'
-import type { Credentials } from '../credentials/credentials.js'
+import type { Credentials, Seed } from '../credentials/credentials.js'
 import type { FailedLogins } from '../credentials/failed-logins.js'
 import type { Sender } from './admit.js'
 
@@ -68,6 +68,16 @@ export function actorOf(credential: Credential, headers: IncomingHttpHeaders): {
   if (surface === undefined || via === 'web') return { by, via }
   if (typeof surface === 'string' && SURFACES.has(surface)) return { by, via: surface as Via }
   throw new AskbackError('invalid_request', 'Askback-Surface is one of cli, terminal and http.')
+}
+
+/**
+ * What makes the secrets of a repeated request the same: its key, and the secret that its sender has shown. Derived from
+ * anything that the store has, they could be made by whoever reads the store.
+ */
+export function seedOf(headers: IncomingHttpHeaders, key: string | undefined): Seed | undefined {
+  if (key === undefined) return undefined
+  const { authorization = '', cookie = '', [PROOF_HEADER]: proof = '' } = headers
+  return { key, secret: JSON.stringify(authorization ? [authorization] : [cookie, proof]) }
 }
 
 function cookieIn({ cookie }: IncomingHttpHeaders, name: string): string | null {

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
+import { seedOf } from '../http/authenticate.js'
 import { once } from '../http/once.js'
 import { route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
@@ -30,7 +31,7 @@ export function loginRoutes({ credentials, failedLogins, proxies, store }: Gatew
       answers: { 201: made, 200: made },
       errors: [409],
       async handle({ credential, origin: { idempotencyKey }, request }) {
-        const code = credentials.newCode(idempotencyKey)
+        const code = credentials.newCode(seedOf(request.headers, idempotencyKey))
         const keep = async () => credentials.keepCode(code, credential.by)
         const how = await once(store, idempotencyKey, {}, keep)
         const scheme = proxies.isSecure(request.raw) ? 'https' : 'http'

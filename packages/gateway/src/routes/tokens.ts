@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { personName } from '../credentials/people.js'
+import { seedOf } from '../http/authenticate.js'
 import { once } from '../http/once.js'
 import { route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
@@ -30,10 +31,10 @@ export function tokenRoutes({ credentials, store }: GatewayContext): Route[] {
       body: z.object({ person: z.string().max(400) }),
       answers: { 201: made, 200: made },
       errors: [409],
-      async handle({ body, origin }) {
+      async handle({ body, origin, request }) {
         const { idempotencyKey } = origin
         const person = personName(body.person)
-        const token = credentials.newToken(idempotencyKey)
+        const token = credentials.newToken(seedOf(request.headers, idempotencyKey))
         const how = await once(store, idempotencyKey, { person }, async () => {
           await credentials.keep(person, token, origin)
         })
