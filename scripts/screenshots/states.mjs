@@ -150,7 +150,7 @@ export const states = {
   'approval-long': { prepare: asks(deploy), show: card },
   'approval-suggestions': {
     prepare: asks(deploy),
-    show: all(card, press(/Show the remaining/), (page) => page.getByText('Rules that the agent').click()),
+    show: all(card, press(/Show all/), (page) => page.getByText('Rules that the agent').click()),
   },
   'approval-preview': { prepare: asks(migrate), show: card },
   'approval-always': {

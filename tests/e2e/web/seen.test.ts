@@ -287,7 +287,7 @@ describe('small things of the page', () => {
   it('the way to what waits covers nothing', async () => {
     const { page } = await open(approvalOf({ command: lines(39) }), { width: 1280, height: 420 })
     await scrollThrough(page)
-    await page.locator('.ab-scroller').evaluate((element) => (element.scrollTop = 0))
+    await page.mouse.wheel(0, -5000)
     const pill = (await button(page, 'Something waits for you').boundingBox())!
     const scroller = (await page.locator('.ab-scroller').boundingBox())!
     expect(pill.y).toBeGreaterThanOrEqual(scroller.y + scroller.height)
@@ -297,7 +297,7 @@ describe('small things of the page', () => {
     const gateway = await serve()
     await ask(gateway, command)
     const page = await openWindow(gateway)
-    await page.route('**/api/inbox*', async (route) => {
+    await page.route(/\/api\/interactions\?/, async (route) => {
       const response = await route.fetch()
       const body = (await response.json()) as object
       await route.fulfill({ response, json: { ...body, next: 'more' } })
