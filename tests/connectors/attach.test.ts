@@ -76,7 +76,7 @@ describe('in a terminal', () => {
 
   it('takes no key that was on its way when the card came', async () => {
     const terminal = new PseudoTerminal(['attach', sessionId], env())
-    await terminal.sees('Nothing waits')
+    await terminal.sees('All caught up')
     await armed()
     terminal.press('aaa')
     await terminal.sees('> aaa')
@@ -116,7 +116,7 @@ describe('in a terminal', () => {
     terminal.press('half a thou')
     await terminal.sees('half a thou')
     await respond(item, { decision: 'edit' })
-    await terminal.sees(/Approved by Ada over HTTP[^]*Nothing waits/)
+    await terminal.sees(/Approved by Ada over HTTP[^]*All caught up/)
     expect((await settled(item)).via).toBe('http')
   })
 

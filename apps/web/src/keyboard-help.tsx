@@ -7,7 +7,7 @@ const keys: [string, string][] = [
   ['Enter', 'Submit'],
   ['A / D', 'Approve or deny the focused approval'],
   ['Shift D', 'Deny it with a reason'],
-  ['J / K', 'Next and previous of what waits'],
+  ['J / K', 'Next or previous request'],
   ['I', 'Inbox'],
   ['N', 'New session'],
   ['Esc', 'Leave'],

@@ -3,10 +3,19 @@ import { ShieldIcon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 
 export const modes: Record<PermissionMode, { name: string; says: string }> = {
-  default: { name: 'Ask', says: 'You are asked, unless a rule allows it.' },
-  acceptEdits: { name: 'Accept edits', says: 'Edits inside the folder are allowed; the rest is asked.' },
-  plan: { name: 'Plan', says: 'The agent plans; what changes something is asked.' },
-  bypassPermissions: { name: 'Allow everything', says: 'Nothing is asked but questions, forms and plans.' },
+  default: {
+    name: 'Ask first',
+    says: 'Asks you before it runs anything, unless one of your rules allows it.',
+  },
+  acceptEdits: {
+    name: 'Accept edits',
+    says: 'Edits files in the folder without asking; asks you before anything else.',
+  },
+  plan: { name: 'Plan', says: 'Plans only; asks you before it changes anything.' },
+  bypassPermissions: {
+    name: 'Allow everything',
+    says: 'Runs everything without asking; questions, forms and plans still reach you.',
+  },
 }
 
 export function ModeSwitch({
@@ -23,7 +32,7 @@ export function ModeSwitch({
         className={`flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side touchable ${mode === 'bypassPermissions' ? 'text-bad' : ''}`}
       >
         <ShieldIcon className="size-3.5" aria-hidden />
-        <span className="max-sm:sr-only">{modes[mode].name}</span>
+        <span className="max-sm:sr-only">Mode: {modes[mode].name.toLowerCase()}</span>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content

@@ -13,14 +13,14 @@ export function NotifyOffer() {
   }
   return (
     <div className="border-t border-line px-4 py-3 text-xs">
-      <p>Be told when something waits and this window is hidden?</p>
+      <p>Notify you when an agent needs you?</p>
       <div className="mt-2 flex gap-1">
         <button
           type="button"
           className="rounded-md border border-line bg-raised px-2 py-1 font-medium hover:bg-line/60"
           onClick={() => void Notification.requestPermission().finally(close)}
         >
-          Tell me
+          Turn on
         </button>
         <button type="button" className="rounded-md px-2 py-1 text-soft hover:text-ink" onClick={close}>
           No, thanks

@@ -77,6 +77,6 @@ async function listConnectors(signal: AbortSignal): Promise<Connector[]> {
 async function newCode(id: string): Promise<Pairing> {
   const path = `/api/connectors/${encodeURIComponent(id)}/pairings`
   const response = await callGateway(path, { body: {} }).catch(() => null)
-  if (!response?.ok) throw new Error('The gateway made no code. Try again in a moment.')
+  if (!response?.ok) throw new Error('The gateway couldn’t create a code. Try again in a moment.')
   return (await response.json()) as Pairing
 }

@@ -77,7 +77,7 @@ function SessionMenu({ sessionId, clear }: { sessionId: string; clear: () => voi
   const { transport } = useClient()
   const { call } = useCall()
   const remove = () => {
-    if (!window.confirm('Delete this session and its log? What was allowed stays in the audit.')) return
+    if (!window.confirm('Delete this session and its log? The audit keeps who decided what.')) return
     call(async () => {
       await transport.remove(sessionId)
       goTo({ page: 'inbox' })

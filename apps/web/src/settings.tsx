@@ -35,7 +35,9 @@ export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpe
       </fieldset>
       <h3 className="mt-5 mb-2 text-sm font-medium">Notifications</h3>
       {canNotify() && (
-        <p className="text-sm text-soft">On: you are told when something waits and this window is hidden.</p>
+        <p className="text-sm text-soft">
+          On: you get a notification when an agent needs you and this window is hidden.
+        </p>
       )}
       {canAskToNotify() && (
         <button
@@ -43,11 +45,11 @@ export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpe
           className="rounded-md border border-line px-3 py-1.5 text-sm hover:bg-side"
           onClick={() => void Notification.requestPermission().then(() => asked((count) => count + 1))}
         >
-          Tell me when something waits
+          Notify me when an agent needs me
         </button>
       )}
       {!canNotify() && !canAskToNotify() && (
-        <p className="text-sm text-soft">This browser does not allow them for this address.</p>
+        <p className="text-sm text-soft">This browser blocks notifications from this address.</p>
       )}
       <PairingSettings />
       <Account />

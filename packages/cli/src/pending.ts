@@ -12,7 +12,7 @@ export async function pending(args: string[]): Promise<number> {
   const items = await allOf<Interaction>(asPerson(values), '/api/interactions', 'interactions')
   if (values.json) printJson({ interactions: items })
   else if (items.length > 0) process.stdout.write(table(items.map(row), process.stdout))
-  else process.stderr.write('Nothing waits.\n')
+  else process.stderr.write('All caught up.\n')
   return 0
 }
 

@@ -82,7 +82,7 @@ export function codexEnv(home: string): Record<string, string> {
 
 /** Of one that names a program which is not there. */
 export async function expectMissingToBeSaid(adapter: AgentAdapter): Promise<void> {
-  const missing = 'There is no Codex to run: npm install -g @openai/codex'
+  const missing = 'Codex isn’t installed. Run `npm install -g @openai/codex`.'
   expect(await adapter.check()).toEqual({ available: false, reason: missing })
   const available = { ...adapter, check: () => Promise.resolve({ available: true } as const) }
   const session = await agentSession({ adapter: available, cwd: await folderOf('work') })

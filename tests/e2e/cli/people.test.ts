@@ -162,7 +162,7 @@ it('a form that is asked anew is told by its new id, also to who answers the old
 it('lists what waits on one line each, and shows what would hide', async () => {
   const gateway = own()
   for (const [command, says] of [
-    ['pending', 'Nothing waits.'],
+    ['pending', 'All caught up.'],
     ['sessions', 'There are no sessions.'],
     ['audit', 'The audit is empty.'],
   ] as const)

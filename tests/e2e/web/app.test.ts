@@ -200,7 +200,7 @@ describe('what an agent sends', () => {
     await last.click()
     await page.keyboard.type('typed')
     expect(await last.evaluate(isInView)).toBe(true)
-    expect(await page.getByRole('button', { name: 'Something waits for you' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'An answer is needed' }).count()).toBe(0)
   })
 
   it('opens at its end however long it is', async () => {
@@ -243,9 +243,9 @@ describe('what an agent sends', () => {
     const before = await first.evaluate(restingTop)
     expect(before).toBeGreaterThan(0)
     await ask(gateway, database, session.id)
-    await page.getByRole('button', { name: 'Something waits for you' }).waitFor()
+    await page.getByRole('button', { name: 'An answer is needed' }).waitFor()
     expect(await seen()).toBe(before)
-    await page.getByRole('button', { name: 'Something waits for you' }).click()
+    await page.getByRole('button', { name: 'An answer is needed' }).click()
     await expect.poll(() => page.locator('.ab-card').evaluate(isInView)).toBe(true)
   })
 })

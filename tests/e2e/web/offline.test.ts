@@ -18,7 +18,7 @@ describe('a browser that goes offline', () => {
     expect(await page.getByText(/be reached/).count()).toBe(1)
     await page.getByRole('radio', { name: /Postgres/ }).click()
     await page.getByRole('button', { name: 'Submit' }).click()
-    await page.getByText(/Your answer is kept/).waitFor()
+    await page.getByText(/Askback keeps your answer and/).waitFor()
     expect((await standing(gateway, item)).status).toBe('pending')
 
     await page.context().setOffline(false)
@@ -34,7 +34,7 @@ describe('a browser that goes offline', () => {
     const sessionId = await gateway.session()
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
-    const message = page.getByLabel('Message to the agent')
+    const message = page.getByLabel('Note for the log')
     // The field is there before the session is, and sends nothing until then.
     await page.getByRole('button', { name: /^Permission mode/ }).waitFor()
     await page.context().setOffline(true)
@@ -72,7 +72,7 @@ it('answers of two windows are both sent, though both were closed while the gate
     await page.getByText(notice).first().waitFor()
     const card = page.locator(`[data-interaction="${interactionId}"]`)
     await card.getByRole('button', { name, exact: true }).click()
-    await card.getByText(/Your answer is kept/).waitFor()
+    await card.getByText(/Askback keeps your answer and/).waitFor()
   }
   await other.close()
   await one.goto('about:blank')

@@ -76,7 +76,7 @@ describe('a session', () => {
     await page.getByText('You stopped this').waitFor()
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: /Clear/ }).click()
-    await page.getByText('The agent starts afresh from here').waitFor()
+    await page.getByText('Context cleared').waitFor()
     await page.evaluate(() => Object.assign(window, { confirm: () => true }))
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: /Delete/ }).click()

@@ -97,7 +97,7 @@ describe('words that are read from the right', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
     const sides = (selector: string) => page.locator(selector).first().evaluate(sideOf)
-    await page.getByLabel('Message to the agent').fill(hebrew)
+    await page.getByLabel('Note for the log').fill(hebrew)
     expect(await page.locator('form textarea').evaluate((field) => getComputedStyle(field).direction)).toBe(
       'rtl',
     )

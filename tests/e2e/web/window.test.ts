@@ -53,7 +53,7 @@ it('asks once whether to tell of what waits, when something does', async () => {
     Object.assign(window, { asked, Notification: { permission: 'default', requestPermission } })
   })
   const times = () => page.evaluate(() => (window as unknown as { asked: { times: number } }).asked.times)
-  const offer = page.getByRole('button', { name: 'Tell me', exact: true })
+  const offer = page.getByRole('button', { name: 'Turn on', exact: true })
   await page.reload()
   await page.getByRole('button', { name: 'Take the tour' }).waitFor()
   expect([await offer.count(), await times()]).toEqual([0, 0])

@@ -15,7 +15,7 @@ import { keepServer, keptServer, pipedServer } from './server.js'
 
 export type { CodexAgentOptions } from './options.js'
 
-const MISSING = 'There is no Codex to run: npm install -g @openai/codex'
+const MISSING = 'Codex isn’t installed. Run `npm install -g @openai/codex`.'
 
 /** Its model may ask questions outside plan mode, too. */
 const QUESTIONS = ['--enable', 'default_mode_request_user_input']

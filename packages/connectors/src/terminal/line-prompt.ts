@@ -55,7 +55,7 @@ function drawLine({ card }: Question, text: string, cursor: number, { output }: 
 }
 
 function hintOf(card: Question['card']): string {
-  if (!card) return 'Nothing waits. A text goes to the agent; /help lists commands.'
+  if (!card) return 'All caught up. A text goes to the agent; /help lists commands.'
   if (!isAnswerable(card)) return 'Your text goes to the agent. Esc goes back.'
   return `${card.asks ?? `For: ${card.title}`} Esc goes back.`
 }

@@ -84,5 +84,5 @@ export interface CardFlow {
   said(item: Interaction, view: CardView, step?: number): string
 }
 
-export const stale: CardStep = { do: 'refuse', told: 'This button does not belong here any more.' }
+export const stale: CardStep = { do: 'refuse', told: 'This button no longer works.' }
 export const back: Control = { id: 'back', label: 'Back', role: 'more' }

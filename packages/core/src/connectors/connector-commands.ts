@@ -106,7 +106,7 @@ async function follow(called: Called): Promise<string> {
 async function pending({ line, place }: Called): Promise<string> {
   const count = await line.showAgain(place.id)
   return count === 0
-    ? 'Nothing waits for you.'
+    ? 'All caught up.'
     : `${count === 1 ? 'One thing waits' : `${count} things wait`} for you.`
 }
 
@@ -138,7 +138,7 @@ async function stop(called: Called): Promise<string> {
 async function clear(called: Called): Promise<string> {
   const session = await current(called)
   await called.line.desk.clear(session.id, called.origin)
-  return `Cleared ${nameOf(session)}: what waited is cancelled, and the agent starts afresh.`
+  return `Cleared ${nameOf(session)}: its pending requests are cancelled and the agent’s context is cleared.`
 }
 
 async function current({ line, place }: Called): Promise<Session> {

@@ -4,7 +4,7 @@ import { back, stale, type CardFlow, type Control } from './connector-card.js'
 const decisions: Record<PlanDecision, string> = {
   edit: 'Proceed',
   clean_edit: 'Proceed with a fresh context',
-  default: 'Proceed in default mode',
+  default: 'Approve, but ask before edits',
   adjust: 'Adjust…',
 }
 

@@ -136,7 +136,7 @@ export function connectorContract(
       await expectSeen((cards) => cards[0]?.controls.join() === 'Back')
       await surface.tap('Back', 'ada')
       await expectSeen((cards) => (cards[0]?.controls.length ?? 0) > 1)
-      await surface.tap('Proceed in default mode', 'ada')
+      await surface.tap('Approve, but ask before edits', 'ada')
       expect((await settled(item)).answer).toEqual({ decision: 'default' })
     })
 

@@ -39,7 +39,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           autoFocus={isDrawn}
           value={control.reason}
           disabled={!canAnswer}
-          placeholder="Why not? The agent gets to read this."
+          placeholder="Why not? The agent reads this."
           aria-label="Reason for the denial"
           onChange={(event) => control.setReason(event.target.value)}
           onKeyDown={(event) => {

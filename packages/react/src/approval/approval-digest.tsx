@@ -7,7 +7,8 @@ export function ApprovalDigest({ digest }: { digest: string }) {
       <summary>SHA-256 {digest.slice(0, SHORT)}</summary>
       <code>{digest}</code>
       <p className="ab-hint">
-        Of this tool and this input. It is checked when your answer arrives, and again before the call runs.
+        Fingerprint of this tool and input. Askback checks it when your answer arrives and again before the
+        call runs.
       </p>
     </details>
   )

@@ -11,7 +11,9 @@ export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {
       <NeedNotSee>
         <JsonInput input={suggestions} title="Suggested by the agent" />
       </NeedNotSee>
-      <p className="ab-hint">Nothing of this is stored. A rule that you store allows exactly this input.</p>
+      <p className="ab-hint">
+        Askback stores none of these. A rule that you choose allows exactly this input.
+      </p>
     </details>
   )
 }

@@ -294,7 +294,7 @@ describe('what is shown', () => {
     const { user, answers } = await show({ events: approval(ls, { suggestions }) })
     await user.click(screen.getByText('Rules that the agent suggests'))
     expect(document.querySelector('details')?.textContent).toContain('U+202E')
-    screen.getByText(/Nothing of this is stored/)
+    screen.getByText(/Askback stores none of these/)
     await user.click(button('Approve once'))
     expect(answers()).toEqual([{ decision: 'approve', scope: 'once' }])
   })

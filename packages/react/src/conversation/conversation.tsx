@@ -50,7 +50,7 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
           <div className="ab-flow" ref={content}>
             {(hasMore || older !== 'none') && (
               <div ref={sentinel} className="ab-earlier">
-                {older === 'loading' || older === 'available' ? 'Loading what came before…' : ''}
+                {older === 'loading' || older === 'available' ? 'Loading earlier messages…' : ''}
               </div>
             )}
             {waitingBefore.map((row) => (
@@ -66,7 +66,7 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
         {!isAtEnd && (
           <button type="button" className="ab-to-end" onClick={goToEnd}>
             <ArrowDown aria-hidden />
-            {layout?.waiting ? 'Something waits for you' : 'Latest'}
+            {layout?.waiting ? 'An answer is needed' : 'Latest'}
           </button>
         )}
         {state && <Announcements key={sessionId} state={state} />}

@@ -40,6 +40,6 @@ function ContainerView({ container }: { container: Extract<Row, { type: 'contain
         </p>
       )
     case 'context_cleared':
-      return <p className="ab-row ab-divider">The agent starts afresh from here</p>
+      return <p className="ab-row ab-divider">Context cleared</p>
   }
 }

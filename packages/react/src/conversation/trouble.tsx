@@ -6,7 +6,9 @@ export function Trouble({ view, onRetry }: { view: SessionView; onRetry: () => v
   const { connection, error, state } = view
   const isDown = connection === 'offline' || connection === 'unauthorized'
   if (!error && !isDown) return null
-  const words = error?.message ?? 'The gateway cannot be reached. Answers are kept, and sent when it is back.'
+  const words =
+    error?.message ??
+    'The gateway cannot be reached. Askback keeps your answers and sends them when it is back.'
   return (
     <p className="ab-banner" role="status" data-tone={state ? undefined : 'bad'}>
       <CloudOff aria-hidden />

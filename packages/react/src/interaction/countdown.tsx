@@ -33,7 +33,7 @@ function timeLeft(ms: number): string {
 }
 
 function consequence(onTimeout: OnTimeout): string {
-  if (onTimeout === 'keep') return 'It can still be answered after that.'
-  if (onTimeout === 'deny') return 'After that the agent is told that nobody answered.'
-  return 'After that it goes on with the answer that was declared for this case.'
+  if (onTimeout === 'keep') return 'You can still answer after that.'
+  if (onTimeout === 'deny') return 'After that the agent continues without an answer.'
+  return 'After that the agent continues with the default answer that it declared.'
 }

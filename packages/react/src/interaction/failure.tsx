@@ -15,7 +15,7 @@ export function Failure({ control, onRetry = control.retry }: FailureProps) {
     return (
       <p className="ab-notice" role="status">
         <CloudOff aria-hidden />
-        The gateway cannot be reached. Your answer is kept, and sent when it is back.
+        The gateway cannot be reached. Askback keeps your answer and sends it when it is back.
       </p>
     )
   }

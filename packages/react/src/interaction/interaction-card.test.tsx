@@ -25,7 +25,7 @@ it('what was answered by the default of its deadline does not say that a rule di
       ...settled('i1', { kind: 'question', settlement: 'answered', via: 'policy', answer }),
     ],
   })
-  expect(card().textContent).toContain('with the default that was declared: nobody answered in time')
+  expect(card().textContent).toContain('with the default answer: nobody answered in time')
   expect(card().textContent).not.toContain('rule')
 })
 
@@ -87,7 +87,7 @@ describe('an answer on its way', () => {
     transport.online(false)
     await choose(user)
     await pass(0)
-    screen.getByText(/Your answer is kept/)
+    screen.getByText(/Askback keeps your answer and/)
     transport.online(true)
     await pass(60_000)
     screen.getByText('Answered')

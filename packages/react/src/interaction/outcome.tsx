@@ -111,6 +111,6 @@ function isStoppedBy({ settlement, by }: Interaction, viewer: string | null): bo
 }
 
 function whereOf(interaction: Interaction): string | undefined {
-  if (isDefaultAnswer(interaction)) return 'with the default that was declared: nobody answered in time'
+  if (isDefaultAnswer(interaction)) return 'with the default answer: nobody answered in time'
   return interaction.via && surfaces[interaction.via]
 }

@@ -25,7 +25,7 @@ export function UnknownInteraction({
       open={open}
       guard={guard}
       icon={<CircleHelp />}
-      title="Something is asked"
+      title="The agent needs an answer"
       onRetry={answer.submit}
       summary={<Answered answer={control.interaction.answer} />}
     >
@@ -36,7 +36,7 @@ export function UnknownInteraction({
         {isOurs
           ? 'Answer it where it is known, or let it time out.'
           : 'Answer it where it is known, or here in JSON.'}{' '}
-        This is what was asked:
+        The request:
       </p>
       <div className="ab-code-block">
         <LongText text={JSON.stringify(interaction.request, null, 2)} label="The request as JSON" />

@@ -27,7 +27,7 @@ export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
           Proceed with a fresh context
         </SubmitButton>
         <SubmitButton control={control} tone="plain" disabled={isClosed} onPress={() => decide('default')}>
-          Proceed in default mode
+          Approve, but ask before edits
         </SubmitButton>
         <button type="button" className="ab-button" disabled={!canAnswer} onClick={() => setAdjusting(true)}>
           Adjust…
@@ -35,7 +35,8 @@ export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
       </div>
       <div className="ab-card-footer">
         <GuardHint guard={guard}>
-          “Proceed” and “fresh context” accept edits without asking; “default mode” starts afresh and asks.
+          “Proceed” and “fresh context” let the agent edit files without asking; “ask before edits” also
+          clears its context.
         </GuardHint>
         <button
           type="button"
@@ -101,7 +102,7 @@ function Adjust({ control, isArmed, isAskedFor }: AdjustProps) {
         >
           Back
         </button>
-        {edited !== null && <span className="ab-hint">The feedback goes alone, without your edit.</span>}
+        {edited !== null && <span className="ab-hint">Only your feedback is sent, not your edit.</span>}
       </div>
     </>
   )

@@ -27,7 +27,7 @@ it('shows the plan as Markdown', async () => {
 it.each([
   ['Proceed', 'edit'],
   ['Proceed with a fresh context', 'clean_edit'],
-  ['Proceed in default mode', 'default'],
+  ['Approve, but ask before edits', 'default'],
 ])('“%s” decides `%s`', async (name, decision) => {
   const { answers } = await show({ events })
   press(name)
@@ -44,7 +44,7 @@ it.each([
   const { answers } = await show({
     events: asked('i1', { kind: 'plan_review', presentation: 'questionnaire', request }),
   })
-  const proceed = ['Proceed', 'Proceed with a fresh context', 'Proceed in default mode'].map((name) =>
+  const proceed = ['Proceed', 'Proceed with a fresh context', 'Approve, but ask before edits'].map((name) =>
     screen.getByRole<HTMLButtonElement>('button', { name }),
   )
   expect(proceed.map(({ disabled }) => disabled)).toEqual([true, true, true])
@@ -73,7 +73,7 @@ it('adjusts a plan that was edited as well, with the feedback alone', async () =
   fireEvent.change(screen.getByRole('textbox'), { target: { value: '# Stay' } })
   press('Adjust…')
   await user.type(screen.getByRole('textbox', { name: /Feedback/ }), 'Smaller steps')
-  screen.getByText(/without your edit/)
+  screen.getByText(/not your edit/)
   press('Send feedback')
   await pass(0)
   expect(answers()).toEqual([{ decision: 'adjust', feedback: 'Smaller steps' }])
@@ -113,7 +113,7 @@ it('collapses to the decision, with the feedback and the plan at hand', async ()
   await show({
     events: [...events, ...settled('i1', { kind: 'plan_review', settlement: 'denied', answer })],
   })
-  screen.getByText('Sent back with feedback')
+  screen.getByText('Changes requested')
   expect(document.querySelector('[data-tone=bad]')).toBeNull()
   screen.getByText('Smaller steps')
   expect(screen.queryByRole('heading', { name: 'Move' })).toBeNull()

@@ -60,10 +60,10 @@ function PlanFile({ path }: { path: string }) {
 }
 
 const outcomes: Record<PlanDecision, string> = {
-  clean_edit: 'Proceeds with a fresh context',
-  edit: 'Proceeds',
-  default: 'Proceeds in default mode',
-  adjust: 'Sent back with feedback',
+  clean_edit: 'Plan approved, context cleared',
+  edit: 'Plan approved',
+  default: 'Plan approved, asks before edits',
+  adjust: 'Changes requested',
 }
 
 function planOutcome({ answer }: Interaction): string | undefined {
