@@ -10,20 +10,34 @@ export default defineConfig({
   ssr: { resolve: { conditions: [source, ...defaultServerConditions] } },
   test: {
     projects: [
-      // To load everything anew for each of their files took longer than to run them.
       {
         extends: true,
-        test: { name: 'packages', include: ['packages/*/src/**/*.test.{ts,tsx}'], isolate: false },
+        test: {
+          name: 'packages',
+          include: ['packages/*/src/**/*.test.{ts,tsx}'],
+          // Loading all modules again for each file took longer than running its tests.
+          isolate: false,
+          testTimeout: 10_000,
+          // Some start a PostgreSQL.
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 8000 } },
+        },
       },
-      { extends: true, test: { name: 'tests', include: ['tests/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          include: ['tests/**/*.test.ts'],
+          // Real browsers, agents and processes share the machine with everything else.
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          expect: { poll: { timeout: 45_000 } },
+        },
+      },
     ],
     pool: 'threads',
     // On two cores one worker would be the default, though much of the time is spent waiting for other processes.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     retry: 0,
-    // Real browsers, agents and processes share the machine with everything else.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
   },
 })

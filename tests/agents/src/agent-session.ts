@@ -6,7 +6,7 @@ export const me = { by: { id: 'me' }, via: 'direct' } as const
 
 const open = new Set<Host>()
 /** Less than a test has. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 80_000
 
 // What a test that failed has left.
 afterAll(() => Promise.all([...open].map((host) => host.close())))

@@ -18,7 +18,7 @@ const FLAGS = [
 ]
 
 /** As long as `expect.poll` has. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 45_000
 
 const browser: Browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
