@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, skeleton, spellOutLine } from '@askback/protocol'
 import type { AgentAdapter, Availability } from './agent.js'
 
 /** The agents that may run here. */
@@ -6,6 +6,7 @@ export class AgentList {
   readonly adapters: readonly AgentAdapter[]
 
   constructor(adapters: readonly AgentAdapter[]) {
+    checkNames(adapters)
     this.adapters = adapters
   }
 
@@ -35,6 +36,30 @@ export class AgentList {
     const known = this.adapters.map((adapter) => adapter.id).join(', ')
     const what = id === undefined ? 'No agent can run here.' : `There is no agent ${JSON.stringify(id)}.`
     throw new AskbackError('invalid_request', known ? `${what} Known agents: ${known}.` : what)
+  }
+}
+
+/** People tell agents apart by their names, so none may be hidden, or look like another's. */
+function checkNames(adapters: readonly AgentAdapter[]): void {
+  const taken = new Map<string, AgentAdapter>()
+  for (const adapter of adapters) {
+    for (const text of [adapter.id, adapter.name]) {
+      const quoted = JSON.stringify(text)
+      if (text === '' || text !== text.normalize('NFKC').trim() || text !== spellOutLine(text, 'code')) {
+        throw new AskbackError(
+          'invalid_request',
+          `${quoted} is no name for an agent: use plain, visible text.`,
+        )
+      }
+      const other = taken.get(skeleton(text))
+      if (other && other !== adapter) {
+        throw new AskbackError(
+          'invalid_request',
+          `Two agents are called ${quoted}, or look like it: ${other.id} and ${adapter.id}. Rename one.`,
+        )
+      }
+      taken.set(skeleton(text), adapter)
+    }
   }
 }
 
