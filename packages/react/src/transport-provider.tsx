@@ -6,7 +6,7 @@ import {
   type Transport,
 } from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
-import { followPointer } from './guard/pointer.js'
+import { followPointer } from './pointer.js'
 import { kept } from './kept.js'
 import { onNextFrame } from './next-frame.js'
 import { forgetOldDrafts } from './use-draft.js'

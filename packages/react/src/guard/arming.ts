@@ -1,4 +1,4 @@
-import { pointer, watchPointer, type Point } from './pointer.js'
+import { pointer, watchPointer, type Point } from '../pointer.js'
 import { screen } from './screen.js'
 
 /** Nobody can have reacted to something that appeared less than this ago. */

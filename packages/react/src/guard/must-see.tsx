@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { focusCardAround } from '../interaction/focus-interaction.js'
+import { focusCardAround } from '../focus-interaction.js'
 import { CardGuardContext, useMustSee, useObstacle, type CardGuard } from './card-guard.js'
 
 export interface MustSeeProps {

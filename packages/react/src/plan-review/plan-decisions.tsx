@@ -1,6 +1,6 @@
 import type { CardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
-import { focusCardAround } from '../interaction/focus-interaction.js'
+import { focusCardAround } from '../focus-interaction.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { useDrawn } from '../interaction/use-drawn.js'
 import type { PlanReviewControl } from './use-plan-review.js'

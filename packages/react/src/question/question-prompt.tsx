@@ -1,7 +1,7 @@
 import { MessageCircleQuestion } from 'lucide-react'
 import { useId, useState, type KeyboardEvent } from 'react'
 import { ShownText } from '../content/shown-text.js'
-import { focusCardAround } from '../interaction/focus-interaction.js'
+import { focusCardAround } from '../focus-interaction.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import { digitOf, isCommandKey, isSubmitKey } from '../interaction/keys.js'
