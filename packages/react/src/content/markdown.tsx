@@ -1,6 +1,5 @@
 import { memo, use, useDeferredValue, useMemo, useState, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
-import remarkGfm from 'remark-gfm'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { MustSee, ShowAll } from '../guard/must-see.js'
 import { count } from './amounts.js'
@@ -10,6 +9,7 @@ import { LongText } from './long-text.js'
 import { markdownBlocks } from './markdown-blocks.js'
 import { hrefOf, OuterLink } from './outer-link.js'
 import { isCostly } from './parse-cost.js'
+import { readGfm } from './read-gfm.js'
 import { readingDirection } from './reading-direction.js'
 import { showHiddenCharacters } from './show-hidden-characters.js'
 
@@ -62,7 +62,7 @@ const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }
   )
 })
 
-const remarkPlugins = [remarkGfm]
+const remarkPlugins = [readGfm]
 const rehypePlugins = [showHiddenCharacters, readingDirection]
 
 const components: Components = {
