@@ -71,6 +71,8 @@ it('answers of two windows are both sent, though both were closed while the gate
   ] as const) {
     await page.getByText(notice).first().waitFor()
     const card = page.locator(`[data-interaction="${interactionId}"]`)
+    // What is out of view cannot be approved.
+    await card.scrollIntoViewIfNeeded()
     await card.getByRole('button', { name, exact: true }).click()
     await card.getByText(/Askback keeps your answer and/).waitFor()
   }

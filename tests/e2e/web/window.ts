@@ -18,9 +18,13 @@ export async function openWindow(
   const { url } = gateway.ready
   const { cookie, stored } = await signIn(gateway)
   await page.context().addCookies([{ ...cookie, url, httpOnly: true, sameSite: 'Strict' }])
-  await page
-    .context()
-    .addInitScript(([key, text]) => localStorage.setItem(key!, text!), [LOGIN_STORAGE_KEY, stored])
+  await page.context().addInitScript(
+    ([key, text]) => {
+      // A blank page has no storage.
+      if (location.protocol === 'http:') localStorage.setItem(key!, text!)
+    },
+    [LOGIN_STORAGE_KEY, stored],
+  )
   await page.goto(url)
   return page
 }
