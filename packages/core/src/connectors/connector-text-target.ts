@@ -8,8 +8,7 @@ export type TextTarget =
 
 const REPLY = 'Reply to the message that you mean.'
 const NO_SESSION = 'No session is chosen.'
-/** As the rules of text routing have it: what takes a text before a form does. */
-const BEFORE_FORMS = ['approval', 'plan_review', 'question']
+const TAKES_TEXT: ReadonlySet<string> = new Set(['approval', 'plan_review', 'question', 'form'])
 
 /** What is filled in on this surface is known here only; all else the desk decides on, in the session that is meant. */
 export function textTarget(
@@ -21,13 +20,13 @@ export function textTarget(
   if (sessionId === null)
     return { to: 'nobody', told: mine.length > 0 ? `Several sessions wait for you. ${REPLY}` : NO_SESSION }
   const here = mine.filter((record) => record.sessionId === sessionId)
-  const [first] = BEFORE_FORMS.flatMap((kind) => here.filter((record) => record.kind === kind))
-  const forms = here.filter(({ kind }) => kind === 'form')
-  const begun = forms.find(isBegun)
-  if (first && begun) return { to: 'nobody', told: `Several things wait for a text. ${REPLY}` }
-  // What is ticked belongs to the answer.
-  const record = first ? (first.view.picked.length > 0 ? first : undefined) : (begun ?? forms[0])
-  return record ? { to: 'card', record } : { to: 'session', sessionId }
+  const takers = here.filter(({ kind }) => TAKES_TEXT.has(kind))
+  // A text for a question must not deny an approval that waits beside it.
+  if (takers.length > 1) return { to: 'nobody', told: `Several things wait for a text. ${REPLY}` }
+  const [only] = takers
+  // What is ticked, or filled in, belongs to the answer.
+  const isHere = only && (only.kind === 'form' || only.view.picked.length > 0)
+  return isHere ? { to: 'card', record: only } : { to: 'session', sessionId }
 }
 
 function isBegun({ kind, view }: CardRecord): boolean {

@@ -120,19 +120,21 @@ describe('a text that names nothing', () => {
     expect((await read(begun)).answer).toEqual({ values: { x: 'one', y: 'two' } })
   })
 
-  it('goes to an approval before a form, and nowhere if a form of one’s own is begun beside it', async () => {
-    const { say, shown, read, surface } = await begin()
-    const begun = await shown('form', form)
-    const first = await shown('approval', { input: {} })
-    await say('ada', 'not now')
-    expect(await read(first)).toMatchObject({ settlement: 'denied', message: 'not now' })
-    await say('ada', 'one')
-    await expect.poll(() => surface.messages.length).toBe(3)
-    const second = await shown('approval', { input: {} })
-    expect((await say('ada', '8080')).text).toContain('Reply to the message that you mean')
-    expect((await read(second)).status).toBe('pending')
-    expect((await read(begun)).status).toBe('pending')
-  })
+  it.each(['question', 'plan_review', 'form'])(
+    'goes nowhere while an approval and a %s wait: it must reply to the one that is meant',
+    async (kind) => {
+      const { say, shown, read } = await begin()
+      const requests: Record<string, Json> = {
+        question: { questions: [{ header: 'Why', question: 'Why?', options: [] }] },
+        plan_review: { plan: 'Do it' },
+        form,
+      }
+      const approval = await shown('approval', { input: { command: 'rm -rf x' } })
+      const other = await shown(kind, requests[kind]!)
+      expect((await say('ada', 'because of the tests')).text).toContain('Reply to the message that you mean')
+      for (const item of [approval, other]) expect((await read(item)).status).toBe('pending')
+    },
+  )
 
   it('is added to what is ticked, and says which question took it', async () => {
     const { say, shown, read, surface } = await begin()
