@@ -36,7 +36,7 @@ it.each([
 })
 
 it.each([
-  ['of many paragraphs', Array.from({ length: 500 }, (_, line) => `Step ${line}`).join('\n\n')],
+  ['of many paragraphs', Array.from({ length: 210 }, (_, line) => `Step ${line}`).join('\n\n')],
   ['with a long block of code', `\`\`\`\n${'x\n'.repeat(50_000)}\`\`\``],
   ['on one endless line', 'x'.repeat(500_000)],
 ])('a plan %s must be opened to its end before it can be approved', async (_name, long) => {
