@@ -20,7 +20,7 @@ it('the settings show a code that pairs a chat in Telegram', async () => {
   const button = page.getByRole('button', { name: 'Answer in Telegram' })
   await page.route('**/pairings', (route) => route.abort(), { times: 1 })
   await button.click()
-  await page.getByText('The gateway made no code. Try again in a moment.').waitFor()
+  await page.getByText('The gateway couldn’t create a code. Try again in a moment.').waitFor()
   await button.click()
   const command = await page.getByText(/^\/pair /).textContent()
   const link = await page.getByRole('link', { name: 'open the chat' }).getAttribute('href')
