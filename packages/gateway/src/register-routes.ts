@@ -3,7 +3,7 @@ import { parseWith } from '@askback/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from './context.js'
 import { sendAnswer, sendError, toAskbackError } from './http/answers.js'
-import type { PersonCredential } from './credentials/credential.js'
+import type { Credential } from './credentials/credential.js'
 import { actorOf, authenticate, checkGood } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
 import { idempotencyKey } from './http/idempotency-key.js'
@@ -23,7 +23,9 @@ export function registerRoutes(app: FastifyInstance, routes: Route[], context: G
       config: { lines: route.lines ?? false },
       onRequest: guard(route, context),
       handler(request, reply) {
-        run(route, handle, request, reply).then(undefined, (error: unknown) => fail(request, reply, error))
+        run({ route, handle, context }, request, reply).then(undefined, (error: unknown) =>
+          fail(request, reply, error),
+        )
       },
     })
   }
@@ -57,7 +59,6 @@ function guard(route: Route, context: GatewayContext) {
         if (credential.kind === 'agent') agentRate?.count(credential.id)
         const sessionId = ofSession ? (request.params as Params)['id'] : undefined
         checked = access.check(route.who, credential, sessionId)
-        if (isWrite && credential.kind === 'person') checked = stillGood(context, credential) ?? checked
       }
       if (isWrite) drain.checkWrite()
     } catch (error) {
@@ -67,12 +68,6 @@ function guard(route: Route, context: GatewayContext) {
     if (checked) void passOn(checked, done)
     else done()
   }
-}
-
-/** A person's `checked` has nothing to wait for: people may use every session. */
-function stillGood({ credentials }: GatewayContext, credential: PersonCredential): Promise<void> | undefined {
-  const isGood = credentials.isStillGood(credential)
-  return typeof isGood === 'boolean' ? undefined : isGood.then((good) => checkGood(good))
 }
 
 async function passOn(checked: Promise<void>, done: (error?: Error) => void): Promise<void> {
@@ -86,13 +81,31 @@ async function passOn(checked: Promise<void>, done: (error?: Error) => void): Pr
 }
 
 async function run(
-  route: Route,
-  handle: NonNullable<Route['handle']>,
+  { route, handle, context }: { route: Route; handle: NonNullable<Route['handle']>; context: GatewayContext },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
+  if (request.credential) await checkAgain(context, request.credential, route)
   const answer = await handle(callOf(route, request, reply))
   if (!('handled' in answer)) sendAnswer(reply, answer)
+}
+
+/**
+ * After the body, which may have taken minutes to come: whoever was revoked or logged out meanwhile must not act. Only
+ * what a person changes is checked with a shared store itself, because that costs a query.
+ */
+function checkAgain(
+  { credentials }: GatewayContext,
+  credential: Credential,
+  { method }: Route,
+): Promise<void> | undefined {
+  const isGood =
+    method !== 'GET' && credential.kind === 'person'
+      ? credentials.isStillGood(credential)
+      : credentials.isCurrent(credential)
+  if (typeof isGood !== 'boolean') return isGood.then(checkGood)
+  checkGood(isGood)
+  return undefined
 }
 
 function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): AnyCall {

@@ -129,10 +129,22 @@ export class Credentials {
   }
 
   /**
+   * Whether a credential that was accepted earlier is still valid, as far as this process knows. A body or a long poll
+   * can take minutes, in which its sender may be revoked, logged out or expire. Agents' tokens are not revoked: those of
+   * a deleted session end with it, which the desk checks.
+   */
+  isCurrent(credential: Credential): boolean {
+    if (credential.kind === 'agent' || credential.key === OWNER) return true
+    return this.#kept.isCurrent(credential.key, credential.via)
+  }
+
+  /**
    * Whether a person's credential still counts, by the store itself. A process that missed the message about a revocation
    * must not let a revoked person act, so this is asked before everything that a person changes.
    */
-  isStillGood({ key, by }: PersonCredential): boolean | Promise<boolean> {
+  isStillGood(credential: PersonCredential): boolean | Promise<boolean> {
+    const { key, by } = credential
+    if (!this.isCurrent(credential)) return false
     if (!this.#store.shared || key === OWNER) return true
     return Promise.all([this.#store.kv.get(key), this.#people.isRevokedInStore(by.id)]).then(
       ([entry, isRevoked]) => {
@@ -359,7 +371,10 @@ export async function createCredentials(options: CredentialsOptions): Promise<Cr
   const people = new People(store, clock, [OWNER, owner.name])
   await people.refresh()
   const ownerTokens = [ownerToken, ...registered.map(fingerprint)]
-  const kept = await KeptCredentials.load(store, clock, { ownerTokens })
+  const kept = await KeptCredentials.load(store, clock, {
+    ownerTokens,
+    isRevoked: (personId) => people.isRevoked(personId),
+  })
   for (const { by, at } of kept.list('http')) await people.adopt(by.id, at)
   const credentials = new Credentials({ ...options, clock, secret, ownerToken, kept, people })
   await credentials.refresh()

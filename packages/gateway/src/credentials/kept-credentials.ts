@@ -20,6 +20,7 @@ interface Kept {
 export class KeptCredentials {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #isRevoked: (personId: string) => boolean
   readonly #found: Record<Via, Map<string, { kept: Kept; credential: PersonCredential }>> = {
     http: new Map(),
     web: new Map(),
@@ -27,17 +28,18 @@ export class KeptCredentials {
   /** Counts what this process writes, so that a list that was read before is not taken for newer. */
   #writes = 0
 
-  private constructor(store: Store, clock: Clock) {
+  private constructor(store: Store, clock: Clock, isRevoked: (personId: string) => boolean) {
     this.#store = store
     this.#clock = clock
+    this.#isRevoked = isRevoked
   }
 
   static async load(
     store: Store,
     clock: Clock,
-    { ownerTokens }: { ownerTokens: string[] },
+    { ownerTokens, isRevoked }: { ownerTokens: string[]; isRevoked: (personId: string) => boolean },
   ): Promise<KeptCredentials> {
-    const kept = new KeptCredentials(store, clock)
+    const kept = new KeptCredentials(store, clock, isRevoked)
     await kept.refresh()
     await kept.#revoke(
       'web',
@@ -59,6 +61,11 @@ export class KeptCredentials {
   isProof(cookie: string, proof: string): boolean {
     const proofHash = this.#find('web', cookie)?.kept.proofHash
     return proofHash !== undefined && sameText(hashOf(proof), proofHash)
+  }
+
+  /** Whether the credential with this key exists, has not expired, and its person is not revoked. */
+  isCurrent(key: string, via: Via): boolean {
+    return this.#current(via, key.slice(PREFIX[via].length)) !== null
   }
 
   async keep(via: Via, token: string, kept: Kept, act: AuditAct): Promise<void> {
@@ -93,8 +100,14 @@ export class KeptCredentials {
   }
 
   #find(via: Via, token: string): { kept: Kept; credential: PersonCredential } | null {
-    const found = this.#found[via].get(hashOf(token))
-    return found && (found.kept.expiresAt ?? Infinity) > this.#clock.now() ? found : null
+    return this.#current(via, hashOf(token))
+  }
+
+  /** A revoked person's credentials end with the person's record, before each of them is deleted. */
+  #current(via: Via, hash: string): { kept: Kept; credential: PersonCredential } | null {
+    const found = this.#found[via].get(hash)
+    if (!found || (found.kept.expiresAt ?? Infinity) <= this.#clock.now()) return null
+    return this.#isRevoked(found.kept.by.id) ? null : found
   }
 
   /** `act` is recorded once, with the first that is deleted. */

@@ -215,7 +215,7 @@ async function settlementOf(
   const signal = new LongPoll(reply, drain, { seconds: wait, onRevoked })
   try {
     const found = await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })
-    checkGood(!signal.isRevoked)
+    checkGood(!signal.isRevoked && (!credential || credentials.isCurrent(credential)))
     return found
   } finally {
     signal.done()

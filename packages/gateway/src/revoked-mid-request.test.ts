@@ -1,0 +1,93 @@
+import type { Interaction } from '@askback/protocol'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Api, approval, approve, signIn, startTestGateway, type TestGateway } from './testing/index.js'
+
+let gateway: TestGateway
+let owner: Api
+beforeEach(async () => {
+  gateway = await startTestGateway()
+  owner = new Api(gateway)
+})
+afterEach(() => gateway.close())
+
+/** Sends the headers, and the body once `finish` is called. Resolves when the gateway has seen the headers. */
+async function slowRequest(path: string, body: object, headers: Record<string, string>) {
+  const { port } = new URL(gateway.url)
+  const text = JSON.stringify(body)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const seen = once(gateway.gateway.app.server, 'request')
+  const socket = connect(Number(port), '127.0.0.1')
+  let received = ''
+  socket.on('data', (data) => (received += String(data)))
+  socket.write(
+    [
+      `POST ${path} HTTP/1.1`,
+      `Host: 127.0.0.1:${port}`,
+      ...lines,
+      'Content-Type: application/json',
+      `Content-Length: ${text.length}`,
+      'Connection: close',
+      '',
+      text.slice(0, 1),
+    ].join('\r\n'),
+  )
+  await seen
+  return async (): Promise<number> => {
+    socket.write(text.slice(1))
+    await once(socket, 'close')
+    return Number(received.split(' ', 2)[1])
+  }
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+it('refuses what a person finishes sending after they were revoked', async () => {
+  const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
+  const bob = bearer(body.token)
+  const item = await owner.open(await owner.session(), approval)
+  const session = `/api/sessions/${item.sessionId}`
+  const finish = [
+    await slowRequest('/api/tokens', { person: 'robert' }, bob),
+    await slowRequest('/api/tokens', { person: 'bob' }, bob),
+    await slowRequest('/api/logins', {}, bob),
+    await slowRequest(`${session}/interactions/${item.interactionId}/response`, approve, bob),
+    await slowRequest(`${session}/permission-mode`, { mode: 'bypassPermissions' }, bob),
+  ]
+  expect((await owner.delete('/api/tokens/bob')).status).toBe(200)
+  for (const end of finish) expect(await end()).toBe(401)
+  const { body: after } = await owner.get<{ interaction: Interaction }>(
+    `${session}/interactions/${item.interactionId}`,
+  )
+  expect(after.interaction.status).toBe('pending')
+})
+
+it('refuses what a browser finishes sending after it was logged out', async () => {
+  const login = await signIn(gateway)
+  const finish = await slowRequest('/api/logins', {}, { ...login })
+  expect((await owner.post('/api/logout', { all: true })).status).toBe(200)
+  expect(await finish()).toBe(401)
+})
+
+it('refuses what an agent finishes sending after its session was deleted', async () => {
+  const id = await owner.session()
+  const agent = bearer(gateway.credentials.sessionToken(id))
+  const body = { toolCallId: 'call', ...approval }
+  const finish = await slowRequest(`/api/sessions/${id}/interactions`, body, agent)
+  expect((await owner.delete(`/api/sessions/${id}`)).status).toBe(202)
+  expect(await finish()).toBe(404)
+})
+
+it('counts a revocation as soon as it is durable, though logins are still being deleted', async () => {
+  const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
+  const { kv } = gateway.store
+  const put = kv.put.bind(kv)
+  let during: Promise<{ status: number }> | undefined
+  kv.put = (key, ...rest) => {
+    if (key.startsWith('credential/token/')) during = new Api(gateway, body.token).get('/api/sessions')
+    return put(key, ...rest)
+  }
+  await owner.delete('/api/tokens/bob')
+  expect((await during)?.status).toBe(401)
+})
