@@ -9,7 +9,6 @@ export {
   type StandardSchema,
 } from './kinds/kinds.js'
 export { planEffect } from './kinds/plan-review.js'
-export { readTextReply } from './kinds/question.js'
 export { auditRows, splitMessage } from './store/audit.js'
 export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'

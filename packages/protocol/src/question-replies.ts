@@ -59,6 +59,32 @@ export function parseIndexedAnswers(
   }
 }
 
+/**
+ * What a typed line means as a reply: a label in any case, before a number counted from 1, before a text of one's own.
+ * A comma only divides where several may be chosen and every part is an option, as labels may hold commas themselves.
+ */
+export function readTextReply(question: Question, text: string): QuestionReply {
+  const trimmed = text.trim()
+  const one = optionFor(question, trimmed)
+  if (one !== undefined) return { selected: [one] }
+  if (question.multiSelect && trimmed.includes(',')) {
+    const chosen = trimmed.split(',').map((part) => optionFor(question, part.trim()))
+    if (chosen.every((label) => label !== undefined)) return { selected: [...new Set(chosen)] }
+  }
+  return { selected: [], other: trimmed }
+}
+
+function optionFor({ options }: Question, text: string): string | undefined {
+  if (text === '') return undefined
+  const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+  const labels = options.map((option) => option.label)
+  const label =
+    labels.find((it) => it === text) ??
+    labels.find((it) => it.trim() === text) ??
+    labels.find((it) => same(it.trim(), text))
+  return label ?? (/^\d{1,9}$/.test(text) ? labels[Number(text) - 1] : undefined)
+}
+
 function indexedReply(request: QuestionRequest, index: number, value: unknown): QuestionReply {
   const { options, multiSelect } = questionAt(request, index)
   const labels = new Set(options.map((option) => option.label))

@@ -1,14 +1,14 @@
-import { readTextReply } from '@askback/core'
-import type {
-  ApprovalAnswer,
-  FormField,
-  FormRequest,
-  Interaction,
-  Json,
-  PlanReviewAnswer,
-  Question,
-  QuestionReply,
-  QuestionRequest,
+import {
+  readTextReply,
+  type ApprovalAnswer,
+  type FormField,
+  type FormRequest,
+  type Interaction,
+  type Json,
+  type PlanReviewAnswer,
+  type Question,
+  type QuestionReply,
+  type QuestionRequest,
 } from '@askback/protocol'
 import { usageError } from '../usage.js'
 

@@ -1,5 +1,4 @@
-import { formRequest, type FormField, type Interaction, type Json } from '@askback/protocol'
-import { readTextReply } from '../kinds/question.js'
+import { formRequest, readTextReply, type FormField, type Interaction, type Json } from '@askback/protocol'
 
 export interface Choice {
   /** Of its control. */

@@ -2,12 +2,13 @@ import {
   checkReply,
   questionAnswer,
   questionRequest,
+  readTextReply,
   spellOut,
   spellOutLine,
   type Interaction,
   type Json,
 } from '@askback/protocol'
-import { progressOf, readTextReply } from '../kinds/question.js'
+import { progressOf } from '../kinds/question.js'
 import { back, stale, type CardFlow, type CardStep, type CardView, type Control } from './connector-card.js'
 import { refusalOf } from './connector-refusal.js'
 

@@ -3,12 +3,13 @@ import {
   checkReply,
   formRequest,
   questionRequest,
+  readTextReply,
   type ErrorCode,
   type Interaction,
   type Json,
 } from '@askback/protocol'
 import { singleTextField } from '../kinds/form.js'
-import { currentQuestion, progressOf, readTextReply } from '../kinds/question.js'
+import { currentQuestion, progressOf } from '../kinds/question.js'
 import { isBareYes } from './bare-yes.js'
 
 /** Where a person's message goes. */

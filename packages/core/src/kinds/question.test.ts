@@ -2,13 +2,14 @@ import {
   checkReply,
   parseIndexedAnswers,
   questionRequest,
+  readTextReply,
   type QuestionReply,
   type QuestionRequest,
 } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWith } from './kinds.js'
-import { currentQuestion, progressOf, questionKind, readTextReply } from './question.js'
+import { currentQuestion, progressOf, questionKind } from './question.js'
 
 const request: QuestionRequest = {
   questions: [

@@ -4,7 +4,6 @@ import {
   questionAnswer,
   questionRequest,
   type Json,
-  type Question,
   type QuestionAnswer,
   type QuestionReply,
   type QuestionRequest,
@@ -33,21 +32,6 @@ export const questionKind = defineInteraction<QuestionRequest, QuestionAnswer>({
   },
 })
 
-/**
- * What a typed line means as a reply: a label in any case, before a number counted from 1, before a text of one's own.
- * A comma only divides where several may be chosen and every part is an option, as labels may hold commas themselves.
- */
-export function readTextReply(question: Question, text: string): QuestionReply {
-  const trimmed = text.trim()
-  const one = optionFor(question, trimmed)
-  if (one !== undefined) return { selected: [one] }
-  if (question.multiSelect && trimmed.includes(',')) {
-    const chosen = trimmed.split(',').map((part) => optionFor(question, part.trim()))
-    if (chosen.every((label) => label !== undefined)) return { selected: [...new Set(chosen)] }
-  }
-  return { selected: [], other: trimmed }
-}
-
 /** The replies that `interaction_progress` has kept so far, one per question in order. */
 export function progressOf(progress: Json | undefined): QuestionReply[] {
   const parsed = questionAnswer.safeParse({ answers: progress })
@@ -57,17 +41,6 @@ export function progressOf(progress: Json | undefined): QuestionReply[] {
 /** The index of the first question that has no reply yet. */
 export function currentQuestion(request: QuestionRequest, progress: readonly QuestionReply[]): number {
   return Math.min(progress.length, request.questions.length)
-}
-
-function optionFor({ options }: Question, text: string): string | undefined {
-  if (text === '') return undefined
-  const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
-  const labels = options.map((option) => option.label)
-  const label =
-    labels.find((it) => it === text) ??
-    labels.find((it) => it.trim() === text) ??
-    labels.find((it) => same(it.trim(), text))
-  return label ?? (/^\d{1,9}$/.test(text) ? labels[Number(text) - 1] : undefined)
 }
 
 function count(n: number, one: string, many = `${one}s`): string {
