@@ -9,7 +9,8 @@ import {
 } from '@askback/protocol'
 import { describeCall } from '../content/describe-call.js'
 import { firstLine } from '../content/first-line.js'
-import { repliesIn } from '../question/use-question.js'
+import { repliesIn } from '../question/reply-draft.js'
+import type { ShownQuestion } from '../question/shown-questions.js'
 
 export interface TextTarget {
   interaction: Interaction
@@ -22,15 +23,20 @@ export interface TextTarget {
 
 const kindOrder = ['approval', 'plan_review', 'question', 'form']
 
-/** Everything that takes a text: by kind, then the oldest of that kind. The first takes one that names no interaction. */
-export function textTargets(state: SessionState): TextTarget[] {
+type ShownQuestions = ReadonlyMap<string, ShownQuestion>
+
+/**
+ * Everything that takes a text: by kind, then the oldest of that kind. The first takes one that names no interaction. Of a
+ * request with several questions it is the one that its card shows, where that is on the page.
+ */
+export function textTargets(state: SessionState, shown: ShownQuestions): TextTarget[] {
   const pending = pendingOf(state)
   return kindOrder.flatMap((kind) =>
-    pending.flatMap((interaction) => (interaction.kind === kind ? (targetIn(interaction) ?? []) : [])),
+    pending.flatMap((interaction) => (interaction.kind === kind ? (targetIn(interaction, shown) ?? []) : [])),
   )
 }
 
-function targetIn(interaction: Interaction): TextTarget | null {
+function targetIn(interaction: Interaction, shown: ShownQuestions): TextTarget | null {
   switch (interaction.kind) {
     case 'approval': {
       const { words, object } = describeCall(interaction.toolName, inputIn(interaction))
@@ -46,7 +52,7 @@ function targetIn(interaction: Interaction): TextTarget | null {
         ? { interaction, about: 'the plan', effect: 'Sending a reply asks for changes to the plan.' }
         : null
     case 'question':
-      return questionTarget(interaction)
+      return questionTarget(interaction, shown.get(interaction.interactionId))
     case 'form':
       return formTarget(interaction)
     default:
@@ -54,13 +60,15 @@ function targetIn(interaction: Interaction): TextTarget | null {
   }
 }
 
-function questionTarget(interaction: Interaction): TextTarget | null {
+function questionTarget(interaction: Interaction, shown: ShownQuestion | undefined): TextTarget | null {
   const parsed = questionRequest.safeParse(interaction.request)
   if (!parsed.success) return null
   const { questions } = parsed.data
-  const questionIndex = Math.min(repliesIn(interaction.progress).length, questions.length - 1)
+  const next = shown?.step ?? repliesIn(interaction.progress).length
+  const questionIndex = Math.min(next, questions.length - 1)
   const about = firstLine(questions[questionIndex]!.question)
-  return { interaction, about, effect: 'Your reply is the answer.', questionIndex }
+  const which = questions.length > 1 ? ` to question ${questionIndex + 1} of ${questions.length}` : ''
+  return { interaction, about, effect: `Your reply is the answer${which}.`, questionIndex }
 }
 
 function formTarget(interaction: Interaction): TextTarget | null {

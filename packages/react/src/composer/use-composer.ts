@@ -1,7 +1,8 @@
 import type { Routed } from '@askback/client'
-import { pendingOf, type AskbackError } from '@askback/protocol'
+import { AskbackError, pendingOf } from '@askback/protocol'
 import { useEffect, useState } from 'react'
 import { ARM_MS } from '../guard/arming.js'
+import { shownQuestionsOf } from '../question/shown-questions.js'
 import { useClient } from '../transport-provider.js'
 import { useSession, useStore } from '../use-session.js'
 import { aimAt, isTaken, nextAim, targetOf, TO_AGENT, type Aim, type Choice } from './aim.js'
@@ -40,7 +41,10 @@ export interface ComposerControl {
  */
 export function useComposer(sessionId: string): ComposerControl {
   const { view, store } = useSession(sessionId)
-  const composition = compositionOf(useClient(), sessionId)
+  const client = useClient()
+  const composition = compositionOf(client, sessionId)
+  const shown = shownQuestionsOf(client)
+  const shownQuestions = useStore(shown)
   const { text, aim, isSending, error } = useStore(composition)
   const [choice, setChoice] = useState<Choice | null>(null)
   const [confirmed, setConfirmed] = useState<{ aim: Aim; at: number } | null>(null)
@@ -51,7 +55,7 @@ export function useComposer(sessionId: string): ComposerControl {
   )
 
   const pending = view.state ? pendingOf(view.state) : []
-  const targets = view.state ? textTargets(view.state) : []
+  const targets = view.state ? textTargets(view.state, shownQuestions) : []
   const next = nextAim({ pending, targets, choice })
   const begun = text === '' ? null : aim
   const isMoved = begun !== null && view.state !== null && !isTaken(begun, targets)
@@ -85,7 +89,17 @@ export function useComposer(sessionId: string): ComposerControl {
       }
       // The second half of a double press is no look at where it goes.
       if (aim !== null && aim === confirmed?.aim && performance.now() - confirmed.at < ARM_MS) return null
-      return composition.send((written) => store.send({ text: written, ...current }))
+      return composition.send(async (written) => {
+        if (current.route !== 'interaction') return store.send({ text: written, ...current })
+        const { interactionId, questionIndex } = current
+        const card = shown.getSnapshot().get(interactionId)
+        // The gateway takes a text for the question that the log expects next, and knows nothing of other answers on the card.
+        if (!card || card.matchesLog) return store.send({ text: written, ...current })
+        if (card.step !== questionIndex)
+          throw new AskbackError('invalid_request', 'The card shows another question now.')
+        card.answer(written)
+        return { routed: 'interaction', interactionId }
+      })
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Interaction, Question } from '@askback/protocol'
 import { ShownText } from '../content/shown-text.js'
-import { repliesIn } from './use-question.js'
+import { repliesIn } from './reply-draft.js'
 
 /** What was chosen, question by question; without an answer, what was asked. */
 export function QuestionSummary({

@@ -1,24 +1,25 @@
 import {
-  questionAnswer,
+  AskbackError,
   questionRequest,
+  readTextReply,
   type Interaction,
   type Json,
   type Question,
-  type QuestionReply,
 } from '@askback/protocol'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
+import { useClient } from '../transport-provider.js'
 import { useDraft } from '../use-draft.js'
-
-/** One question's answer while it is being given. */
-export interface ReplyDraft {
-  selected: string[]
-  isOther: boolean
-  /** Kept when another option is chosen, and counts only while `isOther`. */
-  otherText: string
-  /** Goes with the answer, whatever that is. */
-  note: string
-}
+import {
+  areBegunReplies,
+  draftOf,
+  keyOf,
+  repliesIn,
+  replyOf,
+  type BegunReply,
+  type ReplyDraft,
+} from './reply-draft.js'
+import { shownQuestionsOf, type ShownQuestion } from './shown-questions.js'
 
 export interface QuestionControl extends InteractionControl {
   questions: Question[]
@@ -46,21 +47,51 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
     const parsed = questionRequest.safeParse(interaction.request)
     return parsed.success ? parsed.data.questions : null
   }, [interaction.request])
-  const [draft, setDraft] = useDraft(control.interaction, isDraft)
-  const told = useMemo(() => repliesIn(interaction.progress), [interaction.progress])
-  const [chosenStep, goTo] = useState<number | null>(null)
-  if (!questions) return null
+  const [draft, setDraft] = useDraft(control.interaction, areBegunReplies)
+  const stored = useMemo(() => repliesIn(interaction.progress), [interaction.progress])
+  const [chosen, setChosen] = useState<{ step: number; over: string } | null>(null)
 
-  // What was answered on another surface counts until somebody touches it here.
-  const replies = questions.map((question, step) => draft?.[step] ?? draftOf(told[step], question))
-  const isAnswered = (step: number) => replyOf(replies[step]!) !== null
-  const isComplete = questions.every((_, step) => isAnswered(step))
-  const step = Math.min(chosenStep ?? firstOpen(questions, isAnswered), questions.length - 1)
+  const storedKey = (at: number) => keyOf(stored[at])
+  const begun = (at: number): BegunReply | null => {
+    const reply = draft?.[at]
+    return reply?.over === storedKey(at) ? reply : null
+  }
+  const replies = (questions ?? []).map((question, at) => begun(at) ?? draftOf(stored[at], question))
+  const isAnswered = (at: number) => replyOf(replies[at]!) !== null
+  const isComplete = replies.every((_, at) => isAnswered(at))
+  // A step whose answer was stored elsewhere meanwhile is done.
+  const chosenStep = chosen && chosen.over === storedKey(chosen.step) ? chosen.step : null
+  const step = Math.min(chosenStep ?? firstOpen(replies.length, isAnswered), replies.length - 1)
 
+  const goTo = (to: number) => setChosen({ step: to, over: storedKey(to) })
+  const withReply = (at: number, reply: Partial<ReplyDraft>) =>
+    replies.map((each, index) =>
+      index === at ? { ...each, ...reply, over: storedKey(index) } : begun(index),
+    )
   const change = (at: number, reply: Partial<ReplyDraft>) => {
     goTo(step)
-    setDraft(replies.map((each, index) => (index === at ? { ...each, ...reply } : (draft?.[index] ?? null))))
+    setDraft(withReply(at, reply))
   }
+  const send = (complete: readonly ReplyDraft[]) =>
+    void control.respond({ answers: complete.map(replyOf) as unknown as Json })
+
+  useShownQuestion(questions && control.phase !== 'settled' && open !== false ? control.interaction : null, {
+    step,
+    matchesLog:
+      step === stored.length && stored.every((_, at) => keyOf(replyOf(replies[at]!)) === storedKey(at)),
+    answer(text) {
+      const question = questions?.[step]
+      if (!question || !control.canAnswer)
+        throw new AskbackError('already_settled', 'This question takes no answer now.')
+      const { note } = replies[step]!
+      const reply = draftOf(readTextReply(question, text), question)
+      const next = replies.with(step, { ...reply, note })
+      setDraft(withReply(step, { ...reply, note }))
+      setChosen(null)
+      if (next.every((each) => replyOf(each) !== null)) send(next)
+    },
+  })
+  if (!questions) return null
 
   return {
     ...control,
@@ -87,44 +118,27 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
     },
     writeNote: (at, note) => change(at, { note }),
     submit() {
-      if (!control.canAnswer || !isComplete) return
-      void control.respond({ answers: replies.map(replyOf) as unknown as Json })
+      if (control.canAnswer && isComplete) send(replies)
     },
   }
 }
 
-/** The replies that a settled question ended with. */
-export function repliesIn(answers: Json | undefined): QuestionReply[] {
-  const parsed = questionAnswer.safeParse(Array.isArray(answers) ? { answers } : answers)
-  return parsed.success ? parsed.data.answers : []
+/** Tells a composer on the same page which question the card shows. */
+function useShownQuestion(interaction: Interaction | null, card: ShownQuestion): void {
+  const shown = shownQuestionsOf(useClient())
+  const latest = useRef(card)
+  useEffect(() => {
+    latest.current = card
+  })
+  const { step, matchesLog } = card
+  const interactionId = interaction?.interactionId
+  useEffect(() => {
+    if (interactionId === undefined) return
+    return shown.add(interactionId, { step, matchesLog, answer: (text) => latest.current.answer(text) })
+  }, [shown, interactionId, step, matchesLog])
 }
 
-function replyOf({ selected, isOther, otherText, note }: ReplyDraft): QuestionReply | null {
-  const other = otherText.trim()
-  const said = note.trim()
-  if (isOther && other === '') return null
-  if (!isOther && selected.length === 0) return null
-  return { selected, ...(isOther && { other }), ...(said !== '' && { note: said }) }
-}
-
-function draftOf(reply: QuestionReply | undefined, { options }: Question): ReplyDraft {
-  const { selected = [], other, note = '' } = reply ?? {}
-  return { selected, isOther: other !== undefined || options.length === 0, otherText: other ?? '', note }
-}
-
-function firstOpen(questions: readonly Question[], isAnswered: (step: number) => boolean): number {
-  const open = questions.findIndex((_, step) => !isAnswered(step))
-  return open < 0 ? questions.length - 1 : open
-}
-
-/** Nothing for what nobody has touched here. */
-function isDraft(value: unknown): value is (ReplyDraft | null)[] {
-  return Array.isArray(value) && value.every((each) => each === null || isReplyDraft(each))
-}
-
-function isReplyDraft(value: unknown): value is ReplyDraft {
-  if (typeof value !== 'object' || value === null) return false
-  const { selected, isOther, otherText, note } = value as Partial<ReplyDraft>
-  const areTexts = typeof otherText === 'string' && typeof note === 'string'
-  return Array.isArray(selected) && typeof isOther === 'boolean' && areTexts
+function firstOpen(count: number, isAnswered: (step: number) => boolean): number {
+  for (let step = 0; step < count; step += 1) if (!isAnswered(step)) return step
+  return count - 1
 }
