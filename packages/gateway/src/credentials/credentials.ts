@@ -114,14 +114,14 @@ export class Credentials {
     return (
       this.#fixed.get(this.#hashOf(token)) ??
       this.#registered.get(this.#hashOf(token)) ??
-      this.#kept.findToken(token) ??
+      this.#unlessRevoked(this.#kept.findToken(token)) ??
       findSession(this.#secret, token)
     )
   }
 
   /** The login that a cookie names. Cookies reach every port of this host, so it counts with its proof only. */
   findLogin(cookie: string): PersonCredential | null {
-    return this.#kept.findLogin(cookie)
+    return this.#unlessRevoked(this.#kept.findLogin(cookie))
   }
 
   isProof(cookie: string, proof: string): boolean {
@@ -295,7 +295,11 @@ export class Credentials {
       if (this.#store.shared) await this.#refreshRegistered()
       const people = await this.#people.refresh()
       const keys = await this.#kept.refresh()
-      for (const person of people) this.#personEnded(person)
+      for (const person of people) {
+        this.#personEnded(person)
+        // Whoever revoked them may have stopped before all of this was deleted.
+        keys.push(...(await this.#kept.revoke(person)))
+      }
       this.#closeRevoked(keys)
     }
   }
@@ -320,6 +324,11 @@ export class Credentials {
     this.#disarm = this.#clock.alarm(this.#clock.now() + REFRESH_MS, () => {
       void this.refresh().finally(() => this.#keepFresh())
     })
+  }
+
+  /** A token or login of a revoked person can still be there, or be made in the moment in which they are revoked. */
+  #unlessRevoked(credential: PersonCredential | null): PersonCredential | null {
+    return credential && this.#people.isRevoked(credential.by.id) ? null : credential
   }
 
   #isKnown(personId: string): boolean {

@@ -20,6 +20,8 @@ export class People {
   /** Names of the first person, who has no record. */
   readonly #reserved: ReadonlySet<string>
   #records = new Map<string, PersonRecord>()
+  /** Asked with every request. It only grows, as nobody is made a person again. */
+  readonly #revoked = new Set<string>()
 
   constructor(store: Store, clock: Clock, reserved: string[]) {
     this.#store = store
@@ -29,16 +31,15 @@ export class People {
 
   /** Returns who was revoked since the last time. */
   async refresh(): Promise<string[]> {
-    const before = this.#records
     const entries = await this.#store.kv.list(PREFIX)
     this.#records = new Map(
       entries.map(({ key, value }) => [key.slice(PREFIX.length), value as unknown as PersonRecord]),
     )
-    return [...this.#records.values()]
-      .filter(
-        ({ name, revokedAt }) => revokedAt !== undefined && !isRevoked(before.get(skeleton(name)), name),
-      )
+    const revoked = [...this.#records.values()]
+      .filter(({ name, revokedAt }) => revokedAt !== undefined && !this.#revoked.has(name))
       .map(({ name }) => name)
+    for (const name of revoked) this.#revoked.add(name)
+    return revoked
   }
 
   /** The person of this name, who is made if the name is free. */
@@ -94,12 +95,13 @@ export class People {
       const revoked = { ...record, revokedAt: this.#clock.now() }
       if (!(await this.#store.kv.put(entry.key, copyJson(revoked), entry.version, act))) continue
       this.#records.set(id, revoked)
+      this.#revoked.add(name)
       return true
     }
   }
 
   isRevoked(personId: string): boolean {
-    return isRevoked(this.#records.get(skeleton(personId)), personId)
+    return this.#revoked.has(personId)
   }
 
   /** As the store has it now, whatever this process has heard. */

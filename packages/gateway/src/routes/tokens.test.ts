@@ -1,5 +1,5 @@
 import type { Interaction } from '@askback/protocol'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Api, question, signIn, sqlite, startTestGateway, type TestGateway } from '../testing/index.js'
 
 let gateway: TestGateway
@@ -53,6 +53,65 @@ it('revokes all tokens of a person and their logins, and nobody else’s', async
   expect((await new Api(gateway, other).get('/api/sessions')).status).toBe(200)
   expect(revoked).toHaveLength(3)
   expect((await person.delete('/api/tokens/grace')).status).toBe(404)
+})
+
+it('revokes a person whose record somebody else writes at the same moment', async () => {
+  await tokenFor('grace')
+  const { kv } = gateway.store
+  const read = kv.get.bind(kv)
+  vi.spyOn(kv, 'get').mockImplementationOnce(async (key) => {
+    const entry = await read(key)
+    expect(entry).toMatchObject({ value: { name: 'grace' } })
+    await kv.put(key, entry!.value, entry!.version)
+    return entry
+  })
+  expect((await person.delete('/api/tokens/grace')).status).toBe(200)
+  // The record outlives the tokens: the name stays taken after a restart.
+  const again = await startTestGateway({ listen: false, store: gateway.store })
+  expect((await new Api(again).post('/api/tokens', { person: 'grace' })).status).toBe(400)
+})
+
+describe('a person who was revoked by a process that stopped halfway', () => {
+  /** The first of its writes: the tokens and logins are still in the store. */
+  async function revokeHalfway(name: string): Promise<void> {
+    const { kv } = gateway.store
+    const entries = await kv.list('credential/person/')
+    const { key, value, version } = entries.find((entry) => JSON.stringify(entry.value).includes(name))!
+    expect(await kv.put(key, { ...Object(value), revokedAt: 1 }, version)).toBe(true)
+  }
+
+  it('is let in by no token and no login after the restart, and can be revoked again', async () => {
+    const [token, other] = [await tokenFor('grace'), await tokenFor('bob')]
+    const login = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
+    await revokeHalfway('grace')
+    const again = await startTestGateway({ listen: false, store: gateway.store })
+    expect((await new Api(again, token).get('/api/sessions')).status).toBe(401)
+    expect((await new Api(again, null, { ...login }).get('/api/sessions')).status).toBe(401)
+    expect((await new Api(again, other).get('/api/sessions')).status).toBe(200)
+    const { body } = await new Api(again).get<{ tokens: { name: string }[] }>('/api/tokens')
+    expect(body.tokens.map(({ name }) => name)).toEqual(['owner', 'bob'])
+    expect((await new Api(again).delete('/api/tokens/grace')).status).toBe(200)
+    await again.close()
+  })
+
+  it('has nothing open and no token left on a gateway that learns of it', async () => {
+    const token = await tokenFor('grace')
+    const revoked: string[] = []
+    gateway.credentials.onRevoked((key) => revoked.push(key))
+    await revokeHalfway('grace')
+    expect((await person.post('/api/tokens', { person: 'grace' })).status).toBe(400)
+    await gateway.credentials.refresh()
+    expect(revoked).toHaveLength(1)
+    expect((await new Api(gateway, token).get('/api/sessions')).status).toBe(401)
+    expect(await gateway.store.kv.list('credential/token/')).toEqual([])
+  })
+
+  it('cannot log in with a link that was made before', async () => {
+    await tokenFor('grace')
+    const code = gateway.credentials.loginCode({ id: 'grace' })
+    await revokeHalfway('grace')
+    expect((await new Api(gateway, null).post('/api/login', { code })).status).toBe(401)
+  })
 })
 
 it.each(['', ' ', 'owner', 'a'.repeat(101), 'a/b', 'a\nb', '../x', '<b>'])(
