@@ -162,6 +162,16 @@ describe('a WebSocket', () => {
       expect(seen).toMatchObject([{ ok: false, error: { code: 'rate_limited' } }])
     })
 
+    it('reads nothing that comes behind a wrong proof', async () => {
+      const { cookie } = await signIn(gateway)
+      const { socket, seen, closed } = await open({ cookie })
+      for (let sent = 0; sent < 30; sent++) socket.send(JSON.stringify({ op: 'hello', proof: 'wrong' }))
+      expect(await closed).toBe(4401)
+      expect(seen).toMatchObject([{ ok: false, error: { code: 'unauthorized' } }])
+      // It was one failed login: twenty would be too many.
+      expect(await upgrade({ authorization: 'Bearer wrong' })).toBe(401)
+    })
+
     it('ends when nothing comes in time', async () => {
       const clock = fakeClock()
       await gateway.close()
