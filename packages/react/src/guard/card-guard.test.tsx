@@ -47,6 +47,18 @@ it('counts nothing that something else covers, or that is in a hidden page', asy
   expect(approve().disabled).toBe(false)
 })
 
+it.each([
+  ['left', -50],
+  ['right', window.innerWidth - 50],
+])('counts nothing that reaches out of the window to the %s', async (_side, left) => {
+  vi.mocked(screen.rectOf).mockReturnValue(new DOMRect(left, 100, 100, 20))
+  await show({ events: approval })
+  expect(approve().disabled).toBe(true)
+  vi.mocked(screen.rectOf).mockReturnValue(new DOMRect(100, 100, 100, 20))
+  await pass(500)
+  expect(approve().disabled).toBe(false)
+})
+
 it('refuses a press in the moment in which the card has moved, before any check has seen it', async () => {
   const { answers } = await show({ events: approval })
   expect(approve().disabled).toBe(false)
@@ -57,6 +69,15 @@ it('refuses a press in the moment in which the card has moved, before any check 
   expect(approve().getAttribute('aria-disabled')).toBe('true')
   expect(answers()).toEqual([])
   await pass(1)
+  fireEvent.click(approve(), { detail: 1 })
+  await pass(0)
+  expect(answers()).toHaveLength(1)
+})
+
+it('takes a press at once after the person has scrolled, as that is no change of the layout', async () => {
+  const { answers, container } = await show({ events: approval })
+  container.scrollTop = 60
+  vi.mocked(screen.rectOf).mockReturnValue(new DOMRect(100, 40, 100, 20))
   fireEvent.click(approve(), { detail: 1 })
   await pass(0)
   expect(answers()).toHaveLength(1)
