@@ -266,6 +266,14 @@ describe('the answer by tool call', () => {
       const again = await open('approval', listFiles, { toolCallId: 't' })
       expect(await desk.answerToolCall(approve)).toMatchObject({ interactionId: again.interactionId })
     })
+
+    it('needs nothing for one interaction either, if all others of the call are of another kind', async () => {
+      const { desk, open } = await testDesk()
+      await open('question', database, { toolCallId: 't' })
+      const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
+      const known = { ...ada, sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
+      expect(await desk.respond(known)).toMatchObject({ interaction: { settlement: 'approved' } })
+    })
   })
 
   it('goes to the pending one when others of the call are settled', async () => {

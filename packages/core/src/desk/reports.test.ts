@@ -200,6 +200,21 @@ describe('a result that is an error', () => {
     expect(await ends(test)).toBeUndefined()
   })
 
+  it('is a failure of the tool where a script was refused a tool of the same name', async () => {
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    const opening = test.open(
+      'approval',
+      { input: { command: 'rm a.ts' } },
+      { toolName: 'Bash', rendezvous: true },
+    )
+    test.clock.advance(1000)
+    const { interactionId, toolCallId, anchor } = await opening
+    expect({ toolCallId, anchor }).toEqual({ toolCallId: 't', anchor: 'matched' })
+    await test.desk.respond({ sessionId: 's', interactionId, answer: no, ...ada })
+    expect(await ends(test)).toBeUndefined()
+  })
+
   it('goes by the last decision: a call that was denied once and then approved has failed', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
