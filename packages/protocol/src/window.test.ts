@@ -119,6 +119,14 @@ describe('the window', () => {
     expect([settled.interactions.size, settled.pendingIds.size, settled.adrift.size]).toEqual([0, 0, 0])
   })
 
+  it('keeps what is asked anew under its id like any other, after it had left', () => {
+    const old = [start, ...ask('i1', { turnId: 'u0' }), ...turns(25)]
+    const again = stateOf(...old, ...ask('i1'))
+    expect([...again.adrift]).toEqual([])
+    const settled = stateOf(...old, ...ask('i1'), ...answer('i1'))
+    expect(settled.interactions.get('i1')).toMatchObject({ status: 'settled', settlement: 'denied' })
+  })
+
   it('a message outside a turn begins a container of its own, which others without a turn join', () => {
     const message: NewEvent = { type: 'user_message', text: 'hi', by }
     const state = stateOf(start, message, text('b1'), message, text('b2'))
