@@ -1,0 +1,63 @@
+import { createDesk, memoryStore, systemClock } from '@askback/core'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { Grants } from '../session/grants.js'
+import type { FileChange } from './app-server.js'
+import { answerRequest, type RequestPorts } from './requests.js'
+
+const cwd = await realpath(await mkdtemp(join(tmpdir(), 'askback-codex-')))
+afterAll(() => rm(cwd, { recursive: true }))
+
+/** What comes of a patch in a session that accepts edits inside its folder. */
+async function outcomeOf(changes: FileChange[], asked: object = {}): Promise<unknown> {
+  const desk = createDesk({ store: memoryStore(), onError: (error) => expect.unreachable(String(error)) })
+  onTestFinished(() => desk.close())
+  await desk.createSession({ id: 's', agent: 'codex', cwd, permissionMode: 'acceptEdits' })
+  const abort = new AbortController()
+  const ports: RequestPorts = {
+    session: desk.session('s'),
+    cwd,
+    clock: systemClock,
+    grants: new Grants(),
+    signal: () => abort.signal,
+    announce: async () => {},
+    end: async () => {},
+    changesOf: () => changes,
+    callTo: () => null,
+    hasAsked: () => false,
+    tell: async () => {},
+    agentOf: () => undefined,
+  }
+  let answered: unknown
+  const params = { itemId: 'patch', threadId: 'thread', ...asked }
+  const answer = answerRequest('item/fileChange/requestApproval', params, ports).then(
+    (given) => (answered = given),
+  )
+  await expect.poll(async () => answered ?? (await desk.pending()).interactions.length).not.toBe(0)
+  const outcome = answered ?? 'a person is asked'
+  abort.abort()
+  await answer
+  return outcome
+}
+
+function change(path: string, movePath?: string): FileChange {
+  return { path, kind: { type: 'update', ...(movePath !== undefined && { move_path: movePath }) }, diff: '' }
+}
+
+it('accepts a patch whose files all are inside the folder, before and after it moves them', async () => {
+  const inside = { decision: 'accept' }
+  expect(await outcomeOf([change(join(cwd, 'a.ts'))])).toEqual(inside)
+  expect(await outcomeOf([change(join(cwd, 'a.ts'), join(cwd, 'b.ts'))])).toEqual(inside)
+})
+
+it.each([
+  ['changes a file outside', [change(join(cwd, 'a.ts')), change('/etc/hosts')], {}],
+  ['moves a file out', [change(join(cwd, 'a.ts'), '/etc/hosts')], {}],
+  ['moves a file to where it would run', [change(join(cwd, 'a'), join(cwd, '.git/hooks/pre-commit'))], {}],
+  ['names no file', [], {}],
+  ['asks for a folder to be writable', [change(join(cwd, 'a.ts'))], { grantRoot: cwd }],
+])('asks a person about a patch that %s', async (_what, changes, asked) => {
+  expect(await outcomeOf(changes, asked)).toBe('a person is asked')
+})
