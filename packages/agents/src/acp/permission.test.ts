@@ -1,0 +1,49 @@
+import { createDesk, memoryStore, systemClock } from '@askback/core'
+import type { Interaction } from '@askback/protocol'
+import { expect, it, onTestFinished } from 'vitest'
+import { Grants } from '../session/grants.js'
+import { permission } from './permission.js'
+import type { PermissionOption } from './protocol.js'
+
+const options: PermissionOption[] = [
+  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+  { optionId: 'no', name: 'No', kind: 'reject_once' },
+]
+
+it('[L11] asks anew about a call that changed in the moment of the answer', async () => {
+  const desk = createDesk({ store: memoryStore(), onError: (error) => expect.unreachable(String(error)) })
+  onTestFinished(() => desk.close())
+  await desk.createSession({ id: 's', agent: 'acp' })
+  let input = { command: 'ls' }
+  const answer = permission(
+    { sessionId: 'own', toolCall: { toolCallId: 'c' }, options },
+    {
+      session: desk.session('s'),
+      cwd: null,
+      clock: systemClock,
+      grants: new Grants(),
+      agentName: 'Agent',
+      signal: () => new AbortController().signal,
+      announce: async () => {},
+      known: () => ({ call: { toolCallId: 'c', rawInput: input }, toolName: 'shell', input }),
+      // The answer is faster than the word of the change.
+      watch: () => () => {},
+      nameOf: () => 'shell',
+      tell: () => {},
+      note: async () => {},
+      startAfresh: () => {},
+    },
+  )
+  const pending = async () => (await desk.pending()).interactions
+  const asksAbout = async (command: string): Promise<Interaction> => {
+    await expect.poll(pending).toMatchObject([{ request: { input: { command } } }])
+    return (await pending())[0]!
+  }
+  const approve = ({ interactionId }: Interaction) =>
+    desk.respond({ sessionId: 's', interactionId, answer: { decision: 'approve' }, via: 'web' })
+  const first = await asksAbout('ls')
+  input = { command: 'rm -rf .' }
+  await approve(first)
+  await approve(await asksAbout('rm -rf .'))
+  expect(await answer).toEqual({ outcome: { outcome: 'selected', optionId: 'yes' } })
+})
