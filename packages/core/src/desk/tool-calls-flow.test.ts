@@ -96,6 +96,26 @@ describe('a result for a call that is known only from what was asked about it', 
     expect(state.toolCalls).toMatchObject([{ toolCallId, input: database }])
   })
 
+  it.each([0, 25])('records what was asked last about it, also after %i turns', async (count) => {
+    const test = await testDesk()
+    for (const command of ['ls', 'ls -a']) {
+      const request = { input: { command } }
+      const { interactionId } = await test.open('approval', request, { toolCallId: 't', toolName: 'Bash' })
+      await test.desk.respond({ ...ada, interactionId, answer: { decision: 'approve' } })
+    }
+    for (let turn = 0; turn < count; turn++) {
+      const turnId = `turn${turn}`
+      const events = [
+        { type: 'turn_started', turnId },
+        { type: 'turn_ended', turnId, reason: 'done' },
+      ] as const
+      await test.desk.report({ sessionId: 's', events: [...events] })
+    }
+    await test.desk.report({ sessionId: 's', events: [result('t')] })
+    const calls = (await test.events()).filter((event) => event.type === 'tool_call')
+    expect(calls).toMatchObject([{ toolCallId: 't', toolName: 'Bash', input: { command: 'ls -a' } }])
+  })
+
   it('finds it when its turn has left the window', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't' })
