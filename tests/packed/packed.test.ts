@@ -51,6 +51,10 @@ it('installs on this version of Node.js without the overrides of the workspace',
   })
 })
 
+it('leaves no copy of the web app in the workspace, which would be served in place of a newer build', () => {
+  expect(existsSync(join(root, 'packages/cli/web'))).toBe(false)
+})
+
 it('carries the web app, and serves it', async () => {
   expect(existsSync(join(installed, 'web/index.html'))).toBe(true)
   const child = spawn(
