@@ -36,7 +36,13 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
   useEffect(() => {
     void sessions.store.lookUp(shown.map(({ sessionId }) => sessionId))
   }, [sessions.store, listed, shown])
-  if (view.items === null) return <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
+  if (view.items === null) {
+    return (
+      <div className="ab-inbox">
+        <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
+      </div>
+    )
+  }
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : null
