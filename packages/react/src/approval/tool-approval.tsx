@@ -34,6 +34,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
     if (!isCommandKey(event) || !guard.isArmed || !control.canAnswer) return
     const key = event.key.toLowerCase()
     if (key === 'a' && !event.shiftKey && canApprove) control.approve()
+    else if (key === 'a' && !event.shiftKey && !guard.isSeen && !isExplaining) guard.showNext()
     else if (key === 'd' && event.shiftKey) control.setExplaining(true)
     else if (key === 'd') control.deny()
     else return

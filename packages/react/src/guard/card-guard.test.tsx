@@ -34,6 +34,42 @@ it('keeps what is below the window from being approved, by key as well', async (
   expect(approve().disabled).toBe(false)
 })
 
+it('“Show the next part” opens a fold, and keeps the focus where it was', async () => {
+  const command = Array.from({ length: 61 }, (_, line) => `echo ${line}`).join('\n')
+  const { user } = await show({ events: asked('i1', { request: { input: { command } } }) })
+  page.getByRole('button', { name: 'Show all 61 lines' })
+  const next = page.getByRole('button', { name: 'Show the next part' })
+  next.focus()
+  await user.keyboard('{Enter}')
+  page.getByText(/echo 60/)
+  expect(page.queryByRole('button', { name: 'Show all 61 lines' })).toBeNull()
+  await pass(500)
+  expect(approve().disabled).toBe(false)
+  // The button has gone with its purpose.
+  expect(document.activeElement).toBe(document.querySelector('.ab-card'))
+})
+
+it('`A` leads on to what has not been on screen, says so each time, and approves nothing', async () => {
+  const command = Array.from({ length: 61 }, (_, line) => `echo ${line}`).join('\n')
+  const { answers } = await show({ events: asked('i1', { request: { input: { command } } }) })
+  vi.mocked(screen.isPaintedAt).mockReturnValue(false)
+  const card = document.querySelector('.ab-card')!
+  fireEvent.keyDown(card, { key: 'a' })
+  page.getByText(/echo 60/)
+  const status = page.getByText(/^Here is the next part/)
+  expect(status.closest('[role=status]')?.textContent).toMatch(/Show everything to enable Approve/)
+  fireEvent.keyDown(card, { key: 'a' })
+  expect(page.getByText(/^Here is the next part/)).not.toBe(status)
+  await pass(0)
+  expect(answers()).toEqual([])
+})
+
+it('names what seeing all of a plan enables', async () => {
+  const plan = `\`\`\`\n${'x\n'.repeat(100)}\`\`\``
+  await show({ events: asked('i1', { kind: 'plan_review', request: { plan } }) })
+  page.getByText('Show everything to enable Proceed and Approve.')
+})
+
 it('counts nothing that something else covers, or that is in a hidden page', async () => {
   vi.mocked(screen.isPaintedAt).mockReturnValue(false)
   await show({ events: approval })

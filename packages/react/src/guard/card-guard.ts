@@ -27,6 +27,7 @@ export class CardGuard {
   )
   #card: Element | null = null
   #notice: string | null = null
+  #timesShownNext = 0
   #version = 0
   #isMeasureQueued = false
 
@@ -50,9 +51,16 @@ export class CardGuard {
     return this.#notice
   }
 
-  /** Scrolls to the first part that has not been on screen. */
+  /** How often `showNext` was called. */
+  get timesShownNext(): number {
+    return this.#timesShownNext
+  }
+
+  /** Scrolls to the first part that has not been on screen, and opens it where it is folded away. */
   showNext(): void {
+    this.#timesShownNext += 1
     this.#seen.showNext()
+    this.#changed()
   }
 
   /** Whether a press on a control may decide something; call it first in the control's `onClick`. */

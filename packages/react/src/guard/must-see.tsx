@@ -54,15 +54,33 @@ interface GuardHintProps {
 
 /** Why the controls are disabled, and the way to what has not been seen. */
 export function GuardHint({ guard, enables = 'Approve', children }: GuardHintProps) {
-  const words = guard.isSeen ? guard.notice : `Show everything to enable ${enables}.`
+  const { isSeen, timesShownNext } = guard
   return (
     <p className="ab-hint ab-guard-hint" role="status">
-      {words ?? children}
-      {!guard.isSeen && (
-        <button type="button" className="ab-link-button" onClick={() => guard.showNext()}>
-          Show the next part
-        </button>
+      {isSeen ? (
+        (guard.notice ?? children)
+      ) : (
+        <>
+          {/* Drawn anew each time, so that a screen reader says it again. */}
+          {timesShownNext > 0 && <span key={timesShownNext}>Here is the next part.</span>}
+          <span>{`Show everything to enable ${enables}.`}</span>
+          <button
+            ref={keepFocusInCard}
+            type="button"
+            className="ab-link-button"
+            onClick={() => guard.showNext()}
+          >
+            Show the next part
+          </button>
+        </>
       )}
     </p>
   )
+}
+
+/** The button goes once all has been seen. */
+function keepFocusInCard(button: HTMLButtonElement | null) {
+  return () => {
+    if (button && document.activeElement === button) focusCardAround(button)
+  }
 }

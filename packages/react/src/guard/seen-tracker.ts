@@ -47,14 +47,14 @@ export class SeenTracker {
     this.#update()
   }
 
-  /** Scrolls to the first part that has not been on screen, and gives a fold the focus, so that Enter opens it. */
+  /** Scrolls to the first part that has not been on screen, and opens it where that is a fold. */
   showNext(): void {
     const unseen = [...this.#parts].filter(([, coverage]) => !coverage.isComplete)
     const [first] = [...unseen.map(([element]) => element), ...this.#obstacles].toSorted(byPosition)
     if (!first) return
     const from = this.#parts.get(first)?.gaps()[0]?.from ?? 0
     scrollTo(first, from)
-    if (first instanceof HTMLButtonElement) first.focus({ preventScroll: true })
+    if (first instanceof HTMLButtonElement) pressInPlace(first)
   }
 
   #update(): void {
@@ -78,6 +78,15 @@ function measurePart(element: Element, coverage: Coverage): void {
       const isPainted = [0.25, 0.75].every((share) => screen.isPaintedAt(element, left + width * share, y))
       if (isPainted) coverage.add(from, end)
     }
+  }
+}
+
+/** Someone who works by keys stays at the control that they pressed. */
+function pressInPlace(button: HTMLButtonElement): void {
+  const { activeElement } = document
+  button.click()
+  if (activeElement instanceof HTMLElement && activeElement !== button) {
+    activeElement.focus({ preventScroll: true })
   }
 }
 

@@ -34,7 +34,7 @@ export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
         </button>
       </div>
       <div className="ab-card-footer">
-        <GuardHint guard={guard}>
+        <GuardHint guard={guard} enables="Proceed and Approve">
           “Proceed” and “fresh context” let the agent edit files without asking; “ask before edits” also
           clears its context.
         </GuardHint>
