@@ -135,6 +135,17 @@ describe('a WebSocket', () => {
       socket.terminate()
     })
 
+    it('is served though another port has set a cookie of the same name', async () => {
+      const { cookie, 'askback-proof': proof } = await signIn(gateway)
+      const other = await signIn(gateway)
+      const { socket, seen } = await open({
+        cookie: `${gateway.credentials.cookieName}=x; ${other.cookie}; ${cookie}`,
+      })
+      socket.send(JSON.stringify({ op: 'hello', proof }))
+      await expect.poll(() => seen).toEqual([{ ref: null, ok: true }])
+      socket.terminate()
+    })
+
     it('answers nothing and ends where anything else comes first, the proof in a header or not', async () => {
       const login = await signIn(gateway)
       for (const headers of [{ cookie: login.cookie }, { ...login }]) {

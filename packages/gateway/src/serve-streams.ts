@@ -32,7 +32,7 @@ function authorizeSocket(sender: Sender, context: GatewayContext): SocketCaller 
   const found = identify(sender, context)
   if (!('confirm' in found)) return { caller: callerOf(found.credential, sender, context) }
   return {
-    key: found.credential.key,
+    key: found.key,
     confirm: (proof) => callerOf(found.confirm(proof), sender, context),
   }
 }

@@ -5,6 +5,8 @@ import type { Credentials, Seed } from '../credentials/credentials.js'
 import type { FailedLogins } from '../credentials/failed-logins.js'
 import type { Sender } from './admit.js'
 
+/** Of the same name. Ours has the shortest path, so browsers send it last. */
+const MOST_COOKIES = 8
 const SURFACES: ReadonlySet<string> = new Set(['cli', 'terminal', 'http'])
 
 interface Checks {
@@ -26,7 +28,7 @@ export function authenticate(sender: Sender, checks: Checks): Credential {
 export function identify(
   { headers, address, page }: Sender,
   { credentials, failedLogins }: Checks,
-): { credential: Credential } | { credential: Credential; confirm: (proof: string) => Credential } {
+): { credential: Credential } | { key: string; confirm: (proof: string) => Credential } {
   const fail = (message: string): never => {
     failedLogins.note(address)
     throw new AskbackError('unauthorized', message)
@@ -38,19 +40,24 @@ export function identify(
     return { credential: credential ?? fail('This token is not valid here.') }
   }
   // Pages of other origins call with a token of their own: a cookie would let them act for whoever is logged in.
-  const cookie = page === 'allowed' ? null : cookieIn(headers, credentials.cookieName)
-  if (cookie === null) {
+  const cookies = page === 'allowed' ? [] : cookiesIn(headers, credentials.cookieName)
+  if (cookies.length === 0) {
     throw new AskbackError('unauthorized', 'This needs a token (Authorization: Bearer …) or a login.')
   }
-  const credential =
-    credentials.findLogin(cookie) ?? fail('This login is over. Log in again with askback open.')
+  // Another port of this host can set cookies of the same name, so the proof decides which one counts.
+  const logins = cookies.flatMap((cookie) => {
+    const credential = credentials.findLogin(cookie)
+    return credential ? [{ cookie, credential }] : []
+  })
+  const key = logins.at(-1)?.credential.key ?? fail('This login is over. Log in again with askback open.')
   return {
-    credential,
+    key,
     confirm(proof) {
       // No guess, and no failed login: a page whose storage was cleared, or another port that received the cookie.
       if (proof === '')
         throw new AskbackError('unauthorized', 'This login needs its proof. Log in again with askback open.')
-      return credentials.isProof(cookie, proof) ? credential : fail('This proof is not of this login.')
+      const proven = logins.find(({ cookie }) => credentials.isProof(cookie, proof))
+      return proven?.credential ?? fail('This proof is not of this login.')
     },
   }
 }
@@ -76,11 +83,12 @@ export function actorOf(credential: Credential, headers: IncomingHttpHeaders): {
  */
 export function seedOf(headers: IncomingHttpHeaders, key: string | undefined): Seed | undefined {
   if (key === undefined) return undefined
-  const { authorization = '', cookie = '', [PROOF_HEADER]: proof = '' } = headers
-  return { key, secret: JSON.stringify(authorization ? [authorization] : [cookie, proof]) }
+  const { authorization = '', [PROOF_HEADER]: proof = '' } = headers
+  // Not the cookies: another port of this host can add some between the request and its repetition.
+  return { key, secret: JSON.stringify(authorization ? ['token', authorization] : ['proof', proof]) }
 }
 
-function cookieIn({ cookie }: IncomingHttpHeaders, name: string): string | null {
-  const pair = cookie?.split(/; */).find((each) => each.startsWith(`${name}=`))
-  return pair === undefined ? null : pair.slice(name.length + 1)
+function cookiesIn({ cookie = '' }: IncomingHttpHeaders, name: string): string[] {
+  const pairs = cookie.split(/; */).filter((each) => each.startsWith(`${name}=`))
+  return pairs.slice(-MOST_COOKIES).map((pair) => pair.slice(name.length + 1))
 }

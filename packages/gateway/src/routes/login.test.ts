@@ -193,6 +193,24 @@ describe('a cookie', () => {
     }
   })
 
+  it('counts though another port has set cookies of the same name with longer paths', async () => {
+    const { cookie, 'askback-proof': proof } = await signIn(gateway)
+    const other = await signIn(gateway)
+    const name = gateway.credentials.cookieName
+    const tossed = [...Array.from({ length: 20 }, (_, index) => `${name}=x${index}`), other.cookie]
+    const headers = { cookie: [...tossed, cookie].join('; '), 'askback-proof': proof }
+    for (let count = 0; count < 30; count++)
+      expect((await stranger.get('/api/sessions', headers)).status).toBe(200)
+    expect((await stranger.get('/api/sessions', { authorization: 'Bearer wrong' })).status).toBe(401)
+  })
+
+  it('among several of the same name counts as one failed login', async () => {
+    const cookie = Array.from({ length: 8 }, () => `${gateway.credentials.cookieName}=x`).join('; ')
+    for (let count = 0; count < 20; count++)
+      expect((await stranger.get('/api/sessions', { cookie })).status).toBe(401)
+    expect((await stranger.get('/api/sessions', { cookie })).status).toBe(429)
+  })
+
   it('lasts thirty days', async () => {
     const browser = new Api(gateway, null, { ...(await signIn(gateway)) })
     clock.advance(30 * 24 * 3_600_000 - 1)
