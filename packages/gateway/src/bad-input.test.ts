@@ -93,6 +93,37 @@ describe('a body', () => {
     expect(response.status).toBe(413)
   })
 
+  describe('of a route that needs no credential', () => {
+    const valid = (bytes: number) => JSON.stringify({ code: 'x'.repeat(bytes - '{"code":""}'.length) })
+
+    it('is refused by its announced length, before any of it is read', async () => {
+      const head = (bytes: number) =>
+        `POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
+      expect(await sendRaw(head(16 * 1024 + 1), /too_large/)).toMatch(/^HTTP\/1.1 413 /)
+    })
+
+    it('is refused at its own limit where no length is announced', async () => {
+      const chunked = (body: string) =>
+        'POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n' +
+        `${body.length.toString(16)}\r\n${body}\r\n`
+      expect(await sendRaw(chunked(valid(16 * 1024 + 1)), /too_large/)).toMatch(/^HTTP\/1.1 413 /)
+    })
+
+    it('is read up to that limit', async () => {
+      expect((await send(valid(16 * 1024), {}, '/api/login')).status).toBe(401)
+      expect(await send(valid(16 * 1024 + 1), {}, '/api/login')).toMatchObject({
+        status: 413,
+        error: { message: 'The body is larger than 16 kB.' },
+      })
+    })
+
+    it('is not read for a connector that does not exist', async () => {
+      const head =
+        'POST /api/connectors/none/updates HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
+      expect(await sendRaw(head, /not_found/)).toMatch(/^HTTP\/1.1 404 /)
+    })
+  })
+
   it.each([
     'text/plain',
     'application/x-www-form-urlencoded',

@@ -20,7 +20,10 @@ export function registerRoutes(app: FastifyInstance, routes: Route[], context: G
     app.route({
       method: route.method,
       url: route.path,
-      config: { lines: route.lines ?? false },
+      config: {
+        lines: route.lines ?? false,
+        ...(route.bodyBytes !== undefined && { bodyBytes: route.bodyBytes }),
+      },
       onRequest: guard(route, context),
       handler(request, reply) {
         run({ route, handle, context }, request, reply).then(undefined, (error: unknown) =>
@@ -61,6 +64,7 @@ function guard(route: Route, context: GatewayContext) {
         checked = access.check(route.who, credential, sessionId)
       }
       if (isWrite) drain.checkWrite()
+      route.beforeBody?.(request.params)
     } catch (error) {
       done(error as Error)
       return

@@ -25,6 +25,10 @@ export interface RouteSpec<W extends Who, Params, Query, Body> {
   params?: z.ZodType<Params>
   query?: z.ZodType<Query>
   body?: z.ZodType<Body>
+  /** The largest body, where that is less than for other routes: whoever needs no credential must not cost much. */
+  bodyBytes?: number
+  /** Throws for a request that is refused whatever its body says, before the body is read. */
+  beforeBody?: (params: Params) => void
   /** The body's `items` may also come on lines of their own, and be many more. */
   lines?: true
   /** The body goes to the desk field by field, which parses it: here the schema is for the document. */
@@ -76,5 +80,6 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     lines?: boolean
+    bodyBytes?: number
   }
 }

@@ -20,10 +20,15 @@ export function parseBodies(
     return refused('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.')
   })
   app.addContentTypeParser('application/json', (request, payload, done) => {
-    collect(payload, limits.bodyBytes, (bytes, problem) => {
-      if (problem === 'too_large') {
-        done(null, tooLarge(limits.bodyBytes))
-      } else if (problem) done(problem)
+    const limit = Math.min(request.routeOptions.config.bodyBytes ?? Infinity, limits.bodyBytes)
+    if (Number(request.headers['content-length']) > limit) {
+      payload.resume()
+      done(null, tooLarge(limit))
+      return
+    }
+    collect(payload, limit, (bytes, problem) => {
+      if (problem === 'too_large') done(null, tooLarge(limit))
+      else if (problem) done(problem)
       else done(null, parseBody(bytes, limits.jsonDepth))
     })
   })
@@ -60,7 +65,9 @@ function refused(
 }
 
 function tooLarge(limit: number): ParsedBody {
-  return refused('too_large', `The body is larger than ${+(limit / 1024 / 1024).toFixed(3)} MB.`)
+  const size =
+    limit < 1024 * 1024 ? `${+(limit / 1024).toFixed(3)} kB` : `${+(limit / 1024 / 1024).toFixed(3)} MB`
+  return refused('too_large', `The body is larger than ${size}.`)
 }
 
 /** What comes after the limit is read and dropped: a sender that is cut off mid-body would not see the answer. */

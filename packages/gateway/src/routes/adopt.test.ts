@@ -92,7 +92,7 @@ describe('what does not fit', () => {
       400,
       'nested too deeply',
     ],
-    ['too much', lines(head('x'), { ...said, text: 'x'.repeat(LIMIT) }), 413, 'larger than 0.063 MB'],
+    ['too much', lines(head('x'), { ...said, text: 'x'.repeat(LIMIT) }), 413, 'larger than 64 kB'],
     [
       'an agent that is not here',
       lines({ ...head('x'), agent: 'nobody' }),

@@ -81,6 +81,13 @@ it('passes on what a service sends only if the connector knows it, and counts wh
   expect(tries).toEqual([401, 401, 401, 429, 429])
 })
 
+it('reads at most 256 kB of what a service sends', async () => {
+  const update = { text: 'x'.repeat(256 * 1024) }
+  const { status } = await call('POST', '/api/connectors/chat/updates', { 'x-secret': 'right' }, update)
+  expect(status).toBe(413)
+  expect(received).not.toContainEqual(update)
+})
+
 it('keeps the answers to the first questions', async () => {
   const test = await startTestGateway({ listen: false })
   const api = new Api(test)

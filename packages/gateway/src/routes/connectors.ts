@@ -22,11 +22,18 @@ export interface Pairing {
   link?: string
 }
 
+/** More than a message with its buttons, as chat services send them. */
+const UPDATE_BYTES = 256 * 1024
 const params = z.object({ id: z.string() })
 const pairing = z.object({ code: z.string(), expiresAt: z.number(), link: z.string().optional() })
 
 export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayContext): Route[] {
   const find = (id: string) => connectors.find((connector) => connector.id === id)
+  const receiverOf = (id: string) => {
+    const receive = find(id)?.receive
+    if (!receive) throw new AskbackError('not_found', 'Nothing is received here.')
+    return receive
+  }
   return [
     route({
       name: 'listConnectors',
@@ -69,12 +76,12 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       summary: 'Takes what the service behind a connector sends, with its secret',
       params,
       body: z.record(z.string(), z.unknown()),
+      bodyBytes: UPDATE_BYTES,
+      beforeBody: ({ id }) => void receiverOf(id),
       answers: { 200: ok },
       errors: [401, 404],
       async handle({ params: { id }, body, request }) {
-        const receive = find(id)?.receive
-        if (!receive) throw new AskbackError('not_found', 'Nothing is received here.')
-        if (await receive(request.headers, body)) return done
+        if (await receiverOf(id)(request.headers, body)) return done
         failedLogins.note(proxies.addressOf(request.raw))
         throw new AskbackError('unauthorized', 'This does not carry the secret of the connector.')
       },

@@ -8,6 +8,8 @@ import { once } from '../http/once.js'
 import { route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
 
+/** A code is about 50 characters. */
+const LOGIN_BYTES = 16 * 1024
 const made = z.object({ openUrl: z.string() })
 const actor = z.object({ id: z.string(), name: z.string().optional() })
 
@@ -66,6 +68,7 @@ export function loginRoutes({ credentials, failedLogins, proxies, store }: Gatew
       ownPagesOnly: true,
       summary: 'Exchanges a one-time code for a cookie and the proof that goes with it',
       body: z.object({ code: z.string() }),
+      bodyBytes: LOGIN_BYTES,
       answers: { 200: z.object({ person: actor, proof: z.string() }) },
       errors: [401, 429],
       async handle({ body: { code }, request }) {
