@@ -199,6 +199,7 @@ export class Credentials {
       ...(person.id === OWNER && { ownerToken: this.#ownerToken }),
     }
     await this.#kept.keep('web', cookie, login, this.#act('login', { by: person, via: 'web' }))
+    this.#bus?.publish({ type: 'credentials' })
     return { person, cookie, proof, maxAgeSeconds: Math.floor(this.#loginMs / 1000) }
   }
 

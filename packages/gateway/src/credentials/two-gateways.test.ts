@@ -1,0 +1,45 @@
+import { memoryBus, memoryStore } from '@askback/core'
+import { fakeClock } from '@askback/core/testing'
+import { expect, it, onTestFinished } from 'vitest'
+import { createCredentials, type Credentials } from './credentials.js'
+
+/** Two gateways on one store. Their clock stands still, so that what one learns from the other comes by the bus. */
+async function twoGateways(): Promise<[Credentials, Credentials]> {
+  const store = { ...memoryStore(), shared: true }
+  const join = memoryBus()
+  const clock = fakeClock()
+  const create = (id: string) =>
+    createCredentials({
+      store,
+      clock,
+      bus: join(),
+      owner: { name: 'Ada', tokens: [`person-${id}`] },
+      agentToken: `agent-${id}`,
+      gateway: { id, sharesTokens: true },
+      onError: (error) => expect.unreachable(String(error)),
+    })
+  const both: [Credentials, Credentials] = [await create('a'), await create('b')]
+  onTestFinished(() => both.forEach((credentials) => credentials.close()))
+  return both
+}
+
+it('a token that one makes counts on the other at once, and no longer when it is revoked', async () => {
+  const [here, there] = await twoGateways()
+  const token = here.newToken()
+  await here.keep('grace', token)
+  await expect.poll(() => there.findToken(token)).toMatchObject({ by: { id: 'grace' } })
+  const revoked: string[] = []
+  there.onRevoked((key) => revoked.push(key))
+  const { key } = there.findToken(token) as { key: string }
+  await here.revoke('grace')
+  await expect.poll(() => revoked).toContain(key)
+  expect(there.findToken(token)).toBeNull()
+})
+
+it('a browser that logs in at one is known to the other at once, until it logs out', async () => {
+  const [here, there] = await twoGateways()
+  const { cookie } = (await here.logIn(here.loginCode(here.owner)))!
+  await expect.poll(() => there.findLogin(cookie)).toMatchObject({ by: { id: 'owner' } })
+  await here.logOut(here.findLogin(cookie)!)
+  await expect.poll(() => there.findLogin(cookie)).toBeNull()
+})
