@@ -2,7 +2,8 @@ import type { FormRequest, Json, PlanReviewRequest, QuestionRequest } from '@ask
 
 /**
  * What a scripted agent does in one turn, as data. `{{name}}` in a text stands for what came of the step of that name:
- * the chosen labels, the decision, the typed values.
+ * the chosen labels, the decision, the typed values. `{{name.reason}}` is the sentence that quotes a person's reason, or
+ * nothing where none was given.
  */
 export type Step =
   | { do: 'say'; text: string }
@@ -31,6 +32,7 @@ export type Step =
   | (FormRequest & Ask & { do: 'form' })
   /** Everything in it at once. */
   | { do: 'together'; steps: Step[] }
+  /** `is`: how the step was settled, or what was answered. */
   | { do: 'when'; name: string; is: string; steps: Step[]; otherwise?: Step[] }
   | { do: 'pause'; ms: number }
   | { do: 'fail'; message: string }
@@ -51,6 +53,25 @@ export function stepsFor(script: Script, message: string): Step[] {
   return script.turns.find(({ on }) => on === undefined || text.includes(on.toLowerCase()))?.steps ?? []
 }
 
-export function fill(text: string, outcomes: ReadonlyMap<string, string>): string {
-  return text.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => outcomes.get(name) ?? whole)
+/** What came of a named step. */
+export interface Outcome {
+  /** How it was settled. */
+  settlement: string
+  /** What was answered, or how it was settled, for a person to read. */
+  text: string
+  /** Why a person refused. */
+  reason?: string | undefined
+}
+
+export function isOutcome(outcome: Outcome | undefined, wanted: string): boolean {
+  return outcome?.settlement === wanted || outcome?.text === wanted
+}
+
+export function fill(text: string, outcomes: ReadonlyMap<string, Outcome>): string {
+  return text.replaceAll(/\{\{(\w+)(\.reason)?\}\}/g, (whole, name: string, wantsReason?: string) => {
+    const outcome = outcomes.get(name)
+    if (!outcome) return whole
+    if (!wantsReason) return outcome.text
+    return outcome.reason === undefined ? '' : ` You said: “${outcome.reason}”.`
+  })
 }

@@ -1,12 +1,12 @@
 import { createDesk, createHost, memoryStore } from '@askback/core'
 import type { Interaction, Json, QuestionRequest, SessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { demoAgent } from './index.js'
+import { demoAgent, tour } from './index.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
 
 /** Sends a message and answers everything that is asked, until the turn ends. */
-async function take(text: string, answer: (item: Interaction) => Json): Promise<SessionEvent[]> {
+async function take(text: string, answer: (item: Interaction) => Json | 'cancel'): Promise<SessionEvent[]> {
   const store = memoryStore()
   const onError = (error: unknown) => {
     throw error
@@ -19,9 +19,12 @@ async function take(text: string, answer: (item: Interaction) => Json): Promise<
         if (event.type === 'turn_ended') resolve()
         if (event.type !== 'interaction_request') continue
         const { interactionId } = event
-        void host.desk
-          .interaction(session.id, interactionId)
-          .then((item) => host.desk.respond({ ...me, interactionId, answer: answer(item) }))
+        void host.desk.interaction(session.id, interactionId).then((item) => {
+          const given = answer(item)
+          return given === 'cancel'
+            ? host.desk.cancel({ ...me, interactionId })
+            : host.desk.respond({ ...me, interactionId, answer: given })
+        })
       }
     })
   })
@@ -52,6 +55,11 @@ function says(events: SessionEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 }
 
+/** What the log says of the calls that did not end well; `undefined` is a tool that failed. */
+function settledBy(events: SessionEvent[]) {
+  return events.flatMap((event) => (event.type === 'tool_result' && event.isError ? [event.settledBy] : []))
+}
+
 describe('the tour', () => {
   it('shows questions, approvals and a plan, says that it is scripted, and ends', async () => {
     const events = await take('hello', agreeable)
@@ -74,14 +82,60 @@ describe('the tour', () => {
     })
     expect(says(events)).toContain('I leave that alone')
     expect(says(events)).toContain('stay with planning')
+    expect(says(events).match(/You said: “not today”\./g)).toHaveLength(2)
+    expect(says(events)).toContain('You said: “smaller steps”.')
     const results = events.flatMap((event) =>
       event.type === 'tool_result' && event.isError ? [event.output] : [],
     )
     expect(results).toContain('The person said no: not today')
+    expect(settledBy(events)).toEqual(['denied', 'denied', 'adjusted'])
+  })
+
+  it.each([
+    ['PostgreSQL', 'npm install --save-exact pg &&', 'postgres://localhost/shop'],
+    ['SQLite', 'npm install --save-exact better-sqlite3 &&', 'sqlite:shop.db'],
+  ])('does what was chosen: %s', async (label, command, url) => {
+    const events = await take('hello', (item) =>
+      item.kind === 'question' && item.request && JSON.stringify(item.request).includes('Which database')
+        ? { answers: [{ selected: [label] }] }
+        : agreeable(item),
+    )
+    const done = JSON.stringify(events.filter(({ type }) => type === 'tool_call'))
+    expect(done).toContain(command)
+    expect(done).toContain(url)
+    expect(done).toContain(`to **${label}**`)
+    expect(done.includes('postgres')).toBe(label === 'PostgreSQL')
+  })
+
+  it('installs no driver for a database that it does not know', async () => {
+    const events = await take('hello', (item) =>
+      JSON.stringify(item.request).includes('Which database')
+        ? { answers: [{ selected: [], other: 'CockroachDB' }] }
+        : agreeable(item),
+    )
+    expect(JSON.stringify(events)).not.toMatch(/save-exact pg|better-sqlite3|postgres:/)
+    expect(says(events)).toContain('**CockroachDB** it is.')
+  })
+
+  it('makes nothing up where nobody answers', async () => {
+    for (const message of ['hello', 'parallel', 'form']) {
+      const events = await take(message, () => 'cancel')
+      expect(says(events)).not.toMatch(/timed_out|cancelled it is|You chose|approved|I have|\{\{|pg/)
+      expect(settledBy(events)).not.toContain(undefined)
+    }
   })
 
   it('asks several things at once on request', async () => {
-    expect(says(await take('parallel please', agreeable))).toContain('Amber, Small, printing approved.')
+    expect(says(await take('parallel please', agreeable))).toContain(
+      'Color: Amber. Size: Small. Printing: approved.',
+    )
+  })
+
+  it('says what a field with a pattern takes', () => {
+    const fields = JSON.stringify(tour).match(/\{"name"[^{}]*"pattern"[^{}]*\}/g)
+    expect(fields?.map((field) => (JSON.parse(field) as { description?: string }).description)).toEqual([
+      'Like 1.2.3',
+    ])
   })
 
   it('asks with a form on request', async () => {

@@ -41,7 +41,13 @@ const questions: Step[] = [
       },
     ],
   },
-  { do: 'say', text: '**{{database}}** it is.\n' },
+  {
+    do: 'when',
+    name: 'database',
+    is: 'answered',
+    steps: [{ do: 'say', text: '**{{database}}** it is.\n' }],
+    otherwise: [{ do: 'say', text: 'No answer, so I leave the database open.\n' }],
+  },
   {
     do: 'ask',
     name: 'features',
@@ -66,65 +72,125 @@ const questions: Step[] = [
   },
 ]
 
-const approvals: Step[] = [
-  { do: 'say', text: 'You chose {{features}}. Now I need your permission for a command.\n' },
-  {
-    do: 'approve',
-    name: 'install',
-    toolName: 'Bash',
-    input: {
-      command: 'npm install --save-exact pg && npm run migrate',
-      description: 'Install the driver and migrate',
+/** The command and the edit, for what the person chose. */
+function changes({ install, what, url }: { install: string; what: string; url: string }): Step[] {
+  return [
+    {
+      do: 'approve',
+      name: 'install',
+      toolName: 'Bash',
+      input: { command: `${install} && npm run migrate`, description: `Install ${what} and migrate` },
+      title: 'Run a command',
+      description: `Installs ${what} and runs the migrations.`,
+      output: 'added 14 packages in 2s\n3 migrations applied',
     },
-    title: 'Run a command',
-    description: 'Installs the database driver and runs the migrations.',
-    output: 'added 14 packages in 2s\n3 migrations applied',
-  },
+    reply('install', {
+      approved: 'Done. Next, one file needs a change.\n',
+      denied: 'All right, I leave that alone.{{install.reason}} One file needs a change all the same.\n',
+      otherwise: 'No answer, so I leave that alone. One file needs a change all the same.\n',
+    }),
+    {
+      do: 'approve',
+      name: 'edit',
+      toolName: 'Edit',
+      input: {
+        file_path: 'src/db.ts',
+        old_string: "export const db = connect('memory')\n",
+        new_string: `export const db = connect(${url})\n`,
+      },
+      title: 'Edit src/db.ts',
+      edits: true,
+      output: 'src/db.ts has been updated.',
+    },
+    reply('edit', {
+      approved: 'The file is changed. Last, a plan.\n',
+      denied: 'Then the file stays as it is.{{edit.reason}} Last, a plan.\n',
+      otherwise: 'No answer, so the file stays as it is. Last, a plan.\n',
+    }),
+  ]
+}
+
+function reply(name: string, texts: { approved: string; denied: string; otherwise: string }): Step {
+  const say = (text: string): Step[] => [{ do: 'say', text }]
+  const refused: Step = {
+    do: 'when',
+    name,
+    is: 'denied',
+    steps: say(texts.denied),
+    otherwise: say(texts.otherwise),
+  }
+  return { do: 'when', name, is: 'approved', steps: say(texts.approved), otherwise: [refused] }
+}
+
+const approvals: Step[] = [
   {
     do: 'when',
-    name: 'install',
-    is: 'approved',
-    steps: [{ do: 'say', text: 'Done. Next, one file needs a change.\n' }],
+    name: 'features',
+    is: 'answered',
+    steps: [{ do: 'say', text: 'You chose {{features}}. Now I need your permission for a command.\n' }],
     otherwise: [
-      { do: 'say', text: 'All right, I leave that alone. One file needs a change all the same.\n' },
+      { do: 'say', text: 'No answer, so I leave that open. Now I need your permission for a command.\n' },
     ],
   },
   {
-    do: 'approve',
-    name: 'edit',
-    toolName: 'Edit',
-    input: {
-      file_path: 'src/db.ts',
-      old_string: "export const db = connect('memory')\n",
-      new_string: "export const db = connect(process.env.DATABASE_URL ?? 'postgres://localhost/shop')\n",
-    },
-    title: 'Edit src/db.ts',
-    edits: true,
-    output: 'src/db.ts has been updated.',
+    do: 'when',
+    name: 'database',
+    is: 'PostgreSQL',
+    steps: changes({
+      install: 'npm install --save-exact pg',
+      what: 'the database driver',
+      url: "process.env.DATABASE_URL ?? 'postgres://localhost/shop'",
+    }),
+    otherwise: [
+      {
+        do: 'when',
+        name: 'database',
+        is: 'SQLite',
+        steps: changes({
+          install: 'npm install --save-exact better-sqlite3',
+          what: 'the database driver',
+          url: "process.env.DATABASE_URL ?? 'sqlite:shop.db'",
+        }),
+        otherwise: changes({
+          install: 'npm install --save-exact dotenv',
+          what: 'the settings reader',
+          url: 'process.env.DATABASE_URL',
+        }),
+      },
+    ],
   },
 ]
 
-const plan: Step[] = [
-  {
+/** `store`: what the cart moves to. */
+function planOf(store: string): Step {
+  return {
     do: 'plan',
     name: 'plan',
     plan: [
       '# The plan',
       '',
       '1. Add `src/search.ts` with an index over product names.',
-      '2. Move the cart from memory to **{{database}}**.',
+      `2. Move the cart from memory to ${store}.`,
       '3. Cover both with tests before they ship.',
       '',
       '> Adjust it with a remark, or let me proceed.',
     ].join('\n'),
-  },
+  }
+}
+
+const plan: Step[] = [
   {
     do: 'when',
-    name: 'plan',
-    is: 'denied',
-    steps: [{ do: 'say', text: 'Thank you. With your feedback I stay with planning.\n' }],
-    otherwise: [{ do: 'say', text: 'Plan approved. A real agent would now set to work.\n' }],
+    name: 'database',
+    is: 'answered',
+    steps: [planOf('**{{database}}**')],
+    otherwise: [planOf('the database that you choose')],
   },
+  reply('plan', {
+    approved: 'Plan approved. A real agent would now set to work.\n',
+    denied: 'Thank you.{{plan.reason}} With your feedback I stay with planning.\n',
+    otherwise: 'No answer, so I do not start. A real agent would wait for your decision.\n',
+  }),
 ]
 
 const goodbye: Step[] = [
@@ -153,6 +219,7 @@ const form: Step[] = [
               type: 'text',
               label: 'Version',
               required: true,
+              description: 'Like 1.2.3',
               pattern: '[0-9]+\\.[0-9]+\\.[0-9]+',
             },
             { name: 'notes', type: 'textarea', label: 'Notes', maxLength: 2000 },
@@ -184,7 +251,13 @@ const form: Step[] = [
       ],
     },
   },
-  { do: 'say', text: 'I have: `{{release}}`.' },
+  {
+    do: 'when',
+    name: 'release',
+    is: 'answered',
+    steps: [{ do: 'say', text: 'I have: `{{release}}`.' }],
+    otherwise: [{ do: 'say', text: 'No answer, so there is no release.' }],
+  },
 ]
 
 const parallel: Step[] = [
@@ -225,7 +298,7 @@ const parallel: Step[] = [
       },
     ],
   },
-  { do: 'say', text: '{{color}}, {{size}}, printing {{print}}.' },
+  { do: 'say', text: 'Color: {{color}}. Size: {{size}}. Printing: {{print}}.' },
 ]
 
 /** The first minute with Askback: every kind of request that an agent can have, without an agent. */

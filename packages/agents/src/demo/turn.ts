@@ -1,6 +1,6 @@
 import type { AgentContext, Clock, Settlement } from '@askback/core'
 import type { Json, QuestionReply, SessionStateJson } from '@askback/protocol'
-import { fill, type Step } from './script.js'
+import { fill, isOutcome, type Outcome, type Step } from './script.js'
 
 /** How much of a text comes at once, and how fast. */
 const WORDS_PER_DELTA = 2
@@ -26,7 +26,7 @@ export async function playTurn(steps: Step[], options: TurnOptions): Promise<voi
 
 class Turn {
   readonly #options: TurnOptions
-  readonly #outcomes = new Map<string, string>()
+  readonly #outcomes = new Map<string, Outcome>()
   /** The tool calls of named steps. */
   readonly #ids = new Map<string, string>()
   readonly #doneBlocks: ReadonlySet<string>
@@ -88,7 +88,7 @@ class Turn {
         await Promise.all(step.steps.map((each, index) => this.#step(each, `${id}.${index + 1}`)))
         return
       case 'when': {
-        const met = this.#outcomes.get(step.name) === step.is
+        const met = isOutcome(this.#outcomes.get(step.name), step.is)
         return this.play(met ? step.steps : (step.otherwise ?? []), met ? id : `${id}.otherwise`)
       }
       case 'pause':
@@ -113,7 +113,8 @@ class Turn {
     const { toolName, input, output, isError = false, parent } = step
     if (step.name !== undefined) {
       this.#ids.set(step.name, id)
-      this.#outcomes.set(step.name, isError ? 'failed' : 'done')
+      const outcome = isError ? 'failed' : 'done'
+      this.#outcomes.set(step.name, { settlement: outcome, text: outcome })
     }
     const parentToolCallId = parent === undefined ? undefined : this.#ids.get(parent)
     await this.#call(toolName, input, id, parentToolCallId)
@@ -135,7 +136,10 @@ class Turn {
     this.#options.signal.throwIfAborted()
     // With its result in the log it has run.
     const inDoubt = settled.settlement === 'approved' && settled.inDoubt && !this.#doneCalls.get(id)
-    if (name !== undefined) this.#outcomes.set(name, inDoubt ? 'in doubt' : settled.settlement)
+    const outcome = inDoubt
+      ? { settlement: 'in_doubt', text: 'in doubt' }
+      : outcomeOf(settled, () => 'approved')
+    if (name !== undefined) this.#outcomes.set(name, outcome)
     if (inDoubt)
       return this.#result(id, 'A restart came in between: this may have run. It is not run again.', true)
     if (settled.settlement === 'approved') return this.#result(id, output, false)
@@ -151,9 +155,9 @@ class Turn {
     this.#options.signal.throwIfAborted()
     const { settlement } = settled
     const answered = settlement === 'answered' || settlement === 'approved'
-    const outcome = answered ? read(settled.answer) : settlement
+    const outcome = outcomeOf(settled, read)
     if (name !== undefined) this.#outcomes.set(name, outcome)
-    await this.#result(id, answered ? outcome : refusal(settled), !answered)
+    await this.#result(id, answered ? outcome.text : refusal(settled), !answered)
   }
 
   async #call(toolName: string, input: Json, toolCallId: string, parentToolCallId?: string): Promise<void> {
@@ -216,6 +220,22 @@ function summary(answers: QuestionReply[]): string {
   return answers
     .map(({ selected, other }) => [...selected, ...(other === undefined ? [] : [other])].join(' + '))
     .join('; ')
+}
+
+function outcomeOf<Answer>(settled: Settlement<Answer>, read: (answer: Answer) => string): Outcome {
+  const { settlement } = settled
+  switch (settlement) {
+    case 'answered':
+    case 'approved':
+      return { settlement, text: read(settled.answer) }
+    case 'denied':
+      return { settlement, text: 'denied', reason: settled.message }
+    case 'timed_out':
+      return { settlement, text: 'no answer in time' }
+    case 'cancelled':
+    case 'superseded':
+      return { settlement, text: 'no answer' }
+  }
 }
 
 function refusal(settled: Settlement<unknown>): string {

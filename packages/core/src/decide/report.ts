@@ -73,7 +73,8 @@ function effectOf(state: SessionState, event: Reported, told: Told, context: Con
 
 /**
  * Agents report a call that was not allowed as an error. The log says what it really was, in one place for adapters,
- * hooks and HTTP. What a script inside the call asked is under another tool name, and says nothing about the call.
+ * hooks and HTTP. A request that names another tool comes from a script inside the call and says nothing about the call
+ * itself; one that names no tool has its kind for a tool name, and is about the call.
  */
 function withSettlement(
   state: SessionState,
@@ -84,7 +85,7 @@ function withSettlement(
   const decided = [...state.interactions.values()].findLast(
     (item) =>
       item.toolCallId === event.toolCallId &&
-      item.toolName === toolName &&
+      (item.toolName === toolName || item.toolName === item.kind) &&
       item.anchor === 'exact' &&
       item.settlement !== 'superseded',
   )

@@ -145,6 +145,7 @@ describe('a result that is an error', () => {
   const failed = { ...result, output: 'told to the model', isError: true }
   const owned = { toolCallId: 't', toolName: 'Bash', attach: true }
   const review = { plan: '# Plan' }
+  const adjust = { decision: 'adjust', feedback: 'Smaller steps.' }
 
   async function ends(test: TestDesk): Promise<string | undefined> {
     await report(test, failed)
@@ -156,7 +157,7 @@ describe('a result that is an error', () => {
 
   it.each([
     ['denied', 'approval', listFiles, no],
-    ['adjusted', 'plan_review', review, { decision: 'adjust', feedback: 'Smaller steps.' }],
+    ['adjusted', 'plan_review', review, adjust],
     [undefined, 'approval', listFiles, yes],
     [undefined, 'plan_review', review, { decision: 'edit' }],
   ])('says %s where a person settled the %s so', async (settledBy, kind, request, answer) => {
@@ -177,6 +178,26 @@ describe('a result that is an error', () => {
     const late = await testDesk({ session: { agent: 'demo' } })
     await report(late, call)
     await late.open('approval', listFiles, { ...owned, timeoutMs: 1000 })
+    late.clock.advance(1000)
+    await expect.poll(() => late.desk.pending({ sessionId: 's' })).toMatchObject({ interactions: [] })
+    expect(await ends(late)).toBe('timed_out')
+  })
+
+  it('also says so where whoever asked named no tool', async () => {
+    const own = { toolCallId: 't', attach: true }
+    const test = await testDesk({ session: { agent: 'demo' } })
+    await report(test, call)
+    const { interactionId } = await test.open('plan_review', review, own)
+    await test.desk.respond({ sessionId: 's', interactionId, answer: adjust, ...ada })
+    expect(await ends(test)).toBe('adjusted')
+
+    const late = await testDesk({ session: { agent: 'demo' } })
+    await report(late, call)
+    await late.open(
+      'question',
+      { questions: [{ question: 'Which?', options: [] }] },
+      { ...own, timeoutMs: 1000 },
+    )
     late.clock.advance(1000)
     await expect.poll(() => late.desk.pending({ sessionId: 's' })).toMatchObject({ interactions: [] })
     expect(await ends(late)).toBe('timed_out')
