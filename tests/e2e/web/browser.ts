@@ -34,7 +34,7 @@ afterEach(async () => {
   expect(errors).toEqual([])
 })
 
-/** In a profile of its own. Whatever the page throws fails the test. */
+/** In a profile of its own. Whatever the page throws, or the browser says about our headers, fails the test. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, ...options })
   context.setDefaultTimeout(PATIENCE_MS)
@@ -42,6 +42,10 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   pages.push({ context, errors })
   const page = await context.newPage()
   page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    // A header that the browser does not understand is a mistake of ours; other messages may be the test's own doing.
+    if (message.text().includes('Permissions-Policy')) errors.push(message.text())
+  })
   page.on('dialog', (dialog) => errors.push(`a dialog: ${dialog.message()}`))
   return page
 }

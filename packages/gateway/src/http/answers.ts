@@ -25,13 +25,16 @@ export const SECURITY_HEADERS = {
   'permissions-policy': deniedFeatures(),
 } as const
 
-/** The app writes to the clipboard, and needs nothing else that a browser could do for a page. */
+/**
+ * The app writes to the clipboard, and needs nothing else that a browser could do for a page. Only features that browsers
+ * know on every platform: each other one is a warning in the console on every load.
+ */
 function deniedFeatures(): string {
   const sensors = 'accelerometer camera geolocation gyroscope magnetometer microphone xr-spatial-tracking'
-  const devices = 'bluetooth hid midi serial usb'
+  const devices = 'hid midi serial usb'
   const rest =
     'autoplay browsing-topics clipboard-read display-capture encrypted-media fullscreen idle-detection payment ' +
-    'picture-in-picture publickey-credentials-get screen-wake-lock web-share'
+    'picture-in-picture publickey-credentials-get screen-wake-lock'
   return `${sensors} ${devices} ${rest}`.replaceAll(' ', '=(), ') + '=()'
 }
 

@@ -28,7 +28,7 @@ const EXPECTED: Record<string, RegExp> = {
   'cross-origin-opener-policy': /^same-origin$/,
   'origin-agent-cluster': /^\?1$/,
   'x-permitted-cross-domain-policies': /^none$/,
-  'permissions-policy': /^accelerometer=\(\), camera=\(\), geolocation=\(\).*web-share=\(\)$/,
+  'permissions-policy': /^accelerometer=\(\), camera=\(\), geolocation=\(\).*screen-wake-lock=\(\)$/,
 }
 
 function wrongIn(headers: Record<string, unknown>): string[] {
