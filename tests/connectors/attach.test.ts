@@ -2,6 +2,9 @@ import { Api, startTestGateway, type TestGateway } from '@askback/gateway/testin
 import { defineInteraction } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
 import { spawn } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandFile as file } from './command-file.js'
@@ -297,6 +300,23 @@ describe('a kind that only its own renderer can answer', () => {
 })
 
 describe('without one', () => {
+  it.each(['', 'hello\n'])('ends with the end of a file: %j', async (text) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'askback-attach-')), 'input')
+    writeFileSync(path, text)
+    const input = openSync(path, 'r')
+    const { PATH = '' } = process.env
+    const child = spawn(process.execPath, [file, 'attach', '--plain', sessionId], {
+      env: { PATH, HOME: '/nonexistent', ...env() },
+      stdio: [input, 'ignore', 'pipe'],
+    })
+    closeSync(input)
+    rmSync(dirname(path), { recursive: true })
+    let stderr = ''
+    child.stderr!.setEncoding('utf8').on('data', (data: string) => (stderr += data))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Detached. What waits stays pending.\n' })
+  })
+
   function attach(lines: string): Promise<{ code: number | null; stdout: string }> {
     const { PATH = '' } = process.env
     const child = spawn(process.execPath, [file, 'attach', sessionId], {

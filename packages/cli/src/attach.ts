@@ -47,7 +47,7 @@ export async function attach(args: string[]): Promise<number> {
     leave.abort()
     await terminal.stop()
     await running.stop()
-    input.unref()
+    letGo(input)
   }
   process.stderr.write('Detached. What waits stays pending.\n')
   return 0
@@ -66,6 +66,11 @@ async function findSession(gateway: Gateway, named: string | undefined): Promise
   const found = sessions.find(({ status }) => status === 'waiting') ?? sessions[0]
   if (found) return found
   throw new AskbackError('not_found', 'There is no session yet. Start one in the web app: askback open.')
+}
+
+/** A terminal or a pipe that stays open would keep the process alive. A file has nothing to let go of, whatever its type says. */
+function letGo(input: Partial<typeof process.stdin>): void {
+  input.unref?.()
 }
 
 function sayError(error: unknown): void {
