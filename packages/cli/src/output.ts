@@ -16,7 +16,12 @@ export function printData(text: string): void {
 }
 
 export function jsonLine(value: unknown): string {
-  return piecesOf(JSON.stringify(value), 'prose')
+  return escapeHidden(JSON.stringify(value))
+}
+
+/** For text that is JSON already. */
+export function escapeHidden(json: string): string {
+  return piecesOf(json, 'prose')
     .map((piece) => ('shown' in piece ? piece.shown : escaped(piece.hidden)))
     .join('')
 }

@@ -17,6 +17,7 @@ import { connectorsFor } from './connectors.js'
 import type { ServeOptions } from './options.js'
 import type { SharedStore } from './shared-store.js'
 import { gatewayIdOf, type Tokens } from './tokens.js'
+import { escapedLog } from './escaped-log.js'
 import { Trouble } from './trouble.js'
 import { webAppFolder } from './web-app.js'
 
@@ -111,7 +112,7 @@ async function composeOn(
     version: version(),
     connectors: connectors.list,
     mcp: lazyMcp(host),
-    log: process.stderr,
+    log: escapedLog(process.stderr),
     requireProxy,
     ...(webApp !== undefined && { webApp }),
     ...(tls && { tls }),

@@ -6,7 +6,7 @@ import { serveOptions, type ServeOptions } from './options.js'
 import type { SharedStore, StoreAddress } from './shared-store.js'
 import { serveTokens, takeTokensOutOf, type Tokens } from './tokens.js'
 import { Trouble } from './trouble.js'
-import { say } from '../output.js'
+import { printJson, say } from '../output.js'
 
 /** What agents must not inherit: a person's token, or the way to the data. */
 const SECRETS = [
@@ -81,7 +81,7 @@ function sayReady(
   tokens: Tokens,
 ): void {
   if (json) {
-    process.stdout.write(`${JSON.stringify({ url, openUrl, ...tokens, pid: process.pid })}\n`)
+    printJson({ url, openUrl, ...tokens, pid: process.pid })
     return
   }
   const opens = open && hasBrowser(process.env)
