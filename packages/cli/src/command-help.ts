@@ -69,14 +69,18 @@ export const commandHelp = {
     examples: ['askback logout', 'askback logout Ada'],
   },
   token: {
-    usage: ['token create --person NAME', 'token list', 'token revoke NAME'],
-    summary: 'make, list and revoke people’s tokens',
+    usage: ['token create --person NAME', 'token list', 'token revoke NAME', 'token agent'],
+    summary: 'make, list and revoke people’s tokens; print the one for agents',
     options: [
       ['--person NAME', 'who the token is for'],
       ['--data DIR', 'the gateway that runs on this folder'],
       ...JSON_OUTPUT,
     ],
-    examples: ['askback token create --person Ada', 'askback token revoke Ada'],
+    examples: [
+      'askback token create --person Ada',
+      'askback token revoke Ada',
+      'export ASKBACK_AGENT_TOKEN=$(askback token agent)',
+    ],
   },
   ask: {
     usage: ['ask "QUESTION"'],

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOKENS_KEY } from './serve/tokens.js'
 import { defaultDataFolder, openDataFolder } from './data-folder.js'
+import { tokensFile } from './private-file.js'
 
 /** The version of the format: 2 added audit lines, 3 the acts among them. */
 export const MARK = 3
@@ -41,7 +42,7 @@ export async function openStore(flags: {
   if (flags.data !== undefined) openDataFolder(flags.data)
   if (!existsSync(path) && flags.data === undefined)
     throw new AskbackError('invalid_request', `There is no data in ${path}. Name its folder with --data.`)
-  return { store: sqliteStore({ path }), tokens: join(folder, 'tokens.json') }
+  return { store: sqliteStore({ path }), tokens: tokensFile(folder) }
 }
 
 /** Tells an audit row from every other, so that importing a file twice adds it once. */

@@ -1,5 +1,11 @@
 import { AskbackError } from '@askback/protocol/errors'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Holds the tokens that a gateway made at its first start. */
+export function tokensFile(dataFolder: string): string {
+  return join(dataFolder, 'tokens.json')
+}
 
 /** A small JSON file that only its owner reads. `null` if there is none. */
 export function readPrivate(path: string): Record<string, unknown> | null {

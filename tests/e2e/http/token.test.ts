@@ -36,6 +36,32 @@ it('works when the gateway has its tokens from the environment', async () => {
   expect((await token(gateway, 'create', '--person', 'Grace')).code).toBe(0)
 })
 
+it('prints the token for agents, alone, whether or not a gateway runs', async () => {
+  const gateway = await serve()
+  const { agentToken } = gateway.ready
+  expect(await token(gateway, 'agent')).toEqual({ code: 0, stdout: `${agentToken}\n`, stderr: '' })
+  expect(await token(gateway, 'agent', '--json')).toMatchObject({
+    stdout: `${JSON.stringify({ agentToken })}\n`,
+  })
+  await gateway.stop('SIGTERM')
+  expect(await token(gateway, 'agent')).toMatchObject({ code: 0, stdout: `${agentToken}\n` })
+
+  const fromEnv = await serve({
+    env: { ASKBACK_TOKEN: 'a-persons-token', ASKBACK_AGENT_TOKEN: 'an-agents-token' },
+  })
+  expect(await token(fromEnv, 'agent')).toMatchObject({ code: 0, stdout: 'an-agents-token\n' })
+})
+
+it('says what to do where no gateway has made a token for agents', async () => {
+  const folder = newFolder()
+  const command = run(['token', 'agent', '--data', folder])
+  expect(await command.ended).toMatchObject({ code: 6 })
+  expect([command.stdout, command.stderr]).toEqual([
+    '',
+    `There is no token for agents in ${folder} yet. Start a gateway with askback serve.\n`,
+  ])
+})
+
 it('askback open makes a link for another browser', async () => {
   const gateway = await serve()
   const command = run(['open', '--print', '--data', gateway.data])

@@ -3,8 +3,7 @@ import { newToken } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
-import { readPrivate, writePrivate } from '../private-file.js'
+import { readPrivate, tokensFile, writePrivate } from '../private-file.js'
 import { isLoopback } from './addresses.js'
 
 export interface Tokens {
@@ -19,7 +18,7 @@ export function serveTokens(
   { dataFolder, host }: { dataFolder: string; host: string },
   env: NodeJS.ProcessEnv,
 ): Tokens {
-  const path = join(dataFolder, 'tokens.json')
+  const path = tokensFile(dataFolder)
   const { tokens, keep } = chooseTokens(readPrivate(path), host, env)
   if (keep) writePrivate(path, { ...keep })
   return tokens
@@ -35,7 +34,7 @@ export const TOKENS_KEY = 'tokens'
 export async function takeTokensOutOf(store: Store, dataFolder: string): Promise<void> {
   const entry = await store.kv.get(TOKENS_KEY)
   if (!entry) return
-  const path = join(dataFolder, 'tokens.json')
+  const path = tokensFile(dataFolder)
   if (!readPrivate(path)) writePrivate(path, entry.value as Record<string, unknown>)
   await store.kv.put(TOKENS_KEY, null, entry.version)
 }
