@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseTimeout } from './duration.js'
+import { parseTimeout, shortDuration } from './duration.js'
 
 it.each([
   ['10m', 600_000],
@@ -14,3 +14,11 @@ it.each(['', '10', 'm', '-1m', '0s', '1w', '1 m', 'Never', '1e3s'])('%j is no ti
   expect(() => parseTimeout(text)).toThrow('--timeout is a time')
   expect(() => parseTimeout(text, 'ASKBACK_TIMEOUT')).toThrow('ASKBACK_TIMEOUT is a time')
 })
+
+it.each([
+  [-5, '0s'],
+  [59_999, '59s'],
+  [60_000, '1m'],
+  [7_199_000, '1h'],
+  [200_000_000, '2d'],
+])('%d ms are %s', (ms, text) => expect(shortDuration(ms)).toBe(text))

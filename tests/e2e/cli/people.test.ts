@@ -117,6 +117,7 @@ it.each([
 it.each([
   [approval, ['yes'], 'An approval is answered with approve or deny.'],
   [plan, ['ok'], 'A plan is answered with'],
+  [plan, ['adjust'], 'Say what should change: askback answer ID adjust --message "TEXT".'],
   [two, ['one'], 'There are 2 questions'],
   [form, ['colour=red'], 'the names are port, tls, level, tags, note'],
 ])('an answer that cannot be read settles nothing', async (body, words, says) => {
@@ -159,6 +160,42 @@ it('a form that is asked anew is told by its new id, also to who answers the old
   })
 })
 
+it('names every field of a form that does not fit', async () => {
+  const gateway = shared()
+  const fields = [
+    { name: 'port', type: 'number', max: 65535 },
+    { name: 'host\u001b[2J', type: 'text', required: true },
+  ]
+  const request = { message: 'Where?', schema: { fields } }
+  const { interactionId } = await opened(gateway, { kind: 'form', toolCallId: 'n', request })
+  const { stderr } = await outcome(['answer', interactionId, 'port=70000', '--data', gateway.data])
+  expect(stderr).toMatch(
+    /^The form needs another look\.\n {2}port: Must be at most 65535\.\n {2}host⟦ESC\[2J⟧: .+\nIt is asked anew: /,
+  )
+})
+
+it('lists a long request on one line that fits, and all of it as JSON', async () => {
+  const gateway = shared()
+  const command = `echo ${'word '.repeat(1500)}`
+  const path = '/api/sessions'
+  const title = `Release ${'notes '.repeat(20)}`
+  const made = await gateway.call<{ session: Session }>('POST', path, { body: { agent: null, title } })
+  const { id: sessionId } = made.body.session
+  const body = { ...approval, request: { input: { command } }, timeoutMs: 7_199_000 }
+  const { interaction } = (
+    await gateway.call<{ interaction: Interaction }>('POST', `${path}/${sessionId}/interactions`, { body })
+  ).body
+  const { interactionId } = interaction
+  const listed = async (...args: string[]) =>
+    (await outcome(['pending', ...args, '--data', gateway.data])).stdout
+  const [line = ''] = (await listed()).split('\n').filter((each) => each.startsWith(interactionId))
+  expect(line).toMatch(
+    /^\S+ {2}approval +Release notes notes not… +\d+s ago +1h left +deploy \{"command":"echo word /,
+  )
+  expect(line).toMatch(/^.{100,199}…$/)
+  expect(await listed('--json')).toContain(command)
+})
+
 it('lists what waits on one line each, and shows what would hide', async () => {
   const gateway = own()
   for (const [command, says] of [
@@ -174,7 +211,10 @@ it('lists what waits on one line each, and shows what would hide', async () => {
   const ask = run(['ask', 'Which\u001b[2K\n?', ...databases, '--data', gateway.data])
   const id = await waitsFor(ask)
   const { stdout } = await outcome(['pending', '--data', gateway.data])
-  expect(stdout).toBe(`${id}  question  Which⟦ESC[2K⟧ ⏎ ? [1 Postgres | 2 SQLite]\n`)
+  const [line = '', ...others] = stdout.split('\n')
+  expect(line.startsWith(`${id}  question  `)).toBe(true)
+  expect(line).toMatch(/ {2}\d+s ago {2}9m left {2}Which⟦ESC\[2K⟧ ⏎ \? \[1 Postgres \| 2 SQLite\]$/)
+  expect(others).toEqual([''])
   const json = await outcome(['pending', '--json', '--data', gateway.data])
   expect(JSON.parse(json.stdout)).toMatchObject({ interactions: [{ interactionId: id }] })
   expect(await outcome(['answer', id, '2', '--data', gateway.data])).toEqual({

@@ -1,8 +1,8 @@
 import { spellOutLine } from '@askback/protocol/hidden-characters'
 
 /**
- * Rows in columns, each on one line: what agents have written must not move the cursor, hide, or look like another row. In
- * a terminal a row is cut to its width; elsewhere, as in a file or a pipe, it is whole.
+ * Rows in columns, each on one line: what agents have written must not move the cursor, hide, or look like another row. A
+ * row is cut to `columns`, where there is such a width.
  */
 export function table(
   rows: string[][],
@@ -18,7 +18,7 @@ export function table(
 }
 
 /** Counts a wide character as two columns, so that a row never takes two lines. */
-function cutTo(text: string, columns: number): string {
+export function cutTo(text: string, columns: number): string {
   let width = 0
   let kept = ''
   let fits = ''
