@@ -8,7 +8,7 @@ import { findTranscript } from './adopt/find-transcript.js'
 import { asPerson } from './people/person.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
-import { say } from './output.js'
+import { printJson, say } from './output.js'
 
 const NAMES: Record<string, string> = { claude: 'Claude Code', codex: 'Codex' }
 /** A long history takes a gateway a while. */
@@ -37,7 +37,8 @@ export async function adopt(args: string[]): Promise<number> {
   if (unread > 0) say(`${unread === 1 ? 'One line' : `${unread} lines`} of ${file} could not be read.`)
   say(created ? told(history) : 'It is here already; nothing was changed.')
   say(`Go on with it at ${gateway.url}, or with: askback send ${session.id} "…"`)
-  process.stdout.write(`${values.json ? JSON.stringify({ session, created }) : session.id}\n`)
+  if (values.json) printJson({ session, created })
+  else process.stdout.write(`${session.id}\n`)
   return 0
 }
 
@@ -65,13 +66,19 @@ function unreadable(file: string, error: unknown): AskbackError {
   const code = error instanceof Error && 'code' in error ? error.code : ''
   const why =
     code === 'ENOENT'
-      ? `There is no file ${file}.`
+      ? missing(file)
       : code === 'EISDIR'
         ? `${file} is a folder: name the file of a session in it, or the session’s id.`
         : code === 'EACCES' || code === 'EPERM'
           ? `You may not read ${file}.`
           : `${file} cannot be read.`
   return new AskbackError('invalid_request', why, { cause: error })
+}
+
+/** What is no path may have been meant as an id. */
+function missing(named: string): string {
+  if (/[/\\.]/.test(named)) return `There is no file ${named}.`
+  return `There is no file ${named}, and Claude Code and Codex have no session with that id here. Give the path of a transcript, or the id of a session.`
 }
 
 function told({ agent, items }: AdoptBody): string {

@@ -1,4 +1,10 @@
-import { AskbackError, interaction, type Interaction, type QuestionAnswer } from '@askback/protocol'
+import {
+  AskbackError,
+  interaction,
+  spellOutLine,
+  type Interaction,
+  type QuestionAnswer,
+} from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { jsonArgument } from './asking/json-input.js'
 import { asPerson, findInteraction } from './people/person.js'
@@ -38,7 +44,7 @@ export async function answer(args: string[]): Promise<number> {
       body: { answer: given, digest: item.digest },
     })
     .catch((error: unknown) => {
-      throw askedAnew(error, id)
+      throw askedAnew(withAllFields(error), id)
     })
   if (values.json) printJson(settled)
   else say(told(settled))
@@ -53,6 +59,17 @@ function told({ kind, settlement = 'answered', answer: given }: Interaction): st
     [...selected, ...(other === undefined ? [] : [other])].map((text) => JSON.stringify(text)).join(', '),
   )
   return `${settled}: ${replies.join(' · ')}.`
+}
+
+/** The message of the gateway names the first field that does not fit. */
+function withAllFields(error: unknown): unknown {
+  if (!(error instanceof AskbackError)) return error
+  const { code, details } = error
+  const errors = typeof details === 'object' && details && 'errors' in details ? details.errors : null
+  const fields = Object.entries(errors ?? {})
+  if (fields.length < 2) return error
+  const lines = fields.map(([field, why]) => `\n  ${spellOutLine(`${field}: ${String(why)}`, 'prose')}`)
+  return new AskbackError(code, `The form needs another look.${lines.join('')}`, { details })
 }
 
 /** Says the id to answer now, where the same is asked again. */

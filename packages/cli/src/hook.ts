@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { claudeCodeHook, isDown, type HookInput } from './hook/claude-code.js'
 import { WHERE } from './reach/connection.js'
+import { printJson, say } from './output.js'
 
 /** Anything but 0 and 2 lets Claude Code go on as if there were no hook; 2 would block the tool. */
 const GO_ON = 1
@@ -15,11 +16,11 @@ export async function hook(args: string[]): Promise<number> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: WHERE })
     if (positionals.join(' ') !== 'claude-code') throw new Error('It is askback hook claude-code.')
     const said = await claudeCodeHook(readInput(), values, env)
-    if (said) process.stdout.write(`${JSON.stringify(said)}\n`)
+    if (said) printJson(said)
     return 0
   } catch (error) {
     if (isDown(error)) return 0
-    process.stderr.write(`Askback: ${error instanceof Error ? error.message : String(error)}\n`)
+    say(`Askback: ${error instanceof Error ? error.message : String(error)}`)
     return GO_ON
   }
 }

@@ -12,6 +12,7 @@ import {
   writeSettings,
 } from './install/claude-code.js'
 import { usageError } from './usage.js'
+import { say } from './output.js'
 
 const CANCELLED = 4
 const FLAGS = {
@@ -97,8 +98,4 @@ async function agreed(question: string): Promise<boolean> {
 function done(text: string): number {
   say(text)
   return 0
-}
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

@@ -4,6 +4,7 @@ import { defaultDataFolder } from './data-folder.js'
 import { callGateway } from './gateway-call.js'
 import { exchange } from './reach/exchange.js'
 import { hasBrowser, openBrowser } from './open-browser.js'
+import { printJson } from './output.js'
 
 /** `askback open`: logs another browser in at the gateway that runs. */
 export async function open(args: string[]): Promise<number> {
@@ -13,7 +14,7 @@ export async function open(args: string[]): Promise<number> {
   })
   const folder = values.data ?? defaultDataFolder()
   const made = await callGateway<{ openUrl: string }>(folder, 'POST', '/api/logins')
-  if (values.json) process.stdout.write(`${JSON.stringify(made)}\n`)
+  if (values.json) printJson(made)
   else if (values.print || !hasBrowser(process.env)) process.stdout.write(`${made.openUrl}\n`)
   else {
     // Ended by a signal, a process leaves what it would have removed.

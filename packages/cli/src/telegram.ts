@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { WHERE } from './reach/connection.js'
 import { Gateway } from './reach/gateway.js'
 import { usageError } from './usage.js'
+import { printJson, say } from './output.js'
 
 interface Pairing {
   code: string
@@ -25,11 +26,11 @@ export async function telegram(args: string[]): Promise<number> {
       throw error instanceof AskbackError && error.code === 'not_found' ? noBot() : error
     })
   const { code, link } = pairing
-  if (values.json) process.stdout.write(`${JSON.stringify(pairing)}\n`)
+  if (values.json) printJson(pairing)
   else {
     process.stdout.write(`${code}\n`)
     const where = link ? `Open ${link}, or send` : 'Send'
-    process.stderr.write(`${where} /pair ${code} to the bot. It works once, for ten minutes.\n`)
+    say(`${where} /pair ${code} to the bot. It works once, for ten minutes.`)
   }
   return 0
 }

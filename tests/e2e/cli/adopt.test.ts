@@ -139,11 +139,23 @@ it('what several bring at the same time is there once', async () => {
   expectWhole(await logOf(gateway, `claude.${history.id}`), history)
 })
 
+it('prints JSON that a terminal shows as it is', async () => {
+  const gateway = shared()
+  const { file } = transcript('claude', { cwd: '/work\u009b31m\u202e', callId: 'c' })
+  const { stdout } = await outcome(adopt(gateway, file, '--json'))
+  expect(JSON.parse(stdout)).toMatchObject({ session: { cwd: '/work\u009b31m\u202e' } })
+  expect(stdout).not.toMatch(/[\u009b\u202e]/)
+})
+
 it.each<[string, () => string[], string | RegExp]>([
   ['nothing', () => [], 'It is askback adopt FILE, or the id of a session. See askback --help.'],
   ['two files', () => ['a', 'b'], 'It is askback adopt FILE, or the id of a session. See askback --help.'],
   ['no file', () => ['/nowhere/x.jsonl'], 'There is no file /nowhere/x.jsonl.'],
-  ['an id of nothing', () => ['0199aaaa-ffff'], 'There is no file 0199aaaa-ffff.'],
+  [
+    'an id of nothing',
+    () => ['0199aaaa-ffff'],
+    'There is no file 0199aaaa-ffff, and Claude Code and Codex have no session with that id here. Give the path of a transcript, or the id of a session.',
+  ],
   ['a folder', () => ['/'], '/ is a folder: name the file of a session in it, or the session’s id.'],
   ['an empty file', () => [written('')], /^\S+ is empty\.$/],
   [
@@ -154,7 +166,7 @@ it.each<[string, () => string[], string | RegExp]>([
   [
     'a session that is not there',
     () => [transcript('claude', { cwd: '/work', callId: 'c' }).file, '--from', 'nowhere'],
-    'There is no session nowhere.',
+    'There is no session nowhere. askback sessions lists them.',
   ],
 ])('says in one sentence what is wrong with %s', async (what, args, sentence) => {
   const { code, stdout, stderr } = await outcome(['adopt', ...args(), '--data', shared().data])

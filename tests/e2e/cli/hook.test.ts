@@ -54,7 +54,9 @@ it('a credential that is refused blocks nothing, and is told', async () => {
   expect(await outcome(['hook', 'claude-code'], env, use('PermissionRequest'))).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Askback: This token is not valid here.\n',
+    stderr: expect.stringMatching(
+      /^Askback: This token is not valid here\. Set ASKBACK_AGENT_TOKEN .+\n$/,
+    ) as unknown,
   })
 })
 

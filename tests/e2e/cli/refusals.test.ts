@@ -81,8 +81,13 @@ it('a credential that is refused, or missing, ends with 7', async () => {
   expect(await outcome(['ask', 'Which?'], wrong)).toEqual({
     code: 7,
     stdout: '',
-    stderr: 'This token is not valid here.\n',
+    stderr:
+      'This token is not valid here. Set ASKBACK_AGENT_TOKEN to a token of this gateway; askback token agent prints one.\n',
   })
+  const person = { ASKBACK_URL: gateway.ready.url, ASKBACK_TOKEN: 'wrong' }
+  expect((await outcome(['pending'], person)).stderr).toBe(
+    'This token is not valid here. Set ASKBACK_TOKEN to your token of this gateway, or unset it to use the gateway that runs here.\n',
+  )
   const env = { ASKBACK_URL: gateway.ready.url, XDG_DATA_HOME: newFolder() }
   expect(await outcome(['ask', 'Which?'], env)).toMatchObject({
     code: 7,
@@ -90,12 +95,12 @@ it('a credential that is refused, or missing, ends with 7', async () => {
   })
 })
 
-it('an interaction that is not there ends with 1', async () => {
+it.each([
+  [['wait', 'nope'], 'There is no interaction nope.\n'],
+  [['answer', 'nope', 'yes'], 'There is no interaction nope. askback pending lists what waits.\n'],
+  [['send', 'nope', 'Hi'], 'There is no session nope. askback sessions lists them.\n'],
+  [['attach', 'nope'], 'There is no session nope. askback sessions lists them.\n'],
+])('%j, which is not there, ends with 1 and says where to look', async (args, stderr) => {
   const { data } = shared()
-  for (const command of ['wait', 'answer']) {
-    expect(await outcome([command, 'nothing', '--data', data])).toMatchObject({
-      code: 1,
-      stderr: 'There is no interaction nothing.\n',
-    })
-  }
+  expect(await outcome([...args, '--data', data])).toMatchObject({ code: 1, stderr })
 })

@@ -72,6 +72,8 @@ function approval({ words: [decision, ...more], message, scope, updatedInput }: 
 function plan({ words: [decision, ...more], message: feedback }: Said): PlanReviewAnswer {
   const decisions = ['clean_edit', 'edit', 'default', 'adjust'] as const
   const known = decisions.find((each) => each === decision)
+  if (known === 'adjust' && !feedback?.trim())
+    throw usageError('Say what should change: askback answer ID adjust --message "TEXT".')
   if (known && more.length === 0) return { decision: known, ...(feedback !== undefined && { feedback }) }
   throw usageError('A plan is answered with clean_edit, edit, default, or adjust and --message.')
 }

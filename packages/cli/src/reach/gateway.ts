@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findConnection, type Connection, type Role, type Where } from './connection.js'
 import { exchange, type Request, type Response } from './exchange.js'
+import { withHint } from './hints.js'
 
 const STALL_MS = 15_000
 /** How long one that restarts may take before a command gives up on a call of its own. */
@@ -56,6 +57,7 @@ export interface GatewayOptions {
 
 /** The gateway, through its restarts. What is sent again carries the same key, so that it counts once. */
 export class Gateway {
+  readonly #role: Role
   readonly #connect: () => Connection
   readonly #say: (text: string) => void
   readonly #stallMs: number
@@ -65,6 +67,7 @@ export class Gateway {
 
   constructor(role: Role, where: Where, options: GatewayOptions) {
     const { env, say = () => undefined, stallMs = STALL_MS, patienceMs = PATIENCE_MS } = options
+    this.#role = role
     this.#connect = () => findConnection(role, where, env)
     this.#say = say
     this.#stallMs = stallMs
@@ -117,7 +120,7 @@ export class Gateway {
       if (!NOBODY.has(codeOf(error))) this.#reached = connection
       throw error
     })
-    if (response.status >= 400) throw errorOf(response)
+    if (response.status >= 400) throw withHint(errorOf(response), { role: this.#role, path, body })
     this.#reached = connection
     return response.text
   }
