@@ -4,6 +4,8 @@ import { personCredential, type PersonCredential } from './credential.js'
 import { hashOf, sameText } from './secrets.js'
 
 const PREFIX = { http: 'credential/token/', web: 'credential/cookie/' } as const
+/** When a person who was logged in nowhere was last logged out everywhere. */
+const LAST_LOGOUT = 'credential/logout/'
 type Via = keyof typeof PREFIX
 
 interface Kept {
@@ -90,8 +92,10 @@ export class KeptCredentials {
   }
 
   /** The browser logins of one person. */
-  revokeLogins(personId: string, act: AuditAct): Promise<string[]> {
-    return this.#revoke('web', ({ by }) => by.id === personId, act)
+  async revokeLogins(personId: string, act: AuditAct): Promise<string[]> {
+    const keys = await this.#revoke('web', ({ by }) => by.id === personId, act)
+    if (keys.length === 0) await this.#record(LAST_LOGOUT + personId, act)
+    return keys
   }
 
   /** One browser login, by the key of its credential. */
@@ -161,6 +165,14 @@ export class KeptCredentials {
   #remember(via: Via, key: string, kept: Kept): void {
     const credential = personCredential(kept.by, via, key)
     this.#found[via].set(key.slice(PREFIX[via].length), { kept, credential })
+  }
+
+  /** An act that deletes nothing: acts are written together with a record only. */
+  async #record(key: string, act: AuditAct): Promise<void> {
+    for (;;) {
+      const entry = await this.#store.kv.get(key)
+      if (await this.#store.kv.put(key, { at: act.at }, entry?.version ?? null, act)) return
+    }
   }
 
   async #delete(key: string, act?: AuditAct): Promise<boolean> {

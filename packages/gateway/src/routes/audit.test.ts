@@ -48,20 +48,32 @@ it('keeps the lines of a deleted session, without what was said', async () => {
 })
 
 it('gives CSV that a spreadsheet takes for text', async () => {
-  for (const text of ['=1+1', '+1', '-1', '@x', '\t=1', 'a,b', 'say "hi"', 'two\nlines'])
-    await deny(text, '=cmd')
+  const formulas = [
+    '=1+1',
+    '+1',
+    '-1',
+    '@x',
+    '\t=1',
+    ' =1',
+    '\n=1',
+    '\u00a0=1',
+    '|calc',
+    '＝1',
+    '＋1',
+    '－1',
+    '＠x',
+  ]
+  const texts = ['a,b', 'a;=1', 'a\t=1', 'two\nlines', 'plain']
+  for (const text of [...formulas, ...texts, 'say "hi"']) await deny(text, '=cmd')
   const { headers, body } = await person.get<string>('/api/audit?format=csv')
   expect(headers['content-type']).toBe('text/csv; charset=utf-8')
-  const [head, ...lines] = body.split('\r\n')
+  const [head] = body.split('\r\n')
   expect(head).toBe(
     'at,sessionId,interactionId,toolCallId,toolName,kind,settlement,by,via,digest,message,act,subject',
   )
-  expect(
-    lines.slice(0, -1).map((line) => line.slice(line.lastIndexOf(',', line.length - 5) + 1)),
-  ).toHaveLength(8)
-  for (const cell of ["'=1+1", "'+1", "'-1", "'@x", "'\t=1", '"a,b"', '"say ""hi"""', '"two\nlines"'])
-    expect(body).toContain(`,${cell},,\r\n`)
-  expect(body).toContain(",'=cmd,")
+  const cells = [...formulas.map((text) => `"'${text}"`), ...texts.map((text) => `"${text}"`), '"say ""hi"""']
+  for (const cell of cells) expect(body).toContain(`,${cell},,\r\n`)
+  expect(body).toContain(`,"'=cmd",`)
 })
 
 it('goes through all pages', async () => {
@@ -100,7 +112,7 @@ it('gives acts with who did them, with the decisions or alone', async () => {
   ])
   const csv = (await person.get<string>('/api/audit?format=csv&only=acts')).body.split('\r\n')
   expect(csv[0]).toBe('at,act,by,via,sessionId,subject')
-  expect(csv[1]).toMatch(new RegExp(`^\\d+,permission_mode,owner,cli,${sessionId},plan$`))
+  expect(csv[1]).toMatch(new RegExp(`^\\d+,"permission_mode","owner","cli","${sessionId}","plan"$`))
   const decisions = (await person.get<string>('/api/audit?format=csv&only=decisions')).body
   expect(decisions).toMatch(
     /^at,sessionId,interactionId,toolCallId,toolName,kind,settlement,by,via,digest,message\r\n/,
@@ -136,6 +148,18 @@ it('has who made and revoked tokens, and who logged in and out', async () => {
     { at, act: 'login', by, via: 'web' },
     { at, act: 'logout', by: owner, via: 'http', subject: 'grace' },
     { at, act: 'token_revoked', subject: 'grace', by: owner, via: 'http' },
+  ])
+})
+
+it('has who signed a person out everywhere, though that person was signed in nowhere', async () => {
+  await person.post('/api/tokens', { person: 'grace' })
+  for (let count = 0; count < 2; count++)
+    expect((await person.post('/api/logout', { all: true, person: 'grace' })).status).toBe(200)
+  const logout = { act: 'logout', by: { id: 'owner', name: 'Ada' }, via: 'http', subject: 'grace' }
+  expect(rows((await person.get<string>('/api/audit?only=acts')).body)).toMatchObject([
+    { act: 'token_created' },
+    logout,
+    logout,
   ])
 })
 

@@ -77,10 +77,17 @@ function csvLine(row: AuditRow, columns: readonly string[]): string {
   return `${columns.map((column) => csvCell(cells.get(column))).join(',')}\r\n`
 }
 
-/** A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+/** What makes a spreadsheet run a cell, also in full width and behind white space, which some of them skip. */
+const FORMULA = /^[\s\p{Z}\p{C}]*[=+\-@|＝＋－＠｜]|^[\t\r\n]/u
+
+/**
+ * A text that a spreadsheet would take for a formula begins with an apostrophe. Every text is quoted, because some
+ * spreadsheets also split cells at semicolons and tabs.
+ */
 function csvCell(cell: string | number | Actor | undefined): string {
   const value = typeof cell === 'object' ? cell.id : cell
-  if (value === undefined || typeof value === 'number') return value === undefined ? '' : String(value)
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  if (value === undefined) return ''
+  if (typeof value === 'number') return String(value)
+  const text = FORMULA.test(value) ? `'${value}` : value
+  return `"${text.replaceAll('"', '""')}"`
 }
