@@ -1,8 +1,48 @@
 import { createDesk, createHost, memoryStore } from '@askback/core'
+import { EventEmitter, once } from 'node:events'
+import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { createCredentials } from './credentials/credentials.js'
 import { createGateway } from './gateway.js'
+
+it('notes a client that is gone before its body has come as no error', async () => {
+  let text = ''
+  const written = new EventEmitter()
+  const log = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      text += chunk.toString()
+      written.emit('line')
+      done()
+    },
+  })
+  const store = memoryStore()
+  const onError = () => undefined
+  const host = createHost({ desk: createDesk({ store, onError }), onError })
+  const owner = { name: 'Ada', tokens: ['a-person'] }
+  const credentials = await createCredentials({ store, owner, agentToken: 'agents', onError })
+  const gateway = createGateway({ host, store, credentials, log, config: { logLevel: 'debug' } })
+  const port = Number(new URL(await gateway.listen()).port)
+  for (const type of ['application/json', 'application/x-ndjson']) {
+    text = ''
+    const logged = once(written, 'line')
+    const seen = once(gateway.app.server, 'request')
+    const socket = connect(port, '127.0.0.1')
+    socket.write(
+      `POST /api/sessions/adopt HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer a-person\r\n` +
+        `Content-Type: ${type}\r\nContent-Length: 100\r\n\r\n{`,
+    )
+    await seen
+    socket.destroy()
+    await logged
+    expect(JSON.parse(text)).toMatchObject({
+      level: 20,
+      msg: 'A client was gone before its request was complete',
+    })
+    expect(text).not.toContain('stack')
+  }
+  await gateway.close()
+})
 
 it('says in JSON what failed, and nothing of tokens, codes or payloads', async () => {
   let text = ''

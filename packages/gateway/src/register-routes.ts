@@ -37,10 +37,16 @@ export function registerRoutes(app: FastifyInstance, routes: Route[], context: G
 /** Answers an error, and logs those that are our own. */
 export function fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const known = toAskbackError(error)
-  if (known.code === 'internal') {
+  if (known.code === 'internal' && isCutShort(request)) {
+    request.log.debug({ reqId: request.id }, 'A client was gone before its request was complete')
+  } else if (known.code === 'internal') {
     request.log.error({ reqId: request.id, err: known.cause ?? known }, 'A request failed')
   }
   sendError(reply, known)
+}
+
+function isCutShort({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete
 }
 
 /** Before the body is read: where it comes from, who sends it, and whether they may. */
