@@ -27,4 +27,6 @@ export interface GatewayContext {
   rateLimit: RateLimit | null
   agentRate: AgentRate | null
   drain: Drain
+  /** Where this gateway is reached; `null` while it does not listen. */
+  ownUrl: () => URL | null
 }

@@ -67,6 +67,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
   const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
   const proxies = trustedProxies(config.trustProxy)
+  let ownUrl: URL | null = null
   const context: GatewayContext = {
     host,
     store,
@@ -90,6 +91,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         ? null
         : new AgentRate(clock, { perSecond: agentRequestsPerSecond, burst: agentBurst }),
     drain: new Drain(),
+    ownUrl: () => ownUrl,
   }
   const inFlight = new InFlight(app.server)
   const stopWatching = metrics.watch(host, store, () => clock.now())
@@ -121,7 +123,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
       // Thousands of clients come back at once after a restart: the usual 511 would turn some away.
       await app.listen({ host: address, port, backlog: 4096 })
-      return urlOf(app.server.address() as AddressInfo, options.tls, config.allowedHosts)
+      const url = urlOf(app.server.address() as AddressInfo, options.tls, config.allowedHosts)
+      ownUrl = new URL(url)
+      return url
     },
     drain: () => (draining ??= drain()),
     async close() {

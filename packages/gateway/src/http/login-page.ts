@@ -97,6 +97,11 @@ export function sendLoginPage(reply: FastifyReply, person: Actor): void {
   send(reply, 200, html)
 }
 
+/** To the same page under another name of this gateway. */
+export function redirectLoginPage(reply: FastifyReply, url: string): void {
+  void reply.headers({ ...SECURITY_HEADERS, 'cache-control': 'no-store' }).redirect(url, 307)
+}
+
 /** For a code that is used, too old or not from here. */
 export function sendUsedLinkPage(reply: FastifyReply): void {
   send(reply, 401, page(USED))

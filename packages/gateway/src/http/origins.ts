@@ -4,6 +4,18 @@ import type { IncomingHttpHeaders } from 'node:http'
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+/**
+ * The same address under the loopback name that the gateway uses itself, if the request came under another one. Browsers
+ * keep storage and cookies by name, so a login under a second name would not see who is logged in under the first.
+ */
+export function underOwnName(url: string, host: string | undefined, own: URL | null): string | null {
+  if (!own || host === undefined || !LOOPBACK.includes(own.hostname)) return null
+  const asked = new URL(url, `${own.protocol}//${host}`)
+  if (!LOOPBACK.includes(asked.hostname) || asked.hostname === own.hostname) return null
+  asked.hostname = own.hostname
+  return asked.href
+}
+
 export interface OriginRules {
   /** Beside the loopback names. */
   hosts: string[]

@@ -112,6 +112,40 @@ describe('the login page', () => {
     expect(policy).toContain(`'sha256-${createHash('sha256').update(script).digest('base64')}'`)
   })
 
+  describe('under another loopback name', () => {
+    let listening: TestGateway
+    beforeEach(async () => {
+      listening = await startTestGateway({ config: { allowedHosts: ['box.example'] } })
+    })
+    afterEach(() => listening.close())
+    const page = (host: string) => {
+      const { credentials } = listening
+      const link = `/login?code=${credentials.loginCode(credentials.owner)}`
+      return { link, answer: new Api(listening, null).get(link, { host }) }
+    }
+
+    it.each(['localhost:4100', '[::1]:4100', 'LOCALHOST:4100'])(
+      'leads from %s to the one that browsers keep their login under',
+      async (host) => {
+        const { link, answer } = page(host)
+        const { status, headers } = await answer
+        expect(status).toBe(307)
+        // The port stays: it may be forwarded from another machine.
+        expect(headers['location']).toBe(`http://127.0.0.1:4100${link}`)
+        expect(headers['cache-control']).toBe('no-store')
+      },
+    )
+
+    it.each(['127.0.0.1:4100', 'box.example'])('stays at %s', async (host) => {
+      expect((await page(host).answer).status).toBe(200)
+    })
+
+    it('refuses a code that is not one of ours all the same', async () => {
+      const answer = await new Api(listening, null).get('/login?code=x%22%0d%0ay', { host: 'localhost' })
+      expect(answer.status).toBe(401)
+    })
+  })
+
   it('says what to do about a link that is used, too old or of another gateway', async () => {
     const used = code()
     await logIn(used)

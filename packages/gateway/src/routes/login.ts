@@ -2,8 +2,9 @@ import { AskbackError } from '@askback/protocol'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
-import { sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
+import { redirectLoginPage, sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
 import { seedOf } from '../http/authenticate.js'
+import { underOwnName } from '../http/origins.js'
 import { once } from '../http/once.js'
 import { route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
@@ -17,7 +18,7 @@ const actor = z.object({ id: z.string(), name: z.string().optional() })
  * A browser brings a one-time code and gets a login in two halves: a cookie, and a proof that its page keeps. No token
  * ever stands in an address.
  */
-export function loginRoutes({ credentials, failedLogins, proxies, store }: GatewayContext): Route[] {
+export function loginRoutes({ credentials, failedLogins, proxies, store, ownUrl }: GatewayContext): Route[] {
   const cookie = ({ raw }: FastifyRequest, value: string, maxAgeSeconds: number) => {
     const secure = proxies.isSecure(raw) ? '; Secure' : ''
     return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}${secure}`
@@ -48,11 +49,18 @@ export function loginRoutes({ credentials, failedLogins, proxies, store }: Gatew
       who: 'anyone',
       summary: 'A page that logs in with the code in its address; fetching it logs nobody in',
       query: z.object({ code: z.unknown().optional() }),
-      answers: { 200: { description: 'The page', type: 'text/html' } },
+      answers: {
+        200: { description: 'The page', type: 'text/html' },
+        307: { description: 'The same page under the name that this gateway uses itself', type: 'text/html' },
+      },
       errors: [401, 429],
       handle({ query: { code }, request, reply }) {
         const person = typeof code === 'string' ? credentials.personOfCode(code) : null
-        if (person) sendLoginPage(reply, person)
+        // Behind a proxy that ends TLS the names are the proxy's.
+        const own = proxies.isSecure(request.raw) === (ownUrl()?.protocol === 'https:') ? ownUrl() : null
+        const elsewhere = underOwnName(request.url, request.headers.host, own)
+        if (person && elsewhere !== null) redirectLoginPage(reply, elsewhere)
+        else if (person) sendLoginPage(reply, person)
         else {
           failedLogins.note(proxies.addressOf(request.raw))
           sendUsedLinkPage(reply)
