@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chunksOf } from './chunks.js'
-import { markdownBlocks } from './markdown-blocks.js'
+import { linkedMarkdownBlocks, markdownBlocks } from './markdown-blocks.js'
 
 it.each([
   ['paragraphs apart', 'one\n\ntwo\n\n\nthree', ['one', 'two', 'three']],
@@ -14,7 +14,7 @@ it.each([
 })
 
 it('gives every block the addresses that its links name', () => {
-  const [first] = markdownBlocks('see [a]\n\n[a]: https://example.com')
+  const [first] = linkedMarkdownBlocks('see [a]\n\n[a]: https://example.com')
   expect(first).toContain('[a]: https://example.com')
 })
 

@@ -4,9 +4,20 @@ const DEFINITION = /^ {0,3}\[[^\]]+\]:\s*\S/
 
 /**
  * Divides Markdown at blank lines into pieces that can be drawn on their own, so that a text that grows is parsed at its
- * end only. Fences, lists and what is indented under them stay whole.
+ * end only. Fences, lists and what is indented under them stay whole. Nothing but blank lines between blocks is left out.
  */
 export function markdownBlocks(text: string): string[] {
+  return divide(text).blocks
+}
+
+/** The same, with every definition in every block: a link by reference finds its address wherever that stands. */
+export function linkedMarkdownBlocks(text: string): string[] {
+  const { blocks, definitions } = divide(text)
+  if (definitions.length === 0) return blocks
+  return blocks.map((block) => (block.includes('[') ? `${block}\n\n${definitions.join('\n')}` : block))
+}
+
+function divide(text: string): { blocks: string[]; definitions: string[] } {
   const blocks: string[] = []
   const definitions: string[] = []
   let lines: string[] = []
@@ -29,9 +40,7 @@ export function markdownBlocks(text: string): string[] {
     lines.push(line)
   }
   close()
-  if (definitions.length === 0) return blocks
-  // A link by reference finds its address wherever that stands.
-  return blocks.map((block) => (block.includes('[') ? `${block}\n\n${definitions.join('\n')}` : block))
+  return { blocks, definitions }
 }
 
 function closes(line: string, mark: string, fence: string): boolean {

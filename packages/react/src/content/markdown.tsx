@@ -4,9 +4,11 @@ import { CardGuardContext } from '../guard/card-guard.js'
 import { MustSee, ShowAll } from '../guard/must-see.js'
 import { count } from './amounts.js'
 import { CodeBlock, StillWriting } from './code-block.js'
+import { drawEveryWord } from './draw-every-word.js'
 import { ErrorBoundary } from './error-boundary.js'
+import { languageOf } from './hast.js'
 import { LongText } from './long-text.js'
-import { markdownBlocks } from './markdown-blocks.js'
+import { linkedMarkdownBlocks, markdownBlocks } from './markdown-blocks.js'
 import { hrefOf, OuterLink } from './outer-link.js'
 import { isCostly } from './parse-cost.js'
 import { readGfm } from './read-gfm.js'
@@ -21,11 +23,18 @@ export interface MarkdownProps {
 /** More than this at once are drawn when somebody asks for them. */
 const FIRST_BLOCKS = 200
 
-/** Markdown from an agent: no HTML, no images from elsewhere, links only where they can do no harm. */
+/**
+ * Markdown from an agent: no HTML, no images from elsewhere, links only where they can do no harm. In a card every word of
+ * the source is drawn, as somebody decides on all of it.
+ */
 export const Markdown = memo(function Markdown({ text, isStreaming = false }: MarkdownProps) {
   const late = useDeferredValue(text)
   const shown = isStreaming ? late : text
-  const blocks = useMemo(() => markdownBlocks(shown), [shown])
+  const isInCard = use(CardGuardContext) !== null
+  const blocks = useMemo(
+    () => (isInCard ? markdownBlocks(shown) : linkedMarkdownBlocks(shown)),
+    [shown, isInCard],
+  )
   // What has been drawn piece by piece while it was written need not be hidden when it is done.
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
   return (
@@ -47,12 +56,13 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
 })
 
 const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }) {
+  const isInCard = use(CardGuardContext) !== null
   if (isCostly(source)) return <LongText text={source} />
   return (
     <ErrorBoundary fallback={<LongText text={source} />}>
       <ReactMarkdown
         remarkPlugins={remarkPlugins}
-        rehypePlugins={rehypePlugins}
+        rehypePlugins={isInCard ? cardRehypePlugins : rehypePlugins}
         components={components}
         urlTransform={(url) => hrefOf(url) ?? ''}
       >
@@ -64,6 +74,7 @@ const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }
 
 const remarkPlugins = [readGfm]
 const rehypePlugins = [showHiddenCharacters, readingDirection]
+const cardRehypePlugins = [drawEveryWord, ...rehypePlugins]
 
 const components: Components = {
   a: ({ href, children }) => <OuterLink href={href}>{children}</OuterLink>,
@@ -75,9 +86,7 @@ const components: Components = {
     const code = node?.children[0]
     if (code?.type !== 'element') return <pre>{children}</pre>
     const text = code.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
-    const classes = code.properties['className']
-    const language = Array.isArray(classes) ? String(classes[0]).replace('language-', '') : undefined
-    return <CodeBlock code={text.replace(/\n$/, '')} language={language} />
+    return <CodeBlock code={text.replace(/\n$/, '')} language={languageOf(code)} />
   },
   table: ({ children }) => <Table>{children}</Table>,
 }

@@ -1,8 +1,4 @@
-interface HastNode {
-  tagName?: string
-  children?: HastNode[]
-  properties?: Record<string, unknown>
-}
+import type { HastNode } from './hast.js'
 
 /** Lets each block of Markdown be read from the side on which its words begin. Code never turns around. */
 export function readingDirection() {

@@ -1,12 +1,5 @@
 import { piecesOf } from '@askback/protocol'
-
-interface HastNode {
-  type: string
-  tagName?: string
-  value?: string
-  children?: HastNode[]
-  properties?: Record<string, unknown>
-}
+import { element, type HastNode } from './hast.js'
 
 /** Spells hidden characters out in a tree of Markdown; blocks of code do so themselves. */
 export function showHiddenCharacters() {
@@ -16,18 +9,14 @@ export function showHiddenCharacters() {
 function visit(node: HastNode, isCode: boolean): void {
   if (!node.children) return
   node.children = node.children.flatMap((child) => {
-    if (child.type !== 'text' || child.value === undefined) {
+    // HTML (`raw`) is drawn as text later.
+    if ((child.type !== 'text' && child.type !== 'raw') || child.value === undefined) {
       if (child.tagName !== 'pre') visit(child, child.tagName === 'code')
       return [child]
     }
     return piecesOf(child.value, isCode ? 'code' : 'prose').map((piece): HastNode => {
       if ('shown' in piece) return { type: 'text', value: piece.shown }
-      return {
-        type: 'element',
-        tagName: 'span',
-        properties: { className: ['ab-hidden-character'] },
-        children: [{ type: 'text', value: piece.name }],
-      }
+      return element('span', 'ab-hidden-character', piece.name)
     })
   })
 }
