@@ -48,6 +48,13 @@ describe('a diff', () => {
     expect(texts).toContain('Moved to: /etc/passwd')
   })
 
+  it('never folds what only a patch calls unchanged', async () => {
+    const patch = `@@ -1,60 +1,60 @@\n${' x\n'.repeat(20)} rm -rf ~\n${' x\n'.repeat(20)}-a\n+b\n`
+    const items = foldRows(await diffRows({ patch }))
+    expect(new Set(items.map(({ kind }) => kind))).toEqual(new Set(['row']))
+    expect(items).toHaveLength(44)
+  })
+
   it('says where only one side ends without a line break', async () => {
     const rows = await diffRows({ before: 'a', after: 'a\n' })
     expect(rows.map(({ type, isUnended }) => [type, isUnended])).toEqual([

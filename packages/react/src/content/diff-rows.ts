@@ -13,6 +13,8 @@ export interface DiffRow {
   isUnended?: boolean
   /** A line of a patch that neither stays nor goes nor comes: a header, or anything else that stands there. */
   isOther?: boolean
+  /** That it is unchanged is only what the patch says: the file was not compared. */
+  isClaimed?: boolean
 }
 
 export interface ToCompare {
@@ -73,7 +75,10 @@ export type DiffItem =
 /** Unchanged lines on each side of a change, to tell where it is. */
 const CONTEXT = 3
 
-/** Folds unchanged lines far from any change, and counts long runs of blank lines. */
+/**
+ * Folds unchanged lines far from any change, and counts long runs of blank lines. Lines that only a patch calls unchanged
+ * are not folded: nobody would see what else they are.
+ */
 export function foldRows(rows: readonly DiffRow[]): DiffItem[] {
   const isNear = nearChanges(rows)
   const items: DiffItem[] = []
@@ -97,7 +102,7 @@ export function foldRows(rows: readonly DiffRow[]): DiffItem[] {
 function nearChanges(rows: readonly DiffRow[]): boolean[] {
   // A line of a patch that is none of its kinds may say anything, and stays.
   const isChange = (row: DiffRow) => row.type !== 'same' || row.isOther === true
-  const isNear = rows.map(() => false)
+  const isNear = rows.map(({ isClaimed }) => isClaimed === true)
   for (const [index, row] of rows.entries()) {
     if (isChange(row)) isNear.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1)
   }
@@ -131,7 +136,7 @@ function patchRows(patch: string): DiffRow[] {
     if (line.startsWith('+')) return { type: 'added', before: null, after: numbered(right++), text }
     if (line.startsWith('-')) return { type: 'removed', before: numbered(left++), after: null, text }
     if (line.startsWith(' '))
-      return { type: 'same', before: numbered(left++), after: numbered(right++), text }
+      return { type: 'same', before: numbered(left++), after: numbered(right++), text, isClaimed: true }
     return { type: 'same', before: null, after: null, text: line, isOther: true }
   })
 }
