@@ -1,5 +1,4 @@
-import { CALL_FORGOTTEN_MS, type Json } from '@askback/protocol'
-import { isShellTool } from './shell-tools.js'
+import { CALL_FORGOTTEN_MS, isShellTool, type Json } from '@askback/protocol'
 
 /** How long an interaction that names no tool call waits for one to be recorded. */
 export const RENDEZVOUS_WAIT_MS = 1000

@@ -1,6 +1,13 @@
-import { AskbackError, canonicalJson, digestOf, sha256Hex, type Actor, type Json } from '@askback/protocol'
+import {
+  AskbackError,
+  canonicalJson,
+  digestOf,
+  sha256Hex,
+  whatRuns,
+  type Actor,
+  type Json,
+} from '@askback/protocol'
 import type { KvWrite } from '../store/store.js'
-import { isShellTool } from './shell-tools.js'
 
 /**
  * One tool with exactly one input, approved beforehand: in one session, or always in one folder for one agent. What does not
@@ -46,15 +53,6 @@ export function ruleKeys(
     for (const each of digests) keys.push(`${ALWAYS_RULES_PREFIX}${place}/${each}`)
   }
   return keys
-}
-
-/** The input without what the model words anew each time and no shell runs. */
-function whatRuns(toolName: string, input: Json): Json {
-  if (!isShellTool(toolName) || typeof input !== 'object' || input === null || Array.isArray(input))
-    return input
-  if (!Object.hasOwn(input, 'description') || typeof input['description'] !== 'string') return input
-  const { description: _, ...rest } = input
-  return rest
 }
 
 /** A folder is the same with a separator at its end. */

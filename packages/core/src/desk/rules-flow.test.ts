@@ -1,4 +1,4 @@
-import { canonicalJson, digestOf, sha256Hex, type CreateSessionBody } from '@askback/protocol'
+import { canonicalJson, digestOf, sha256Hex, type CreateSessionBody, type Json } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { ada, listFiles, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
@@ -65,6 +65,25 @@ describe('an approval for the session', () => {
       status: 'pending',
     })
     expect(await desk.rules()).toMatchObject([{ input: { command: 'ls' } }])
+  })
+
+  it.each<[Json, Json]>([
+    [{ description: 'ls' }, {}],
+    [{ description: 'ls' }, { description: 'rm -rf /' }],
+    [
+      { command: '', description: 'ls' },
+      { command: '', description: 'rm -rf /' },
+    ],
+    [
+      { script: 'run', description: 'ls' },
+      { script: 'run', description: 'rm -rf /' },
+    ],
+  ])('takes a description without a command for input: %j does not allow %j', async (one, other) => {
+    const { desk, open } = await testDesk({ session: here })
+    const { interactionId } = await open('approval', { input: one }, bash)
+    await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    expect(await open('approval', { input: other }, bash)).toMatchObject({ status: 'pending' })
+    expect(await open('approval', { input: one }, bash)).toMatchObject({ via: 'policy' })
   })
 
   it('takes the description of any other tool for what it is: input', async () => {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@askback/protocol'
+import { canonicalJson, whatRuns } from '@askback/protocol'
 import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
 import { useMustSee } from '../guard/card-guard.js'
@@ -9,6 +9,7 @@ import type { ApprovalControl } from './use-approval.js'
 export function ApprovalRule({ control }: { control: ApprovalControl }) {
   const { agent, cwd } = useSessionFacts()
   const { scope, interaction, request } = control
+  const compared = whatRuns(interaction.toolName, request.input)
   return (
     <div className="ab-rule" role="status">
       <p ref={useMustSee()}>
@@ -16,7 +17,8 @@ export function ApprovalRule({ control }: { control: ApprovalControl }) {
         <code className="ab-inline-code">
           <ShownText text={interaction.toolName} as="code" />
         </code>{' '}
-        with exactly this input is approved without asking
+        with exactly this input
+        {compared !== request.input && ', whatever its description says,'} is approved without asking
         {scope === 'session' && ', in this session only.'}
         {scope === 'always' && (
           <>
@@ -36,7 +38,7 @@ export function ApprovalRule({ control }: { control: ApprovalControl }) {
           </>
         )}
       </p>
-      <LongText text={canonicalJson(request.input)} label="The input that the rule allows" />
+      <LongText text={canonicalJson(compared)} label="The input that the rule allows" />
     </div>
   )
 }

@@ -12,7 +12,7 @@ export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {
         <JsonInput input={suggestions} title="Suggested by the agent" />
       </NeedNotSee>
       <p className="ab-hint">
-        Askback stores none of these. A rule that you choose allows exactly this input.
+        Askback stores none of these. A rule that you choose allows only the input that it shows.
       </p>
     </details>
   )

@@ -56,6 +56,16 @@ describe('deciding', () => {
     expect(answers()).toEqual([{ decision: 'approve', scope: 'session' }])
   })
 
+  it('shows the rule without the description that it does not compare, and says so', async () => {
+    const input = { command: 'ls -la', description: 'List the files' }
+    const { user } = await show({ events: approval(input) })
+    await user.click(screen.getByRole('radio', { name: 'This session' }))
+    const rule = document.querySelector('.ab-rule')!
+    expect(rule.textContent).toMatch(/with exactly this input, whatever its description says, is approved/)
+    expect(rule.textContent).toContain('{"command":"ls -la"}')
+    expect(rule.textContent).not.toContain('List the files')
+  })
+
   it('offers “always” only where there is a folder, and names it', async () => {
     const { transport, user, answers } = await show({
       ui: <Conversation sessionId="s2" />,
