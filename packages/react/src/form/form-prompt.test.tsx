@@ -271,6 +271,25 @@ describe('a form that is asked again', () => {
     return [superseded, ...form(fields, { id: 'i2', initialValues, ...what })]
   }
 
+  it.each([
+    ['a field', () => screen.getByLabelText('First')],
+    ['the button', () => screen.getByRole('button', { name: 'Submit' })],
+  ])('gives the focus to the first wrong field where %s had it', async (_, control) => {
+    const { play } = await show({ events: form(fields, { initialValues }) })
+    control().focus()
+    await play(...again({ a: 'preset', b: 'y' }))
+    expect(document.activeElement).toBe(screen.getByLabelText('Second'))
+  })
+
+  it('takes no focus from elsewhere', async () => {
+    const { play } = await show({ events: form(fields, { initialValues }) })
+    screen.getByLabelText('First').focus()
+    screen.getByLabelText('First').blur()
+    await play(...again({ a: 'preset', b: 'y' }))
+    screen.getByText('Does not match.')
+    expect(document.activeElement).toBe(document.body)
+  })
+
   it('leaves empty what was emptied, and what was never on screen as it came', async () => {
     const answer = await answerTo([...form(fields, { initialValues }), ...again({ b: 'y' })], () => {
       expect(text('First')).toBe('')

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { ShownText } from '../content/shown-text.js'
 import { CardGuardContext, useGuardedCard, type CardGuard } from '../guard/card-guard.js'
 import { Countdown } from './countdown.js'
@@ -6,6 +6,7 @@ import { Failure } from './failure.js'
 import { Outcome, toneOf } from './outcome.js'
 import { useCollapse } from './use-collapse.js'
 import type { InteractionControl } from './use-interaction.js'
+import { useKeepFocus } from './use-keep-focus.js'
 
 export interface InteractionCardProps {
   control: InteractionControl
@@ -34,7 +35,7 @@ export function InteractionCard(props: InteractionCardProps) {
   const titleId = useId()
   const isDone = phase === 'settled' || !open
   useCollapse(card, isDone)
-  useKeepFocus(card, isDone)
+  useKeepFocus(card, interaction, isDone)
   useGuardedCard(guard, card, !isDone)
 
   const tone = phase === 'settled' ? toneOf(interaction) : open ? 'pending' : 'gone'
@@ -92,22 +93,4 @@ export function InteractionCard(props: InteractionCardProps) {
 function leave(card: HTMLElement): void {
   if (document.activeElement === card) card.blur()
   else card.focus({ preventScroll: true })
-}
-
-/** Who pressed a button that is gone stays where it was. */
-function useKeepFocus(card: React.RefObject<HTMLElement | null>, isDone: boolean): void {
-  const hadFocus = useRef(false)
-  useEffect(() => {
-    const element = card.current
-    if (!element) return
-    const note = () => {
-      hadFocus.current = element.contains(document.activeElement)
-    }
-    element.addEventListener('focusin', note)
-    return () => element.removeEventListener('focusin', note)
-  }, [card])
-  useEffect(() => {
-    const isLost = document.activeElement === document.body
-    if (isDone && hadFocus.current && isLost) card.current?.focus({ preventScroll: true })
-  }, [card, isDone])
 }
