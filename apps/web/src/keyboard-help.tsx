@@ -1,10 +1,11 @@
 import { Dialog } from './dialog.js'
 
 const keys: [string, string][] = [
-  ['1 – 9', 'Pick an option'],
+  ['1 – 9', 'Pick an option of the focused card'],
   ['↑ ↓', 'Move between options'],
   ['Space', 'Toggle an option'],
-  ['Enter', 'Submit'],
+  ['Enter', 'Submit; in a longer text, a new line'],
+  ['Ctrl Enter', 'Submit from a longer text'],
   ['A / D', 'Approve or deny the focused approval'],
   ['Shift D', 'Deny it with a reason'],
   ['J / K', 'Next or previous request'],

@@ -72,6 +72,7 @@ export function NewSession() {
           <textarea
             dir="auto"
             rows={3}
+            autoFocus
             value={text}
             onChange={(event) => setText(event.target.value)}
             placeholder={chosen === 'demo' ? 'Say hello to take the tour' : 'What should the agent do?'}

@@ -7,6 +7,8 @@ export function ReplyTarget({ composer, id }: { composer: ComposerControl; id: s
   const { target, recipient, choices, choose, hasAgent } = composer
   const isAmbiguous = choices.length > 1 || recipient === 'undecided'
   const [only] = choices
+  // “The plan” is no word of the agent.
+  const About = target?.interaction.kind === 'plan_review' ? 'span' : 'q'
   if (!only) {
     return recipient === 'log' ? (
       <p id={id} className="mb-2 text-xs text-soft">
@@ -22,9 +24,9 @@ export function ReplyTarget({ composer, id }: { composer: ComposerControl; id: s
         <>
           <span className="flex min-w-0 flex-1 gap-1">
             <span className="shrink-0">Replying to: </span>
-            <q className="truncate font-medium text-ink" dir="auto">
+            <About className="truncate font-medium text-ink" dir="auto">
               <ShownText text={target.about} />
-            </q>
+            </About>
           </span>
           <button
             type="button"

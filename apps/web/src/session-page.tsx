@@ -54,7 +54,10 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
             Stop
           </button>
         )}
-        <SessionMenu sessionId={sessionId} clear={() => call(() => store.clear())} />
+        <SessionMenu
+          sessionId={sessionId}
+          clear={state?.agent == null ? null : () => call(() => store.clear())}
+        />
       </header>
       {error && (
         <p role="alert" className="border-b border-line bg-bad/10 px-4 py-2 text-sm text-bad">
@@ -73,7 +76,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
   )
 }
 
-function SessionMenu({ sessionId, clear }: { sessionId: string; clear: () => void }) {
+function SessionMenu({ sessionId, clear }: { sessionId: string; clear: (() => void) | null }) {
   const { transport } = useClient()
   const { call } = useCall()
   const remove = () => {
@@ -97,10 +100,12 @@ function SessionMenu({ sessionId, clear }: { sessionId: string; clear: () => voi
           sideOffset={4}
           className="z-30 min-w-48 rounded-lg border border-line bg-raised p-1 text-sm text-ink shadow-lg"
         >
-          <MenuItem onSelect={clear}>
-            <EraserIcon className="size-4" aria-hidden />
-            Clear the agent’s context
-          </MenuItem>
+          {clear && (
+            <MenuItem onSelect={clear}>
+              <EraserIcon className="size-4" aria-hidden />
+              Clear the agent’s context
+            </MenuItem>
+          )}
           <MenuItem onSelect={remove}>
             <Trash2Icon className="size-4" aria-hidden />
             Delete session

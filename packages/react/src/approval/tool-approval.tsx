@@ -50,6 +50,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       title="Approval needed"
       outcome={approvalOutcome(control.interaction)}
       summary={<ApprovalSummary interaction={control.interaction} />}
+      unsent={control.unsent}
       onKeyDown={onKeyDown}
     >
       <MustSee className="ab-approval-words">

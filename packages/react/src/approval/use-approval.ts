@@ -9,6 +9,7 @@ import {
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
 import { commandIn } from '../content/command.js'
+import { joinTexts } from '../interaction/unsent.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useDraft } from '../use-draft.js'
 
@@ -35,6 +36,8 @@ export interface ApprovalControl extends InteractionControl {
   setExplaining: (isExplaining: boolean) => void
   reason: string
   setReason: (reason: string) => void
+  /** Texts that were typed here and not sent. */
+  unsent: string
   approve: () => void
   deny: () => void
 }
@@ -73,6 +76,7 @@ export function useApproval(interaction: Interaction, open?: boolean): ApprovalC
     setExplaining: (value) => setDraft({ ...draft, isExplaining: value }),
     reason,
     setReason: (text) => setDraft({ ...draft, reason: text }),
+    unsent: joinTexts([reason, updated ? edited : null]),
     approve() {
       if (!control.canAnswer || (updated && 'error' in updated)) return
       const change = updated ? { updatedInput: updated.input } : { scope: shownScope }

@@ -37,6 +37,12 @@ it('shows the path of a patch with each of its characters', async () => {
   expect(document.querySelector('.ab-diff-note')?.textContent).toContain('U+00A0')
 })
 
+it('counts the lines of a text, and none of a tree, which has others', async () => {
+  await show({ events: approval({ command: 'ls', timeout: 5 }) })
+  const sizes = [...document.querySelectorAll('.ab-code-bar')].map(({ textContent }) => textContent)
+  expect(sizes).toEqual(['Command1 line · 2 bytes', 'With'])
+})
+
 it('shows JSON as text, where a tree of it would have no room for what it holds', async () => {
   let input: Json = 'rm -rf /'
   for (let level = 0; level < 20; level++) input = { [`level${level}`]: input }

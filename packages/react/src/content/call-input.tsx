@@ -123,7 +123,7 @@ export function JsonInput({ input, title }: { input: Json; title: ReactNode }) {
     depthOf(input) <= DEEPEST_TREE
   const label = typeof title === 'string' ? title : 'JSON'
   return (
-    <Framed title={title} size={sizeOf(text)}>
+    <Framed title={title} size={isTree ? null : sizeOf(text)}>
       {isTree ? (
         <div className="ab-code-scroll ab-json" role="group" aria-label={label}>
           <MustSee>

@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
-import { asked, askedQuestion, called, ended, settled, wrote } from '@askback/client/testing'
+import { asked, askedQuestion, called, ended, settled, started, wrote } from '@askback/client/testing'
 import type { NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { registerRenderer } from '../index.js'
+import { Conversation, registerRenderer } from '../index.js'
 import { pass, show, stillTime } from '../show.test.helper.js'
 
 stillTime()
@@ -256,4 +256,23 @@ it('a kind of one’s own is drawn by the component that was registered for it',
   fireEvent.focus(window)
   await pass(0)
   screen.getByText(/can’t show/)
+})
+
+it.each([
+  [null, true],
+  ['demo', false],
+])('what stands in an empty session of the agent %s stays above a message: %s', async (agent, stays) => {
+  const note: NewEvent = { type: 'user_message', text: 'remember', by: { id: 'ada' } }
+  const { transport } = await show({
+    ui: <Conversation sessionId="s2" empty="How to ask here" />,
+    change: (given) => void given.play('s2', started({ agent })),
+  })
+  screen.getByText('How to ask here')
+  transport.play('s2', note)
+  await pass(0)
+  screen.getByText('remember')
+  expect(screen.queryByText('How to ask here') !== null).toBe(stays)
+  transport.play('s2', ...asked('i1'))
+  await pass(0)
+  expect(screen.queryByText('How to ask here')).toBeNull()
 })

@@ -4,7 +4,7 @@ import { SessionFactsContext } from '../interaction/session-facts.js'
 import { useSession } from '../use-session.js'
 import { Announcements } from './announcements.js'
 import { RowView } from './row-view.js'
-import { rowsOf } from './rows.js'
+import { rowsOf, type Row } from './rows.js'
 import { Trouble } from './trouble.js'
 import { TypingIndicator } from './typing-indicator.js'
 import { useStickToEnd } from './use-stick-to-end.js'
@@ -12,7 +12,7 @@ import { useTail } from './use-tail.js'
 
 export interface ConversationProps {
   sessionId: string
-  /** What stands where nothing has been said yet. */
+  /** What stands where nothing has been said yet; in a session without an agent, also above notes. */
   empty?: ReactNode
   /** Says when the gateway cannot be reached; not where the page around it says so. */
   banner?: boolean
@@ -53,13 +53,15 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
                 {older === 'loading' || older === 'available' ? 'Loading earlier messages…' : ''}
               </div>
             )}
+            {layout && isBlank(state?.agent, rows) && older === 'none' && (
+              <div className="ab-empty">{empty}</div>
+            )}
             {waitingBefore.map((row) => (
               <RowView key={row.key} row={row} />
             ))}
             {shown.map((row) => (
               <RowView key={row.key} row={row} />
             ))}
-            {layout && rows.length === 0 && <div className="ab-empty">{empty}</div>}
             {typing && <TypingIndicator />}
           </div>
         </div>
@@ -73,4 +75,10 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
       </div>
     </SessionFactsContext>
   )
+}
+
+/** In a session without an agent, a note is no beginning: whoever reads it still has to learn how to ask here. */
+function isBlank(agent: string | null | undefined, rows: readonly Row[]): boolean {
+  const isNote = (row: Row) => row.type === 'container' && row.container.type === 'user_message'
+  return rows.length === 0 || (agent === null && rows.every(isNote))
 }

@@ -42,6 +42,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
       icon={<ClipboardList />}
       title="A form to fill in"
       onRetry={submit}
+      unsent={control.unsent}
       summary={<FormSummary interaction={control.interaction} request={request} />}
       onKeyDown={(event) => {
         if (!isSubmitKey(event)) return

@@ -8,6 +8,7 @@ import {
   type Json,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
+import { joinTexts } from '../interaction/unsent.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useDraft } from '../use-draft.js'
 import {
@@ -28,6 +29,8 @@ export interface FormControl extends InteractionControl {
   /** What the gateway refused, until it is changed, and what is wrong here once somebody tried to send it. */
   errors: FormErrors
   setValue: (name: string, value: Json) => void
+  /** Texts that were typed here and not sent. */
+  unsent: string
   /** Sends the values, or names the first field that keeps it from that. */
   submit: () => string | null
 }
@@ -68,6 +71,9 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     setValue(name, value) {
       setDraft({ ...draft, [name]: value })
     },
+    unsent: joinTexts(
+      [...visible].map(({ name }) => (draft && Object.hasOwn(draft, name) ? draft[name] : null)),
+    ),
     submit() {
       setTried(true)
       const wrong = [...visible].find((field) => fieldError(field, valueOf(values, field.name)) !== null)

@@ -4,6 +4,8 @@ import { CardGuardContext, useGuardedCard, type CardGuard } from '../guard/card-
 import { Countdown } from './countdown.js'
 import { Failure } from './failure.js'
 import { Outcome, toneOf } from './outcome.js'
+import { useViewer } from '../transport-provider.js'
+import { Unsent } from './unsent.js'
 import { useCollapse } from './use-collapse.js'
 import type { InteractionControl } from './use-interaction.js'
 import { useKeepFocus } from './use-keep-focus.js'
@@ -20,6 +22,8 @@ export interface InteractionCardProps {
   children: ReactNode
   /** What became of it, in a line or two. */
   summary?: ReactNode
+  /** What was typed here and is part of no answer: it stays at hand where the request was settled without the person. */
+  unsent?: string | undefined
   /** Takes the place of "Answered" and the like. */
   outcome?: string | undefined
   onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
@@ -29,15 +33,19 @@ export interface InteractionCardProps {
 
 /** The frame of every interaction: who asks, until when, and what became of it. */
 export function InteractionCard(props: InteractionCardProps) {
-  const { control, open, guard, icon, title, children, summary, outcome, onKeyDown, onRetry } = props
+  const { control, open, guard, icon, title, children, summary, unsent, outcome } = props
+  const { onKeyDown, onRetry } = props
   const { interaction, phase, isOwn } = control
   const card = useRef<HTMLDivElement>(null)
   const titleId = useId()
+  const viewer = useViewer()
   const isDone = phase === 'settled' || !open
   useCollapse(card, isDone)
   useKeepFocus(card, interaction, isDone)
   useGuardedCard(guard, card, !isDone)
 
+  const isByViewer = isOwn || (viewer !== null && interaction.by?.id === viewer)
+  const isLeftUnsent = phase === 'settled' && !isByViewer && unsent !== undefined && unsent !== ''
   const tone = phase === 'settled' ? toneOf(interaction) : open ? 'pending' : 'gone'
   return (
     <div
@@ -64,6 +72,7 @@ export function InteractionCard(props: InteractionCardProps) {
           </span>
           <Outcome interaction={interaction} isOwn={isOwn} word={outcome} />
           {summary}
+          {isLeftUnsent && <Unsent text={unsent} />}
         </>
       ) : (
         <>

@@ -27,6 +27,7 @@ export function UnknownInteraction({
       icon={<CircleHelp />}
       title="The agent needs an answer"
       onRetry={answer.submit}
+      unsent={answer.text.trim()}
       summary={<Answered answer={control.interaction.answer} />}
     >
       <p className="ab-card-text">

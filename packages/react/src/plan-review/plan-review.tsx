@@ -28,6 +28,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       icon={<ListChecks />}
       title="A plan to review"
       outcome={planOutcome(control.interaction)}
+      unsent={control.unsent}
       summary={<PlanSummary interaction={control.interaction} plan={request.plan} />}
     >
       {request.planFilePath !== undefined && <PlanFile path={request.planFilePath} />}

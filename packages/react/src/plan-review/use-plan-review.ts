@@ -5,6 +5,7 @@ import {
   type PlanReviewRequest,
 } from '@askback/protocol'
 import { useMemo } from 'react'
+import { joinTexts } from '../interaction/unsent.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useDraft } from '../use-draft.js'
 
@@ -23,6 +24,8 @@ export interface PlanReviewControl extends InteractionControl {
   setFeedback: (feedback: string) => void
   isAdjusting: boolean
   setAdjusting: (isAdjusting: boolean) => void
+  /** Texts that were typed here and not sent. */
+  unsent: string
   /** `adjust` needs feedback, and does nothing without. */
   decide: (decision: PlanDecision) => void
 }
@@ -50,6 +53,7 @@ export function usePlanReview(interaction: Interaction, open?: boolean): PlanRev
     setFeedback: (text) => setDraft({ ...draft, feedback: text }),
     isAdjusting,
     setAdjusting: (value) => setDraft({ ...draft, isAdjusting: value }),
+    unsent: joinTexts([feedback, edited === request.plan ? null : edited]),
     decide(decision) {
       if (!control.canAnswer) return
       const isAdjust = decision === 'adjust'

@@ -187,6 +187,34 @@ describe('several questions', () => {
   })
 })
 
+it('cuts a long header on screen, and has all of it for a screen reader and under the pointer', async () => {
+  const question = { header: 'A very long header\u200b', question: 'Which?', options: [] }
+  const { play } = await show({ events: askedQuestion('i1', { request: { questions: [question] } }) })
+  const check = () => {
+    const chip = document.querySelector('.ab-chip')!
+    expect(chip.querySelector('[aria-hidden]')?.textContent).toBe('A very long…')
+    expect(chip.querySelector('.ab-only-spoken')?.textContent).toMatch(/^A very long header.*200B/)
+    expect(chip.querySelector('[title]')?.getAttribute('title')).toMatch(/^A very long header.*200B/)
+  }
+  check()
+  const answer = { answers: [{ selected: [], other: 'Carol' }] }
+  await play(...settled('i1', { kind: 'question', settlement: 'answered', answer }))
+  check()
+})
+
+it.each([
+  [{ selected: ['SQLite'] }, 'Selected:'],
+  [{ selected: [], other: 'DuckDB' }, 'Answered:'],
+])('says of %j in the summary: %s', async (reply, word) => {
+  const answer = { answers: [reply] }
+  const events = [
+    ...askedQuestion('i1'),
+    ...settled('i1', { kind: 'question', settlement: 'answered', answer }),
+  ]
+  await show({ events })
+  screen.getByText(word)
+})
+
 it('“Other” that was kept without a text takes no focus', async () => {
   const { user, reload } = await show({ events: askedQuestion('i1') })
   await user.click(screen.getByRole('radio', { name: /Other/ }))

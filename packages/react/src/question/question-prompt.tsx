@@ -9,6 +9,7 @@ import type { InteractionProps } from '../interaction/renderers.js'
 import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useDrawn } from '../interaction/use-drawn.js'
+import { HeaderText } from './header-text.js'
 import { QuestionNote } from './question-note.js'
 import { QuestionOptions } from './question-options.js'
 import { QuestionSummary } from './question-summary.js'
@@ -63,14 +64,15 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
       icon={<MessageCircleQuestion />}
       title={title}
       summary={<QuestionSummary interaction={control.interaction} questions={questions} />}
+      unsent={control.unsent}
       onKeyDown={onKeyDown}
       onRetry={control.submit}
     >
       {questions.length > 1 && <Steps control={control} />}
       <div className="ab-question" dir="auto">
         {questions.length === 1 && question.header !== undefined && question.header !== '' && (
-          <span className="ab-chip" title={question.header}>
-            <ShownText text={question.header} />
+          <span className="ab-chip">
+            <HeaderText text={question.header} />
           </span>
         )}
         <p className="ab-question-text" id={questionId} dir="auto">
@@ -106,9 +108,9 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
             Add a note
           </button>
         )}
-        <span className="ab-hint">
-          {question.multiSelect ? 'Choose any number' : question.options.length > 0 ? 'Choose one' : ''}
-        </span>
+        {question.options.length > 0 && (
+          <span className="ab-hint">{question.multiSelect ? 'Choose any number' : 'Choose one'}</span>
+        )}
       </div>
     </InteractionCard>
   )
@@ -128,7 +130,7 @@ function Steps({ control: { questions, step, goTo, isAnswered } }: { control: Qu
           >
             <span className="ab-step-number">{index + 1}</span>
             <span className="ab-step-name" dir="auto">
-              <ShownText text={header || question} />
+              {header ? <HeaderText text={header} /> : <ShownText text={question} />}
             </span>
           </button>
         </li>

@@ -1,5 +1,6 @@
 import type { Interaction, Question } from '@askback/protocol'
 import { ShownText } from '../content/shown-text.js'
+import { HeaderText } from './header-text.js'
 import { repliesIn } from './reply-draft.js'
 
 /** What was chosen, question by question; without an answer, what was asked. */
@@ -18,14 +19,14 @@ export function QuestionSummary({
         return (
           <li key={index} className="ab-summary-line">
             {header !== undefined && header !== '' && (
-              <span className="ab-chip" title={header} dir="auto">
-                <ShownText text={header} />
+              <span className="ab-chip" dir="auto">
+                <HeaderText text={header} />
               </span>
             )}
             <span className="ab-summary-text">
               {reply ? (
                 <>
-                  <span className="ab-quiet">Selected: </span>
+                  <span className="ab-quiet">{reply.selected.length > 0 ? 'Selected: ' : 'Answered: '}</span>
                   <Choices
                     choices={[...reply.selected, ...(reply.other === undefined ? [] : [reply.other])]}
                   />

@@ -7,6 +7,7 @@ import {
   type Question,
 } from '@askback/protocol'
 import { useEffect, useMemo, useRef, useState } from 'react'
+import { joinTexts } from '../interaction/unsent.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useClient } from '../transport-provider.js'
 import { useDraft } from '../use-draft.js'
@@ -36,6 +37,8 @@ export interface QuestionControl extends InteractionControl {
   typeOther: (step: number, text: string) => void
   /** Something to say beside the answer. */
   writeNote: (step: number, text: string) => void
+  /** Texts that were typed here and not sent. */
+  unsent: string
   /** Sends the answers if every question has one. */
   submit: () => void
 }
@@ -117,6 +120,7 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
       change(at, { otherText, isOther: true, ...(isOne && { selected: [] }) })
     },
     writeNote: (at, note) => change(at, { note }),
+    unsent: joinTexts((draft ?? []).flatMap((reply) => [reply?.otherText, reply?.note])),
     submit() {
       if (control.canAnswer && isComplete) send(replies)
     },
