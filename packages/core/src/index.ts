@@ -15,13 +15,8 @@ export { memoryStore } from './store/memory-store.js'
 export * from './store/records.js'
 export type * from './store/store.js'
 export type { Reported } from './decide/command.js'
-export {
-  editTarget,
-  PROTECTED_PATHS,
-  targetOfPaths,
-  type EditScope,
-  type ReadLink,
-} from './decide/edit-target.js'
+export { editTarget, PROTECTED_PATHS, targetOfPaths, type EditScope } from './decide/edit-target.js'
+export { realFolder, type ReadLink } from './decide/follow-path.js'
 export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
 export type { ApprovalRule } from './decide/rules.js'
 export type { ToolCallAnswer } from './desk/answer-tool-call.js'

@@ -35,6 +35,8 @@ export const sessionEvent = z.discriminatedUnion('type', [
     agent: z.string().nullable(),
     title: z.string().optional(),
     cwd: z.string().optional(),
+    /** Where `cwd` led, all links followed, when the session was made; `null` if it could not be followed. */
+    realCwd: z.string().nullable().optional(),
     model: z.string().optional(),
     permissionMode,
     source: z.string().optional(),

@@ -53,6 +53,7 @@ function apply(draft: Draft, event: SessionEvent): void {
       state.agent = event.agent
       state.title = event.title ?? null
       state.cwd = event.cwd ?? null
+      if (event.realCwd !== undefined) state.realCwd = event.realCwd
       state.model = event.model ?? null
       state.source = event.source ?? null
       state.permissionMode = event.permissionMode

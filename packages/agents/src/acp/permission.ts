@@ -1,4 +1,4 @@
-import type { Clock, SessionHandle } from '@askback/core'
+import type { Clock, EditScope, SessionHandle } from '@askback/core'
 import { copyJson, digestOf, type Json } from '@askback/protocol'
 import { refusalOfCall, type AskedCall } from '../session/approved.js'
 import { asking, type Asking } from '../session/asking.js'
@@ -17,7 +17,7 @@ import type {
 
 export interface PermissionPorts {
   session: SessionHandle
-  cwd: string | null
+  editScope: () => Promise<EditScope>
   clock: Clock
   grants: Grants
   timeoutMs?: number | null
@@ -201,9 +201,9 @@ function preview(call: ToolCall): { preview?: Json } {
   return diffs.length === 0 || !hasInput(call) ? {} : { preview: copyJson({ diffs }, 'preview') }
 }
 
-async function placeOf(call: ToolCall, { cwd, session }: PermissionPorts): Promise<AskedCall['edit']> {
+async function placeOf(call: ToolCall, { editScope }: PermissionPorts): Promise<AskedCall['edit']> {
   if (call.kind !== 'edit') return 'none'
   // Only the diff says for sure what is written.
   const paths = diffsOf(call).map(({ path }) => path)
-  return targetOfFiles(paths, { cwd, protectedPaths: session.protectedPaths })
+  return targetOfFiles(paths, await editScope())
 }

@@ -212,7 +212,7 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
     const { clock, timeoutMs, name: agentName } = this.#options
     return {
       session: this.context.session,
-      cwd: this.context.cwd,
+      editScope: this.editScope,
       clock,
       agentName,
       grants: this.grants,

@@ -1,4 +1,4 @@
-import type { AskOptions, SessionHandle } from '@askback/core'
+import type { AskOptions, EditScope, SessionHandle } from '@askback/core'
 import { copyJson, type ApprovalRequest, type Json } from '@askback/protocol'
 import type { Asking } from '../session/asking.js'
 import { targetOfCall } from '../session/edit-target.js'
@@ -8,8 +8,7 @@ import { IN_DOUBT, refusalOf, type Refused } from '../session/refusal.js'
 import type { PermissionResult } from './sdk.js'
 
 interface Place {
-  cwd: string | null
-  plans: string | null
+  editScope: () => Promise<EditScope>
   /** Approvals that a restart kept from their calls. */
   grants: Grants | null
 }
@@ -19,7 +18,7 @@ export async function approve(
   session: SessionHandle,
   call: Call,
   ask: Asking,
-  { cwd, plans, grants }: Place,
+  { editScope, grants }: Place,
 ): Promise<PermissionResult> {
   const { toolName, title, description, decisionReason, blockedPath } = call
   const asked = copyJson(call.input, 'input')
@@ -33,7 +32,7 @@ export async function approve(
     ...(decisionReason !== undefined && { reason: decisionReason }),
     ...(blockedPath !== undefined && { blockedPath }),
     ...(!granted && grants?.differs(toolName, input)),
-    edit: await targetOfCall(toolName, asked, { cwd, plans, protectedPaths: session.protectedPaths }),
+    edit: await targetOfCall(toolName, asked, await editScope()),
     ...place(ask.options, granted),
   })
   await ask.settled(settled)

@@ -2,6 +2,7 @@ import { systemClock, type AskOptions, type Clock, type SessionHandle } from '@a
 import { AskbackError, copyJson } from '@askback/protocol'
 import { approve } from './approval.js'
 import { asking, type Asking } from '../session/asking.js'
+import { editScopeOf } from '../session/edit-target.js'
 import { elicit } from '../session/elicitation.js'
 import type { Grants } from '../session/grants.js'
 import { memoryEdits } from './memory-edits.js'
@@ -63,6 +64,7 @@ export function createClaudeHooks(
 ): ClaudeHooks {
   const { cwd = null, plansFolder = null, timeoutMs, clock = systemClock } = options
   const adapter = ports?.adapter
+  const editScope = editScopeOf(session, { cwd, plans: plansFolder })
   /** The last call to each MCP server: what that server asks belongs to it. */
   const lastCalls = new Map<string, Call>()
   const announce = (call: Call) => (ports ? ports.announce(call) : report(session, call))
@@ -78,7 +80,7 @@ export function createClaudeHooks(
       case 'ExitPlanMode':
         return reviewPlan(session, call.input, ask, async (plan) => ports?.planApproved(plan, call) ?? null)
       default:
-        return approve(session, call, ask, { cwd, plans: plansFolder, grants: adapter?.grants ?? null })
+        return approve(session, call, ask, { editScope, grants: adapter?.grants ?? null })
     }
   }
 

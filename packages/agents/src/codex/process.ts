@@ -250,10 +250,9 @@ export class CodexProcess extends PeerAgent implements AgentProcess {
   }
 
   #ports(): RequestPorts {
-    const { session, cwd } = this.context
     return {
-      session,
-      cwd,
+      session: this.context.session,
+      editScope: this.editScope,
       clock: this.#options.clock,
       grants: this.grants,
       ...this.#timeout(),

@@ -1,4 +1,4 @@
-import type { AskOptions, Clock, SessionHandle } from '@askback/core'
+import type { AskOptions, Clock, EditScope, SessionHandle } from '@askback/core'
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import { refusalOfCall, type AskedCall } from '../session/approved.js'
 import { asking, type Asking } from '../session/asking.js'
@@ -20,7 +20,7 @@ import { COMMAND, PATCH, QUESTION } from './items.js'
 
 export interface RequestPorts {
   session: SessionHandle
-  cwd: string | null
+  editScope: () => Promise<EditScope>
   clock: Clock
   grants: Grants
   timeoutMs?: number | null
@@ -84,9 +84,9 @@ async function fileChange(asked: FileChangeApproval, ports: RequestPorts): Promi
   return decide({ toolName: PATCH, input, edit, ...(reason && { reason }) }, asked, threadId, ports)
 }
 
-function placeOf(changes: FileChange[], { cwd, session }: RequestPorts): Promise<AskedCall['edit']> {
+async function placeOf(changes: FileChange[], { editScope }: RequestPorts): Promise<AskedCall['edit']> {
   const paths = changes.flatMap(({ path, kind }) => [path, ...(kind.move_path ? [kind.move_path] : [])])
-  return targetOfFiles(paths, { cwd, protectedPaths: session.protectedPaths })
+  return targetOfFiles(paths, await editScope())
 }
 
 async function decide(

@@ -1,8 +1,10 @@
+import { createDesk, memoryStore } from '@askback/core'
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { targetOfCall, targetOfFiles } from './edit-target.js'
+import { editScopeOf, targetOfCall, targetOfFiles } from './edit-target.js'
+import { readLink } from './read-link.js'
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'askback-edits-')))
 const cwd = join(root, 'work')
@@ -44,4 +46,37 @@ it('files that an agent names are inside if all of them are, and none where the 
   expect(await targetOfFiles(['a.txt', join(cwd, 'b.txt')], { cwd })).toBe('inside')
   expect(await targetOfFiles(['a.txt', '.npmrc'], { cwd })).toBe('outside')
   expect(await targetOfFiles(['a.txt', 'deploy/b'], { cwd, protectedPaths: ['deploy'] })).toBe('outside')
+})
+
+it.each([true, false])(
+  'an agent that replaces its folders by links gains nothing (session knows the folder: %s)',
+  async (isRecorded) => {
+    const [folder, plansFolder] = [join(root, `replaced-${isRecorded}`), join(root, `plans-${isRecorded}`)]
+    await Promise.all([folder, plansFolder].map((path) => mkdir(path)))
+    const desk = createDesk({ store: memoryStore() })
+    const session = desk.session('s', isRecorded ? { cwd: folder } : {})
+    const editScope = editScopeOf(session, { cwd: folder, plans: plansFolder })
+    expect(await targetOfFiles(['a.txt'], await editScope())).toBe('inside')
+    expect(await targetOfFiles([join(plansFolder, 'p.md')], await editScope())).toBe('plan_file')
+    for (const path of [folder, plansFolder]) {
+      await rm(path, { recursive: true })
+      await symlink(join(root, 'other'), path)
+    }
+    for (const path of ['a.txt', join(folder, 'a.txt'), join(root, 'other/a.txt'), join(plansFolder, 'p.md')])
+      expect([path, await targetOfFiles([path], await editScope())]).toEqual([path, 'outside'])
+    desk.close()
+  },
+)
+
+it('an agent that is started again in a folder replaced since has the folder of its session', async () => {
+  const folder = join(root, 'started-again')
+  await mkdir(folder)
+  const desk = createDesk({ store: memoryStore(), readLink })
+  const session = desk.session('s', { cwd: folder })
+  expect(await session.editScope(folder)).toMatchObject({ realCwd: folder })
+  await rm(folder, { recursive: true })
+  await symlink(join(root, 'other'), folder)
+  const editScope = editScopeOf(session, { cwd: folder })
+  expect(await targetOfFiles(['a.txt'], await editScope())).toBe('outside')
+  desk.close()
 })

@@ -1,7 +1,8 @@
-import type { AgentContext, Ending, Reported } from '@askback/core'
+import type { AgentContext, EditScope, Ending, Reported } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Running } from '../program/child.js'
 import { Peer, type Channel, type Params } from '../program/peer.js'
+import { editScopeOf } from './edit-target.js'
 import { Grants } from './grants.js'
 import { resumeMessage, type Outcome } from './outcome.js'
 import { planMessage } from './plan.js'
@@ -16,6 +17,7 @@ type Resume = NonNullable<AgentContext['resume']>
 export abstract class PeerAgent {
   readonly ended: Promise<Ending>
   protected readonly context: AgentContext
+  protected readonly editScope: () => Promise<EditScope>
   protected readonly program: Running
   protected readonly peer: Peer
   protected readonly turn: Turn
@@ -32,6 +34,7 @@ export abstract class PeerAgent {
     { name, channel, stamp }: { name: string; channel: Channel; stamp?: { jsonrpc: '2.0' } },
   ) {
     this.context = context
+    this.editScope = editScopeOf(context.session, context)
     this.program = program
     this.turn = new Turn(context)
     this.#name = name

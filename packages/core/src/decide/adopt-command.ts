@@ -5,7 +5,10 @@ import type { Late, Part, PastEvent } from './adopt-log.js'
 import type { Context, Decision } from './command.js'
 
 /** One part of a history, in its turn. If another one is next, nothing happens. */
-export interface AdoptCommand extends Pick<EventOf<'session_started'>, 'agent' | 'title' | 'cwd'> {
+export interface AdoptCommand extends Pick<
+  EventOf<'session_started'>,
+  'agent' | 'title' | 'cwd' | 'realCwd'
+> {
   type: 'adopt'
   agentSessionId: string
   startedAt: number
@@ -35,7 +38,7 @@ export function lateKey(sessionId: string, interactionId: string): string {
 
 export function adopt(state: SessionState, command: AdoptCommand, context: Context): Decision {
   const { sessionId, seq, ended } = state
-  const { first, part, startedAt, agentSessionId, agent, title, cwd } = command
+  const { first, part, startedAt, agentSessionId, agent, title, cwd, realCwd } = command
   if (ended) throw new AskbackError('unavailable', `The session ${sessionId} is being deleted.`)
   if (first !== (seq === 0 ? 0 : context.imported)) return { events: [] }
   const past: PastEvent[] = [...part.events]
@@ -45,7 +48,7 @@ export function adopt(state: SessionState, command: AdoptCommand, context: Conte
       agent,
       permissionMode: 'default',
       source: 'adopted',
-      ...optional({ title, cwd }),
+      ...optional({ title, cwd, realCwd }),
     }
     past.unshift({ at: startedAt, event })
   }

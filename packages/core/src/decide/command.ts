@@ -75,7 +75,7 @@ export interface MessageCommand {
 export type Command =
   | ({ type: 'start'; permissionMode: PermissionMode; unlessThere?: boolean } & Pick<
       EventOf<'session_started'>,
-      'agent' | 'title' | 'cwd' | 'model' | 'source' | 'by' | 'via'
+      'agent' | 'title' | 'cwd' | 'realCwd' | 'model' | 'source' | 'by' | 'via'
     >)
   | OpenCommand
   | RespondCommand

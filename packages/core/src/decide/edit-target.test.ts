@@ -19,6 +19,13 @@ describe('what a tool would write', () => {
     ['NotebookEdit', { notebook_path: 'n.ipynb' }, 'inside'],
     ['NotebookEdit', { notebook_path: 'n.ipynb', file_path: '/etc/passwd' }, 'outside'],
     ['Write', { path: 'a.ts' }, 'outside'],
+    ['Write', { file_path: 'a.ts', path: 'b.ts', content: '/etc/passwd' }, 'inside'],
+    ['Edit', { file_path: 'a.ts', old_string: '{"path":"/etc"}', new_string: '~/x' }, 'inside'],
+    ['MultiEdit', { file_path: 'a.ts', edits: [{ file_path: 'a.ts', old_string: '/etc' }] }, 'inside'],
+    ['MultiEdit', { file_path: 'a.ts', edits: [{ file_path: 'a.ts' }, { file_path: '/etc/x' }] }, 'outside'],
+    ['MultiEdit', { file_path: 'a.ts', edits: [{ to: { newPath: '../x' } }] }, 'outside'],
+    ['Write', { file_path: 'a.ts', path: ['b.ts'] }, 'outside'],
+    ['Write', { file_path: 'a.ts', path: null }, 'outside'],
     ['Write', {}, 'outside'],
     ['Write', { file_path: 1 }, 'outside'],
     ['Write', { file_path: ['a.ts'] }, 'outside'],
@@ -29,6 +36,38 @@ describe('what a tool would write', () => {
     ['toString', { file_path: 'a.ts' }, 'none'],
   ])('%s of %j is %s', async (toolName, input, expected) => {
     expect(await editTarget({ toolName, input }, { cwd: '/work' }, links())).toBe(expected)
+  })
+
+  it.each([
+    'path',
+    'Path',
+    'filePath',
+    'FILE_PATH',
+    'file-path',
+    'notebookPath',
+    'filename',
+    'file_name',
+    'fileName',
+    'file',
+    'target_file',
+    'targetFile',
+    'relative_workspace_path',
+    'absolutePath',
+    'newpath',
+    'paths',
+    'files',
+    'destination',
+    'uri',
+    'folder',
+    'directory',
+    'cwd',
+  ])('has every path inside, the one in %s among them', async (key) => {
+    const target = (path: string) =>
+      editTarget({ toolName: 'Write', input: { file_path: 'a.ts', [key]: path } }, { cwd: '/work' }, links())
+    expect(await target('/etc/passwd')).toBe('outside')
+    expect(await target('.git/config')).toBe('outside')
+    expect(await target('file:///etc/passwd')).toBe('outside')
+    expect(await target('b.ts')).toBe('inside')
   })
 
   it('is inside nothing without a folder, or for a host that cannot follow links', async () => {
@@ -70,16 +109,32 @@ describe('a protected place', () => {
     '.github//workflows/ci.yml',
     '.github/./workflows/ci.yml',
     '.claude/settings.json',
+    'GIT~1/config',
+    'a/CLAUDE~12/x',
+    '.claude.json',
+    '.cursor/mcp.json',
+    '.ssh/authorized_keys',
+    '.cargo/config.toml',
+    '.cargo/config',
+    '.github/actions/x/action.yml',
+    '.Gitlab-CI.yml',
   ])('%j is protected', async (path) => {
     expect(await write(path)).toBe('outside')
   })
 
-  it.each(['.gitignore', '.github/CODEOWNERS', 'workflows/ci.yml', 'a.npmrc', 'git/x', '.claude-notes'])(
-    '%s is an ordinary file',
-    async (path) => {
-      expect(await write(path)).toBe('inside')
-    },
-  )
+  it.each([
+    '.gitignore',
+    '.github/CODEOWNERS',
+    'workflows/ci.yml',
+    'a.npmrc',
+    'git/x',
+    '.claude-notes',
+    'a~',
+    '.cargo/x',
+    '.pre-commit',
+  ])('%s is an ordinary file', async (path) => {
+    expect(await write(path)).toBe('inside')
+  })
 
   it('can be added, and is found behind a link', async () => {
     const protectedPaths = ['deploy/prod', 'Secrets/']
@@ -89,8 +144,65 @@ describe('a protected place', () => {
     expect(await write('hooks/pre-commit', {}, { '/work/hooks': '.git/hooks' })).toBe('outside')
   })
 
-  it('counts below the folder, not above it', async () => {
-    expect(await write('a.ts', { cwd: '/home/.claude/worktrees/x' })).toBe('inside')
+  it.each([
+    '/repo/.git',
+    '/repo/.git/hooks',
+    '/home/.claude',
+    '/home/.claude/worktrees',
+    '/home/.claude/worktrees/.git/x',
+    '/repo/.git/.claude/worktrees/x',
+    '/home/.ssh/.codex/worktrees/x',
+    '/home/.claude/worktrees/x/.claude/skills',
+    '/home/.vscode/worktrees/x',
+  ])('also holds the folder %s', async (cwd) => {
+    expect(await write('a.ts', { cwd })).toBe('outside')
+  })
+
+  it.each([
+    '/home/.claude/worktrees/x',
+    '/home/.codex/worktrees/x/packages/a',
+    '/w/.claude/worktrees/x/.claude/worktrees/y',
+  ])('does not hold %s, a worktree of an agent', async (cwd) => {
+    expect(await write('a.ts', { cwd })).toBe('inside')
+    expect(await write('.claude/settings.json', { cwd })).toBe('outside')
+    expect(await write('.git', { cwd })).toBe('outside')
+  })
+})
+
+describe('the folder of the session', () => {
+  it.each(['/', '//', '/work/..', 'C:\\', 'c:/', '\\\\server\\share\\'])(
+    'is no project if it is %s',
+    async (cwd) => {
+      expect(await write('a.ts', { cwd })).toBe('outside')
+      expect(await write('a.ts', { cwd, realCwd: cwd })).toBe('outside')
+    },
+  )
+
+  it('is what it was when the session was made, whatever it leads to now', async () => {
+    const scope = { cwd: '/link', realCwd: '/work' }
+    const before = { '/link': '/work' }
+    for (const path of ['a.ts', '/link/a.ts', '/work/a.ts'])
+      expect([path, await write(path, scope, before)]).toEqual([path, 'inside'])
+    for (const after of ['/', '/etc', '/work-two', '/work/..', '/work/.git'])
+      for (const path of ['a.ts', '/link/a.ts', '/etc/passwd'])
+        expect([after, path, await write(path, scope, { '/link': after })]).toEqual([after, path, 'outside'])
+    expect(await write('/work/a.ts', scope, { '/link': '/etc' })).toBe('inside')
+  })
+
+  it('is not what a link in its own place leads to', async () => {
+    const scope = { cwd: '/work', realCwd: '/work' }
+    for (const path of ['etc/passwd', '/etc/passwd', '/work/etc/passwd'])
+      expect(await write(path, scope, { '/work': '/' })).toBe('outside')
+  })
+
+  it('holds nothing if it could not be followed then', async () => {
+    expect(await write('a.ts', { realCwd: null })).toBe('outside')
+  })
+
+  it('is on Windows a folder on a drive or share', async () => {
+    const scope = { cwd: 'C:\\link', realCwd: 'c:\\work' }
+    expect(await write('a.ts', scope, { 'c:\\link': 'C:\\work' })).toBe('inside')
+    expect(await write('a.ts', scope, { 'c:\\link': 'D:\\work' })).toBe('outside')
   })
 })
 

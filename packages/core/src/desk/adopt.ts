@@ -12,7 +12,7 @@ import { optional } from '../optional.js'
 import type { Store } from '../store/store.js'
 import { allSessions, heldFor } from './adopt-held.js'
 import type { Latecomers } from './adopt-late.js'
-import { checkRoom, withRoom } from './create-session.js'
+import { checkRoom, realCwdOf, withRoom } from './create-session.js'
 import type { Engine } from './engine.js'
 
 /**
@@ -33,12 +33,20 @@ export async function adopt(
   if (first === null) return { sessionId, created: false }
   if (first === 0) checkRoom(engine, sessionId, { most, count: await store.countSessions() })
   const { agent, agentSessionId, cwd, title } = body
+  const realCwd = await realCwdOf(engine, cwd)
   const items = timed(body.items, clock.now())
   const log = new PastLog({ sessionId, items, by, asked: await askedAt(store, body, items) })
   const startedAt = items[0]?.at ?? clock.now()
   const write = async (from: number) => {
     const part = log.part(from)
-    const about = { agent, agentSessionId, startedAt, first: from, part, ...optional({ cwd, title }) }
+    const about = {
+      agent,
+      agentSessionId,
+      startedAt,
+      first: from,
+      part,
+      ...optional({ cwd, realCwd, title }),
+    }
     const run = () => engine.run(sessionId, { type: 'adopt', ...about })
     const { events } = await (from === 0 ? withRoom(engine, sessionId, most, run) : run())
     const isWritten = events.length > 0

@@ -6,6 +6,7 @@ import {
   type Session,
   type Via,
 } from '@askback/protocol'
+import { realFolder } from '../decide/follow-path.js'
 import { optional } from '../optional.js'
 import type { Engine } from './engine.js'
 import { keyOf } from './idempotency.js'
@@ -39,12 +40,19 @@ export async function createSession(
   const seen = key && (await store.kv.get(key.key))
   const sessionId = checkedId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
-  const rest = optional({ cwd, title, model, source, by, via })
+  const realCwd = await realCwdOf(engine, cwd)
+  const rest = optional({ cwd, realCwd, title, model, source, by, via })
   const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
   const begin = () => engine.run(sessionId, start, key)
   const ran = await (seen ? begin() : withRoom(engine, sessionId, most, begin))
   const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
   return { session, created: !ran.repeated && ran.events.length > 0 }
+}
+
+/** Nothing on a host without a file system, which lets no edit pass anyway. */
+export async function realCwdOf(engine: Engine, cwd: string | undefined): Promise<string | null | undefined> {
+  const { readLink } = engine.options.edits
+  return cwd === undefined || !readLink ? undefined : realFolder(cwd, readLink)
 }
 
 export function checkRoom(

@@ -10,7 +10,7 @@ import type {
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { OpenCommand } from '../decide/command.js'
-import type { ReadLink } from '../decide/edit-target.js'
+import type { ReadLink } from '../decide/follow-path.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence, Store } from '../store/store.js'
 import type { Role } from './prepare-request.js'
@@ -37,7 +37,7 @@ export interface DeskOptions {
   /** Where a link leads, for a host with a file system. Without it no edit counts as inside the session's folder. */
   readLink?: ReadLink
   /**
-   * Names or paths below a session's folder in which edits are always asked for, beside `PROTECTED_PATHS`.
+   * Names or paths in which edits are always asked for, beside `PROTECTED_PATHS`. A session's folder may itself lie in one.
    *
    * @default []
    */

@@ -34,6 +34,7 @@ import {
 } from '@askback/protocol'
 import { systemClock, type Clock } from '../clock.js'
 import type { Command, Reported } from '../decide/command.js'
+import type { EditScope } from '../decide/edit-target.js'
 import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
 import { newId as randomId } from '../ids.js'
 import { approvalKind } from '../kinds/approval.js'
@@ -89,8 +90,7 @@ export class Desk {
   readonly #housekeeping: Housekeeping
   readonly #latecomers: Latecomers
   readonly #kinds: ReadonlyMap<string, InteractionKind>
-  /** For adapters, which classify the edits of their agents by the same rule. */
-  readonly protectedPaths: readonly string[]
+  readonly #protectedPaths: readonly string[]
   readonly #options: DeskOptions
   readonly #maxSessions: number
   readonly #clock: Clock
@@ -100,7 +100,7 @@ export class Desk {
     checkOptions(options)
     const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
-    this.protectedPaths = options.protectedPaths ?? []
+    this.#protectedPaths = options.protectedPaths ?? []
     this.#maxSessions = limits.sessions ?? MAX_SESSIONS
     this.#clock = clock
     this.#kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
@@ -110,7 +110,7 @@ export class Desk {
         clock,
         newId,
         kind: (name) => this.#kinds.get(name),
-        edits: { readLink: options.readLink, protectedPaths: this.protectedPaths },
+        edits: { readLink: options.readLink, protectedPaths: this.#protectedPaths },
         maxPending: limits.pendingPerSession ?? 5000,
         room: limits.inMemory ?? IN_MEMORY,
         onError: safely(onError),
@@ -344,6 +344,17 @@ export class Desk {
       // Also if that failed: it may have been written, or somebody else's deletion was left half done.
       await this.#housekeeping.erase(sessionId)
     }
+  }
+
+  /** For adapters, which classify the edits of their agents by the same rule. The agent runs in `cwd`. */
+  async editScope(sessionId: string, cwd: string | null): Promise<EditScope> {
+    const protectedPaths = this.#protectedPaths
+    // An agent may be run in another folder than the session names.
+    return this.#engine.read(sessionId, (state) => ({
+      cwd,
+      protectedPaths,
+      ...(state.cwd === cwd && { realCwd: state.realCwd }),
+    }))
   }
 
   async snapshot(sessionId: string): Promise<SessionSnapshot> {

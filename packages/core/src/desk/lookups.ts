@@ -1,7 +1,8 @@
 import type { ApprovalRequest, Interaction, SessionState } from '@askback/protocol'
 import { adoptionKey } from '../decide/adopt-command.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
-import { editTarget, type ReadLink } from '../decide/edit-target.js'
+import { editTarget } from '../decide/edit-target.js'
+import type { ReadLink } from '../decide/follow-path.js'
 import type { EditTarget } from '../decide/permissions.js'
 import { ruleKeys } from '../decide/rules.js'
 import type { Store } from '../store/store.js'
@@ -109,14 +110,14 @@ async function hasRule(state: SessionState, command: OpenCommand, store: Store):
 }
 
 async function editOf(
-  { cwd }: SessionState,
+  { cwd, realCwd }: SessionState,
   command: OpenCommand,
   { readLink, protectedPaths }: Edits,
 ): Promise<EditTarget> {
   if (command.edit) return command.edit
   const { toolName, request } = command.prepared
   const { input } = request as ApprovalRequest
-  return editTarget({ toolName, input }, { cwd, protectedPaths }, readLink)
+  return editTarget({ toolName, input }, { cwd, realCwd, protectedPaths }, readLink)
 }
 
 function knownCalls(

@@ -44,7 +44,36 @@ describe('the permission table, for what a request names itself', () => {
     expect(await asked('/work/.git/hooks/pre-commit')).toMatchObject({ status: 'pending' })
     expect(await asked('deploy/prod.yml')).toMatchObject({ status: 'pending' })
     expect(await asked('src/prod.yml')).toMatchObject({ settlement: 'approved', via: 'policy' })
-    expect(desk.session('s').protectedPaths).toEqual(['deploy'])
+    expect(await desk.session('s').editScope('/work')).toMatchObject({ protectedPaths: ['deploy'] })
+  })
+
+  it('keeps to the folder that the session was made in, also after a restart', async () => {
+    const links = new Map([['/work', '/projects/a']])
+    const follow = (path: string) => Promise.resolve(links.get(path) ?? null)
+    const { desk, open, restart } = await testDesk({
+      readLink: follow,
+      session: { permissionMode: 'acceptEdits', cwd: '/work' },
+    })
+    const asked = { input: { file_path: '/etc/cron.d/x' } }
+    expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ via: 'policy' })
+    links.set('/work', '/etc')
+    expect(await open('approval', asked, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
+    const scope = { cwd: '/work', realCwd: '/projects/a' }
+    expect(await desk.session('s').editScope('/work')).toMatchObject(scope)
+    expect((await desk.snapshot('s')).session.cwd).toBe('/work')
+    const again = restart()
+    expect(await again.session('s').editScope('/work')).toMatchObject(scope)
+    expect(await again.session('s').editScope('/elsewhere')).not.toHaveProperty('realCwd')
+  })
+
+  it('a folder that could not be followed when the session was made never holds an edit', async () => {
+    const links = new Map([['/work', '/work']])
+    const { open } = await testDesk({
+      readLink: (path) => Promise.resolve(links.get(path) ?? null),
+      session: { permissionMode: 'acceptEdits', cwd: '/work' },
+    })
+    links.delete('/work')
+    expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
   })
 
   it('an edit is inside nothing in a session without a folder', async () => {

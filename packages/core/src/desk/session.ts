@@ -14,6 +14,7 @@ import type {
 } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Reported } from '../decide/command.js'
+import type { EditScope } from '../decide/edit-target.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence } from '../store/store.js'
 import type { Desk } from './desk.js'
@@ -56,9 +57,9 @@ export class SessionHandle {
     this.#defaults = defaults
   }
 
-  /** Where edits are always asked for: see `DeskOptions.protectedPaths`. */
-  get protectedPaths(): readonly string[] {
-    return this.#desk.protectedPaths
+  /** For adapters that classify an edit of their agent, which runs in `cwd`. */
+  editScope(cwd: string | null): Promise<EditScope> {
+    return this.#existing(() => this.#desk.editScope(this.id, cwd))
   }
 
   ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
