@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { skeleton } from './confusables.js'
 
@@ -12,15 +13,57 @@ it.each([
   ['a character that cannot be seen', 'bo\u200bb\u3164', 'bob'],
   ['other spaces', ' Ada\u00a0\u2003Lovelace', 'ada lovelace'],
   ['a composed letter', 'Rene\u0301', 'René'],
+  ['a letter with a mark', 'ọwneṛ', 'owner'],
+  ['a mark that stands alone', 'owner\u0332\u20dd\u0489', 'owner'],
+  ['small capitals', 'ᴏᴡɴᴇʀ', 'owner'],
+  ['punctuation and spaces', 'o wner._-@', 'owner'],
   ['two letters for one', 'arny', 'amy'],
   ['another case of a look-alike', 'НИНА', 'нина'],
 ])('%s has the same skeleton', (_name, one, other) => {
   expect(skeleton(one)).toBe(skeleton(other))
 })
 
+it.each(
+  Array.from('๐໐०סဝ౦٥ഠ𐐬ơо', (o) => `${o}wner`).concat(
+    Array.from('ɯաѡẉ', (w) => `o${w}ner`),
+    Array.from('пɴռո', (n) => `ow${n}er`),
+    Array.from('гɾʀ', (r) => `owne${r}`),
+    ['ownꬲr'],
+  ),
+)('%s looks like owner', (name) => {
+  expect(skeleton(name)).toBe(skeleton('owner'))
+})
+
+it.each(['ʙᴏʙ', 'ьоь', 'Ƅob', 'ɓob', 'ƃob', 'ბob', 'Bօb', 'ꓐob', 'bo b'])('%s looks like Bob', (name) => {
+  expect(skeleton(name)).toBe(skeleton('Bob'))
+})
+
+it('has digits of every script for what they count', () => {
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const digit = String.fromCodePoint(code)
+    if (!/\p{Nd}/u.test(digit) || '٥۵'.includes(digit)) continue
+    const alike = Array.from('0123456789').filter((ascii) => skeleton(`a${digit}`) === skeleton(`a${ascii}`))
+    expect([digit, alike]).toEqual([digit, [expect.any(String)]])
+  }
+})
+
+it('is the same for a name with any mark, punctuation or case, and for itself', () => {
+  const noise = fc.constantFrom('\u0301', '\u0323', '\u0332', '\u20dd', '.', '-', '_', '@', ' ', '\u200b')
+  const letters = fc.array(fc.tuple(fc.constantFrom(...'abcdeghkopstuxyz'), noise), { minLength: 1 })
+  fc.assert(
+    fc.property(letters, (pairs) => {
+      const plain = pairs.map(([letter]) => letter).join('')
+      const noisy = pairs.map(([letter, mark]) => letter.toUpperCase() + mark).join('')
+      expect(skeleton(noisy)).toBe(skeleton(plain))
+      expect(skeleton(skeleton(noisy))).toBe(skeleton(noisy))
+    }),
+  )
+})
+
 it.each([
   ['anna', 'hanna'],
-  ['José', 'Jose'],
+  ['かな', 'がな'],
+  ['राम', 'रमा'],
   ['claude', 'claude-2'],
   ['Олег', 'Ольга'],
 ])('%s and %s stay apart', (one, other) => {

@@ -34,29 +34,46 @@ export const foreignLetters: Record<string, string> = {
 /** Latin letters that look like another one, and belong to phonetic writing only. */
 export const phoneticLetters: Record<string, string> = {
   a: 'ɑᴀ',
+  b: 'ʙᵬƅƄ',
   c: 'ᴄ',
-  e: 'ᴇ',
-  g: 'ɡ',
+  d: 'ᴅᵭ',
+  e: 'ᴇꬲ',
+  f: 'ꜰᵮ',
+  g: 'ɡɢ',
+  h: 'ʜ',
   i: 'ɩɪ',
   j: 'ᴊ',
   k: 'ᴋ',
-  m: 'ᴍ',
+  l: 'ʟꞁ',
+  m: 'ᴍᵯ',
+  n: 'ɴᵰ',
   o: 'ᴏ',
-  p: 'ᴘƿ',
-  s: 'ꜱ',
-  t: 'ᴛ',
+  p: 'ᴘƿᵱ',
+  r: 'ʀꭇꭈɼɾᵲᵳ',
+  s: 'ꜱᵴ',
+  t: 'ᴛᵵ',
   u: 'ᴜ',
   v: 'ᴠʋ',
-  w: 'ᴡ',
-  z: 'ᴢ',
+  w: 'ᴡɯ',
+  y: 'ʏ',
+  z: 'ᴢᵶ',
+}
+
+/** Letters and digits that count as alike in names, and are too common in texts to be marked there. */
+const alikeInNames: Record<string, string> = {
+  b: 'ɓƃბ',
+  n: 'пռ',
+  o: 'סဝഠ𐐬٥۵',
+  r: 'г',
+  w: 'աѡ',
 }
 
 /** Punctuation that a shell, a path or a URL does not read as what it looks like. */
 export const punctuation: Record<string, string> = {
   '-': '‐‑‒−˗⁃➖',
-  '/': '∕⁄⧸╱⟋',
+  '/': '∕⁄⧸╱⟋〳⼃᜵',
   '\\': '∖⧵⧹╲⟍',
-  ':': '∶꞉ː˸։',
+  ':': '∶꞉ː˸։׃',
   ';': '⁏',
   '.': 'ꓸ܁܂',
   ',': 'ꓹ٫',
@@ -78,7 +95,7 @@ export const punctuation: Record<string, string> = {
 const folded: Record<string, string> = { 0: 'o', 1: 'l', i: 'l', ı: 'l', '|': 'l', ȷ: 'j', ß: 'ss' }
 
 const byCharacter = new Map(
-  [foreignLetters, phoneticLetters, punctuation].flatMap((table) =>
+  [foreignLetters, phoneticLetters, alikeInNames, punctuation].flatMap((table) =>
     Object.entries(table).flatMap(([plain, others]) =>
       Array.from(others).flatMap((other): [string, string][] => [
         [other, plain],
@@ -96,15 +113,30 @@ const byCharacter = new Map(
  * skeleton('Рaypal') === skeleton('paypa1') // true: the first begins with a Cyrillic letter
  */
 export function skeleton(name: string): string {
-  const plain = name
+  const visible = name
     .normalize('NFKC')
     .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{C}]/gu, '')
-    .replaceAll(/[\p{Z}\s\u2800]+/gu, ' ')
-    .trim()
     .toLowerCase()
-  const letters = Array.from(plain, (character) => {
-    const latin = byCharacter.get(character) ?? character
-    return folded[latin] ?? latin
+  const letters = Array.from(visible.normalize('NFD').replaceAll(MARKS, ''), (character) => {
+    const plain = byCharacter.get(character) ?? digitOf(character) ?? character
+    return folded[plain] ?? plain
   })
-  return letters.join('').replaceAll('rn', 'm').replaceAll('vv', 'w').normalize('NFC')
+  const text = letters.join('')
+  // A name of nothing but punctuation still has a skeleton of its own.
+  const compared = text.replaceAll(/[\p{P}\p{S}\p{Z}\s\u2800]+/gu, '') || text.trim()
+  return compared.replaceAll('rn', 'm').replaceAll('vv', 'w').normalize('NFC')
 }
+
+/** Those that any letter can carry. Vowel signs and the Japanese voicing marks make another letter, and stay. */
+const MARKS = /(?![\u3099\u309a])[\p{Script=Inherited}\p{Me}\u0483-\u0487]/gu
+
+/** The value of a digit of any script: they stand in Unicode in runs of ten. */
+function digitOf(character: string): string | undefined {
+  if (!DIGIT.test(character)) return undefined
+  const code = character.codePointAt(0)!
+  let first = code
+  while (first > 0 && DIGIT.test(String.fromCodePoint(first - 1))) first--
+  return String((code - first) % 10)
+}
+
+const DIGIT = /^\p{Nd}$/u

@@ -98,6 +98,7 @@ describe('in code', () => {
     'echo Привет, а у меня',
     'echo γειά σου',
     'echo 日本語abc。',
+    'echo コピーノート',
     'cat /home/Документы/файл1.txt',
     'echo שלום ١٢٣',
     'echo "Loading… it’s 5 m² — café"',
@@ -125,6 +126,11 @@ describe('in code', () => {
     ['a private character', 'a\ue000', 'a<U+E000>'],
     ['a character that is not assigned', 'a\u{e0fff}', 'a<U+E0FFF>'],
     ['phonetic letters', 'lo\u0261', 'lo<U+0261>'],
+    ['another r', '\uab47m -rf /', '<U+AB47>m -rf /'],
+    ['a small capital', '\u0274pm', '<U+0274>pm'],
+    ['a letter with a tilde through it', '\u1d74udo', '<U+1D74>udo'],
+    ['a kana stroke for a slash', 'ls \u30ceetc', 'ls <U+30CE>etc'],
+    ['a Hebrew mark for a colon', 'a\u05c3b', 'a<U+05C3>b'],
   ])('%s is spelled out', (_name, text, expected) => {
     expect(shown(text)).toBe(expected)
   })

@@ -24,6 +24,9 @@ const alike = new RegExp(`[${Object.values(foreignLetters).join('')}]`, 'gu')
 const onlyAlike = new RegExp(`^[\\p{N}${Object.values(foreignLetters).join('')}]+$`, 'u')
 /** Between the parts of a path, an option or a host. */
 const separator = /[-./@~:\\]/
+/** A stroke for a slash, unless it stands among characters of its own writing. */
+const stroke =
+  /(?<![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー])[ノ丿](?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー])/gu
 /** These may stand for ASCII characters. */
 const compatible = /(?!\p{ASCII})\p{Changes_When_NFKC_Casefolded}/gu
 
@@ -49,6 +52,7 @@ export function lookAlikes(text: string): Range[] {
     const name = groups!['name']!
     mark(name, notAscii, index + match.length - name.length)
   }
+  mark(text, stroke, 0)
   for (const match of text.matchAll(compatible)) {
     if (standsForAscii(match[0])) ranges.push(rangeOf(match))
   }

@@ -2,6 +2,9 @@ import type { Clock, Store } from '@askback/core'
 import { AskbackError, copyJson, skeleton, type Actor, type AuditAct } from '@askback/protocol'
 
 const PREFIX = 'credential/person/'
+/** Answers, audits and settings use these for what is not a person. */
+const WORDS = 'policy askback system agent agents telegram terminal web http cli mcp direct'
+const RESERVED: ReadonlySet<string> = new Set(WORDS.split(' ').map(skeleton))
 
 interface PersonRecord {
   name: string
@@ -19,7 +22,8 @@ export class People {
   readonly #clock: Clock
   /** Names of the first person, who has no record. */
   readonly #reserved: ReadonlySet<string>
-  #records = new Map<string, PersonRecord>()
+  /** By name. The key is the skeleton at the time the record was made, which may differ from today's. */
+  #records = new Map<string, { key: string; record: PersonRecord }>()
   /** Asked with every request. It only grows, as nobody is made a person again. */
   readonly #revoked = new Set<string>()
 
@@ -33,9 +37,13 @@ export class People {
   async refresh(): Promise<string[]> {
     const entries = await this.#store.kv.list(PREFIX)
     this.#records = new Map(
-      entries.map(({ key, value }) => [key.slice(PREFIX.length), value as unknown as PersonRecord]),
+      entries.map(({ key, value }) => {
+        const record = value as unknown as PersonRecord
+        return [record.name, { key, record }]
+      }),
     )
-    const revoked = [...this.#records.values()]
+    const revoked = entries
+      .map(({ value }) => value as unknown as PersonRecord)
       .filter(({ name, revokedAt }) => revokedAt !== undefined && !this.#revoked.has(name))
       .map(({ name }) => name)
     for (const name of revoked) this.#revoked.add(name)
@@ -52,10 +60,18 @@ export class People {
         `${quoted(name)} looks like the first person. Choose another name.`,
       )
     }
+    if (RESERVED.has(id)) {
+      throw new AskbackError(
+        'invalid_request',
+        `${quoted(name)} is a word that Askback uses itself. Choose another name.`,
+      )
+    }
     const made: PersonRecord = { name, at: this.#clock.now() }
-    const isNew = await this.#store.kv.put(PREFIX + id, copyJson(made), null)
-    const record = isNew ? made : await this.#read(id)
-    if (record) this.#records.set(id, record)
+    const key = this.#keyOf(name)
+    const alike = this.#records.has(name) ? undefined : this.#alike(id)
+    const isNew = !alike && (await this.#store.kv.put(key, copyJson(made), null))
+    const record = alike ?? (isNew ? made : await this.#read(key))
+    if (record && !alike) this.#records.set(record.name, { key, record })
     if (record?.name !== name) {
       throw new AskbackError(
         'invalid_request',
@@ -79,22 +95,22 @@ export class People {
 
   /** Whoever had a token before people had records. */
   async adopt(name: string, at: number): Promise<void> {
-    const id = skeleton(name)
+    const key = this.#keyOf(name)
     const record: PersonRecord = { name, at }
-    if (!this.#records.has(id) && (await this.#store.kv.put(PREFIX + id, copyJson(record), null)))
-      this.#records.set(id, record)
+    if (!this.#records.has(name) && (await this.#store.kv.put(key, copyJson(record), null)))
+      this.#records.set(name, { key, record })
   }
 
   /** False if there is no such person, or no longer. */
   async revoke(name: string, act: AuditAct): Promise<boolean> {
-    const id = skeleton(name)
+    const key = this.#keyOf(name)
     for (;;) {
-      const entry = await this.#store.kv.get(PREFIX + id)
+      const entry = await this.#store.kv.get(key)
       const record = entry?.value as unknown as PersonRecord | undefined
       if (!entry || record?.name !== name || record.revokedAt !== undefined) return false
       const revoked = { ...record, revokedAt: this.#clock.now() }
       if (!(await this.#store.kv.put(entry.key, copyJson(revoked), entry.version, act))) continue
-      this.#records.set(id, revoked)
+      this.#records.set(name, { key, record: revoked })
       this.#revoked.add(name)
       return true
     }
@@ -106,11 +122,20 @@ export class People {
 
   /** As the store has it now, whatever this process has heard. */
   async isRevokedInStore(personId: string): Promise<boolean> {
-    return isRevoked(await this.#read(skeleton(personId)), personId)
+    return isRevoked(await this.#read(this.#keyOf(personId)), personId)
   }
 
-  async #read(id: string): Promise<PersonRecord | undefined> {
-    return (await this.#store.kv.get(PREFIX + id))?.value as unknown as PersonRecord | undefined
+  #keyOf(name: string): string {
+    return this.#records.get(name)?.key ?? PREFIX + skeleton(name)
+  }
+
+  #alike(id: string): PersonRecord | undefined {
+    for (const { record } of this.#records.values()) if (skeleton(record.name) === id) return record
+    return undefined
+  }
+
+  async #read(key: string): Promise<PersonRecord | undefined> {
+    return (await this.#store.kv.get(key))?.value as unknown as PersonRecord | undefined
   }
 }
 

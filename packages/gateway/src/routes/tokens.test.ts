@@ -128,6 +128,38 @@ it('does not revoke the first person', async () => {
 describe('the name of a person', () => {
   const create = (name: string, as = person) => as.post<{ person: string }>('/api/tokens', { person: name })
 
+  it.each([
+    'policy',
+    'Askback',
+    'system',
+    'agent',
+    'Agents',
+    'telegram',
+    'terminal',
+    'web',
+    'HTTP',
+    'cli',
+    'mcp',
+    'dіrect',
+  ])('is not a word of Askback itself, as %s is', async (name) => {
+    const refused = await create(name)
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.body)).toContain('Choose another name')
+  })
+
+  it('stays taken or revoked though its record was made when fewer names counted as alike', async () => {
+    const { kv } = gateway.store
+    await kv.put('credential/person/josé', { name: 'José', at: 0, revokedAt: 1 }, null)
+    await kv.put('credential/person/zoë', { name: 'Zoë', at: 0 }, null)
+    await gateway.credentials.refresh()
+    expect((await create('José')).status).toBe(400)
+    expect((await create('Jose')).status).toBe(400)
+    expect((await create('Zoe')).status).toBe(400)
+    expect((await create('Zoë')).status).toBe(201)
+    expect((await person.delete(`/api/tokens/${encodeURIComponent('Zoë')}`)).status).toBe(200)
+    expect((await create('Zoë')).status).toBe(400)
+  })
+
   it('is normalised', async () => {
     const made = await create('  Ｇｒａｃｅ   Hopper ')
     expect([made.status, made.body.person]).toEqual([201, 'Grace Hopper'])
