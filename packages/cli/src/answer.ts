@@ -6,12 +6,16 @@ import {
   type QuestionAnswer,
 } from '@askback/protocol'
 import { parseArgs } from 'node:util'
+import { agreed } from './agreed.js'
 import { jsonArgument } from './asking/json-input.js'
 import { asPerson, findInteraction } from './people/person.js'
 import { readAnswer } from './people/read-answer.js'
+import { letsRun, wholeRequest } from './people/whole-request.js'
 import { WHERE } from './reach/connection.js'
 import { usageError } from './usage.js'
 import { printJson, say } from './output.js'
+
+const CANCELLED = 4
 
 /** `askback answer ID …`: settles what waits, in a person's name. */
 export async function answer(args: string[]): Promise<number> {
@@ -24,6 +28,7 @@ export async function answer(args: string[]): Promise<number> {
       scope: { type: 'string' },
       input: { type: 'string' },
       answer: { type: 'string' },
+      yes: { type: 'boolean', short: 'y', default: false },
       json: { type: 'boolean', default: false },
     },
   })
@@ -37,6 +42,13 @@ export async function answer(args: string[]): Promise<number> {
     values.answer === undefined
       ? readAnswer(item, { words, message, scope, updatedInput })
       : jsonArgument(values.answer, '--answer')
+  if (letsRun(item, given)) {
+    process.stderr.write(`${wholeRequest(item, given)}\n`)
+    if (!values.yes && process.stdin.isTTY && !(await agreed('Approve this?'))) {
+      say('Nothing was sent. The request still waits.')
+      return CANCELLED
+    }
+  }
   const { interaction: settled } = await gateway
     .json<{ interaction: Interaction }>({
       method: 'POST',

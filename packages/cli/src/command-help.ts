@@ -138,6 +138,7 @@ export const commandHelp = {
       ['--scope once|session|always', 'how long an approval holds (once)'],
       ['--input JSON|@FILE', 'approve with this input instead'],
       ['--answer JSON|@FILE', 'the whole answer as JSON, for any kind'],
+      ['--yes', 'approve without the question that a terminal asks first'],
       ...JSON_OUTPUT,
       ...GATEWAY,
     ],

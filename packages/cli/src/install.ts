@@ -1,7 +1,7 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { agreed } from './agreed.js'
 import {
   hasOurs,
   hookGroups,
@@ -31,7 +31,7 @@ export async function install(args: string[]): Promise<number> {
   const changed = withHooks(file, hooks)
   if (changed === file.text) return done(`It is there already, in ${path}.`)
   say(`This goes into ${path}:\n\n${JSON.stringify({ hooks }, null, 2)}\n`)
-  if (!values.yes && !(await agreed('Write it?'))) {
+  if (!values.yes && !(await mayWrite())) {
     say('Nothing was changed.')
     return CANCELLED
   }
@@ -83,16 +83,9 @@ function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-async function agreed(question: string): Promise<boolean> {
+async function mayWrite(): Promise<boolean> {
   if (!process.stdin.isTTY) throw usageError('Nobody is here to agree: add --yes to write it.')
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C and Ctrl-D close it without an answer.
-  const answer = await new Promise<string>((resolve) => {
-    lines.once('close', () => resolve(''))
-    lines.question(`${question} [y/N] `, resolve)
-  })
-  lines.close()
-  return /^y(es)?$/i.test(answer.trim())
+  return agreed('Write it?')
 }
 
 function done(text: string): number {
