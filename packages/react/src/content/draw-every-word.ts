@@ -1,4 +1,4 @@
-import { element, hasClass, languageOf, type HastNode } from './hast.js'
+import { attribute, element, hasClass, languageOf, type HastNode } from './hast.js'
 
 /**
  * Words, and every other character that is not whitespace and no mark of Markdown. The marks may be missing from what is
@@ -48,10 +48,11 @@ function writeOut(node: HastNode, source: string): void {
 }
 
 /** The address and the title of a link or an image, as far as its text does not say them. */
-function addressOf({ tagName, properties = {}, children = [] }: HastNode): string {
+function addressOf(node: HastNode): string {
+  const { tagName, children = [] } = node
   if (tagName !== 'a' && tagName !== 'img') return ''
-  const address = String(properties[tagName === 'a' ? 'href' : 'src'] ?? '')
-  const title = String(properties['title'] ?? '')
+  const address = attribute(node, tagName === 'a' ? 'href' : 'src')
+  const title = attribute(node, 'title')
   const [only] = children
   const text = children.length === 1 && only?.type === 'text' ? only.value : undefined
   const isText = text !== undefined && ['', 'http://', 'mailto:'].some((start) => start + text === address)
@@ -72,7 +73,7 @@ function collectDrawn(node: HastNode, source: string, drawn: string[]): void {
   if (hasClass(node, 'sr-only')) return
   switch (node.tagName) {
     case 'img':
-      drawn.push(String(node.properties?.['alt'] ?? ''))
+      drawn.push(attribute(node, 'alt'))
       break
     case 'pre':
       drawn.push((node.children?.[0] && languageOf(node.children[0])) ?? '')

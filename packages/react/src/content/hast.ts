@@ -17,6 +17,11 @@ export function element(tagName: string, className: string, text: string): HastN
   }
 }
 
+export function attribute(node: HastNode, name: string): string {
+  const value = node.properties?.[name]
+  return typeof value === 'string' ? value : ''
+}
+
 export function hasClass(node: HastNode, name: string): boolean {
   const classes = node.properties?.['className']
   return Array.isArray(classes) && classes.includes(name)
