@@ -28,7 +28,10 @@ export function useKeepFocus(
       lastFocused = { requestId, card: element }
     }
     const onFocusOut = ({ target }: FocusEvent) => {
-      if (hasLeft(target)) lastFocused = null
+      // Browsers also send this event for a control that is about to be removed: a moment later it is not connected.
+      queueMicrotask(() => {
+        if (lastFocused?.card === element && hasLeft(target)) lastFocused = null
+      })
     }
     if (element.contains(document.activeElement)) onFocusIn()
     element.addEventListener('focusin', onFocusIn)
