@@ -329,6 +329,34 @@ describe('without one', () => {
     return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout })))
   }
 
+  it('explains itself in its own words, and refuses a command that it does not have', async () => {
+    const { stdout } = await attach('/help\n?\n/foo bar\n')
+    expect(stdout.match(/Answer by the number or the name of a choice, or with a text\./g)).toHaveLength(2)
+    expect(stdout).toContain('/quit: leave; what waits stays pending')
+    expect(stdout).not.toContain('buttons')
+    expect(stdout).toContain('There is no command /foo. /help lists them.')
+    expect(await written()).toEqual([])
+    expect((await attach('a note\n')).stdout).toContain('Saved as a note')
+    expect(await written()).toEqual(['a note'])
+  })
+
+  it('takes no unknown command for an answer, unless a text is asked for', async () => {
+    const approval = await ask('approval', { input: { command: 'ls' } }, bash)
+    expect((await attach('/foo\n')).stdout).toContain('There is no command /foo. /help lists them.')
+    expect((await gateway.host.desk.interaction(sessionId, approval.interactionId)).status).toBe('pending')
+    await respond(approval, { decision: 'deny' })
+    const name = await ask('question', { questions: [{ question: 'Where?', options: [] }] })
+    await attach('/tmp\n')
+    expect((await settled(name)).answer).toEqual({ answers: [{ selected: [], other: '/tmp' }] })
+  })
+
+  async function written(): Promise<string[]> {
+    const { turns } = (await gateway.host.desk.snapshot(sessionId)).state
+    return turns.flatMap(({ items }) =>
+      items.flatMap((item) => (item.type === 'user_message' ? [item.text] : [])),
+    )
+  }
+
   it('answers line by line what is piped in', async () => {
     const item = await ask('question', { questions: [database, extras] })
     const { code, stdout } = await attach('2\ncache\ndone\n')

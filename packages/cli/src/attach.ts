@@ -30,7 +30,13 @@ export async function attach(args: string[]): Promise<number> {
   })
   await desk.open()
   const keys = !values.plain && input.isTTY && output.isTTY && env['TERM'] !== 'dumb'
-  const terminal = terminalConnector({ input, output, keys, by: { id: userInfo().username } })
+  const terminal = terminalConnector({
+    input,
+    output,
+    keys,
+    by: { id: userInfo().username },
+    hasAgent: session.agent !== null,
+  })
   say = (text) => void terminal.say(terminal.place, text)
   const running = runConnector({ connector: terminal, desk, onError: sayError })
   await running.ready

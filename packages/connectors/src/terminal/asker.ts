@@ -17,8 +17,10 @@ export interface Asker {
 }
 
 export interface Question {
-  /** What waits, and is answered next; without it a text goes to the agent. */
+  /** What waits, and is answered next. */
   card: Card | null
   /** How many wait in all. */
   waiting: number
+  /** Whether an agent reads a text that answers nothing; else it is a note in the log. */
+  hasAgent: boolean
 }

@@ -23,7 +23,7 @@ function drawn(labels: string[], at: number, screen: Screen, asks: string | null
     controls,
     asks,
   }
-  return stripVTControlCharacters(drawControls(card, { at, waiting: 2, screen })).split('\n')
+  return stripVTControlCharacters(drawControls(card, { at, waiting: 2, hasAgent: true, screen })).split('\n')
 }
 
 it('shows all there is where there is room', () => {
@@ -31,7 +31,7 @@ it('shows all there is where there is room', () => {
     [
       '❯ 1 [ ] A',
       '  2 [ ] B',
-      '↑↓ Enter or a number · Space ticks, Enter is done · t answer with a text · Tab next of 2 · Ctrl-C leaves',
+      '↑↓ Enter or a number · Space ticks, Enter is done · t answer with a text · Tab next of 2 · ? help · Ctrl-C leaves',
     ].flatMap((line) => wrapText(line, 100)),
   )
 })

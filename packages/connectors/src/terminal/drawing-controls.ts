@@ -23,14 +23,19 @@ export function isAnswerable({ controls, asks }: Card): boolean {
   return controls.length > 0 || asks !== null
 }
 
+/** Where a text goes that answers nothing. */
+export function textGoes(hasAgent: boolean): string {
+  return hasAgent ? 'A text goes to the agent' : 'A text is only a note; no agent reads it'
+}
+
 /** Never more than the screen has rows: what has left it can neither be seen nor taken away again. */
 export function drawControls(
   card: Card,
-  { at, waiting, screen }: { at: number; waiting: number; screen: Screen },
+  { at, waiting, hasAgent, screen }: { at: number; waiting: number; hasAgent: boolean; screen: Screen },
 ): string {
   const { controls, asks } = card
   const head = asks === null ? [] : markLines(asks, screen.columns, ['', '│ '])
-  const foot = wrapText(keysOf(card, waiting), screen.columns)
+  const foot = wrapText(keysOf(card, waiting, hasAgent), screen.columns)
   const rows = controls.map((control, index) => rowOf(control, index, at, screen.columns))
   const room = screen.rows - 1 - head.length - foot.length
   const dim = foot.map((line) => styleText('dim', line))
@@ -46,7 +51,7 @@ const LEAST_ROOM = 5
 /** The control that shows the next page of a card. */
 export const MORE = 'more'
 
-function keysOf(card: Card, waiting: number): string {
+function keysOf(card: Card, waiting: number, hasAgent: boolean): string {
   const { controls } = card
   const has = (id: string) => controls.some((control) => control.id === id)
   const keys = [
@@ -55,8 +60,9 @@ function keysOf(card: Card, waiting: number): string {
     has('deny') ? 'd deny' : '',
     controls.length > 0 && !has('deny') && !has(MORE) ? '↑↓ Enter or a number' : '',
     controls.some(({ checked }) => checked !== undefined) ? 'Space ticks, Enter is done' : '',
-    isAnswerable(card) ? 't answer with a text' : 't message the agent',
+    isAnswerable(card) ? 't answer with a text' : hasAgent ? 't message the agent' : 't write a note',
     waiting > 1 ? `Tab next of ${waiting}` : '',
+    '? help',
     'Ctrl-C leaves',
   ]
   return keys.filter(Boolean).join(' · ')

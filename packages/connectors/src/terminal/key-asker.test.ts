@@ -38,11 +38,11 @@ function terminal() {
     clock,
     seen: () => stripVTControlCharacters(seen),
     /** Something else is asked for from now on. */
-    ask: async (card: Card | null): Promise<{ asked: Promise<Asked | null> }> => {
+    ask: async (card: Card | null, hasAgent = true): Promise<{ asked: Promise<Asked | null> }> => {
       change.abort()
       await turn()
       change = new AbortController()
-      const asked = asker.ask({ card, waiting: 1 }, change.signal)
+      const asked = asker.ask({ card, waiting: 1, hasAgent }, change.signal)
       await turn()
       return { asked }
     },
@@ -128,4 +128,29 @@ it('draws a character of two units whole under the cursor', async () => {
   await press('\u001b[D')
   expect(seen()).toContain('🐘')
   expect(seen()).not.toContain('\ufffd')
+})
+
+it('shows help by a key, and begins a command with another, while a card is up', async () => {
+  const { ask, press, rest, seen } = terminal()
+  const first = await ask(approval)
+  await rest()
+  expect(seen()).toContain('? help')
+  await press('?')
+  expect(await first.asked).toEqual({ text: '/help' })
+  const second = await ask(approval)
+  await press('/')
+  expect(await second.asked).toBeNull()
+  const third = await ask(approval)
+  await press('pending\r')
+  expect(await third.asked).toEqual({ text: '/pending' })
+})
+
+it('says where a text goes', async () => {
+  const { ask, seen } = terminal()
+  await ask(null)
+  expect(seen()).toContain('A text goes to the agent; /help lists commands.')
+  await ask(null, false)
+  expect(seen()).toContain('A text is only a note; no agent reads it. /help lists commands.')
+  await ask({ ...approval, cardId: 'other', controls: [] }, false)
+  expect(seen()).toContain('t write a note')
 })

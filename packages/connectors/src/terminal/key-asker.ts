@@ -26,8 +26,9 @@ export function keyAsker({ input, output, clock }: Streams & { clock: Clock }): 
     if (result === 'aborted') return null
     const key = prompt.value
     if (result === 'cancelled' || key === undefined) return { detach: true }
-    if (key !== 'type') return key
+    if (!('type' in key)) return key
     typingFor = card.cardId
+    if (key.type !== '') drafts.set(card.cardId, key.type)
     return null
   }
 

@@ -5,8 +5,13 @@ import type { Asked, Question } from './asker.js'
 import { drawControls, MORE, screenOf } from './drawing-controls.js'
 import { PassingPrompt, type Streams } from './run-prompt.js'
 
+/** A text is typed from now on, which begins with this. */
+export interface Typing {
+  type: string
+}
+
 /** The controls of a card, by their keys. */
-export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
+export class KeyPrompt extends PassingPrompt<Asked | Typing> {
   at: number
   readonly #card: Card
   readonly #arming: Arming
@@ -14,12 +19,16 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
   constructor(
     streams: Streams,
     card: Card,
-    { waiting }: Question,
+    { waiting, hasAgent }: Question,
     { at, arming }: { at: number; arming: Arming },
   ) {
-    super(streams, () => drawControls(card, { at: this.at, waiting, screen: screenOf(streams.output) }), {
-      takesText: false,
-    })
+    super(
+      streams,
+      () => drawControls(card, { at: this.at, waiting, hasAgent, screen: screenOf(streams.output) }),
+      {
+        takesText: false,
+      },
+    )
     this.#card = card
     this.#arming = arming
     this.at = Math.min(at, card.controls.length - 1)
@@ -41,7 +50,9 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
     if (key.name === 'down' || key.name === 'j') return move(1)
     if (!counts) return
     if (key.name === 'tab') return this.#choose({ next: true })
-    if (key.name === 't') return this.#choose('type')
+    if (key.name === 't') return this.#choose({ type: '' })
+    if (char === '/') return this.#choose({ type: '/' })
+    if (char === '?') return this.#choose({ text: '/help' })
     const control = this.#chosenBy(char, key)
     if (control) this.#choose({ control: control.id })
   }
@@ -64,7 +75,7 @@ export class KeyPrompt extends PassingPrompt<Asked | 'type'> {
     return undefined
   }
 
-  #choose(asked: Asked | 'type'): void {
+  #choose(asked: Asked | Typing): void {
     this.value = asked
     this.state = 'submit'
   }

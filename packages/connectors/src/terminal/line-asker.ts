@@ -2,7 +2,7 @@ import type { Card } from '@askback/core'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Asked, Asker, Question } from './asker.js'
-import { columnsOf, isAnswerable } from './drawing-controls.js'
+import { columnsOf, isAnswerable, textGoes } from './drawing-controls.js'
 import { markLines } from './wrapping.js'
 
 /** One line after the other, for pipes and screen readers: a number or the name of a choice, or a text. */
@@ -40,7 +40,7 @@ export function lineAsker({ input, output }: { input: Readable; output: Writable
   }
 }
 
-function promptOf({ card, waiting }: Question, columns: number): string[] {
+function promptOf({ card, waiting, hasAgent }: Question, columns: number): string[] {
   if (!card) return ['(nothing waits)']
   const choices = card.controls.flatMap(({ label, checked }, index) => {
     const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] '
@@ -48,17 +48,19 @@ function promptOf({ card, waiting }: Question, columns: number): string[] {
     return markLines(label, columns, [first, '  │ '])
   })
   const more = waiting > 1 ? [`(${waiting - 1} more wait)`] : []
-  return [...choices, ...more, ...markLines(hintOf(card), columns, ['? ', '│ '])]
+  return [...choices, ...more, ...markLines(hintOf(card, hasAgent), columns, ['? ', '│ '])]
 }
 
-function hintOf(card: Card): string {
-  if (!isAnswerable(card)) return 'You cannot answer this here. A text goes to the agent.'
+function hintOf(card: Card, hasAgent: boolean): string {
+  if (!isAnswerable(card)) return `You cannot answer this here. ${textGoes(hasAgent)}.`
   return card.asks ?? 'Choose by number or name, or type a text.'
 }
 
 function read(line: string, { card }: Question): Asked {
   const text = line.trim()
   if (text === '/quit' || text === '/detach') return { detach: true }
+  // Where a text is asked for, it may be one.
+  if (text === '?' && (card?.asks ?? null) === null) return { text: '/help' }
   const named = card?.controls.find(
     ({ label }) => same(label, text) || same(label.replace(/…$| \(\d+\)$/, ''), text),
   )

@@ -2,7 +2,7 @@ import type { Clock } from '@askback/core'
 import { styleText } from 'node:util'
 import type { Arming } from './arming.js'
 import type { Question } from './asker.js'
-import { isAnswerable, screenOf } from './drawing-controls.js'
+import { isAnswerable, screenOf, textGoes } from './drawing-controls.js'
 import { PassingPrompt, type Streams } from './run-prompt.js'
 import { markLines } from './wrapping.js'
 
@@ -45,17 +45,18 @@ export class RestingPrompt extends PassingPrompt<never> {
   }
 }
 
-function drawLine({ card }: Question, text: string, cursor: number, { output }: Streams): string {
+function drawLine({ card, hasAgent }: Question, text: string, cursor: number, { output }: Streams): string {
   // One character under the cursor, also where it has two units.
   const point = text.codePointAt(cursor)
   const under = point === undefined ? ' ' : String.fromCodePoint(point)
   const typed = `${text.slice(0, cursor)}${styleText('inverse', under)}${text.slice(cursor + under.length)}`
-  const hint = markLines(hintOf(card), screenOf(output).columns, ['', '│ '])
+  const hint = markLines(hintOf(card, hasAgent), screenOf(output).columns, ['', '│ '])
   return `${hint.map((line) => styleText('dim', line)).join('\n')}\n> ${typed}`
 }
 
-function hintOf(card: Question['card']): string {
-  if (!card) return 'All caught up. A text goes to the agent; /help lists commands.'
-  if (!isAnswerable(card)) return 'Your text goes to the agent. Esc goes back.'
+function hintOf(card: Question['card'], hasAgent: boolean): string {
+  const goes = textGoes(hasAgent)
+  if (!card) return `All caught up. ${goes}${hasAgent ? '; ' : '. '}/help lists commands.`
+  if (!isAnswerable(card)) return `${goes}. Esc goes back.`
   return `${card.asks ?? `For: ${card.title}`} Esc goes back.`
 }

@@ -22,6 +22,8 @@ export interface TerminalOptions {
   keys: boolean
   /** Who sits there. */
   by: Actor
+  /** Whether the session has an agent that reads messages. */
+  hasAgent?: boolean
   clock?: Clock
 }
 
@@ -36,10 +38,18 @@ const PLACE = 'terminal'
 const SETTLE_MS = 1000
 /** It is attached to one session. */
 const ELSEWHERE = ['sessions', 'new', 'follow']
+const QUIT = '/quit: leave; what waits stays pending'
+/** How to use it, for `/help`. */
+const KEYS = {
+  answer:
+    'Answer with the keys below a request: a approves, d denies, a number or ↑↓ and Enter chooses, t types a text, Tab shows the next one, / begins a command.',
+  more: [QUIT],
+}
+const LINES = { answer: 'Answer by the number or the name of a choice, or with a text.', more: [QUIT] }
 
 /** A conversation and what waits in it, one thing after the other. */
 export function terminalConnector(options: TerminalOptions): TerminalConnector {
-  const { input, output, by, clock = systemClock } = options
+  const { input, output, by, hasAgent = true, clock = systemClock } = options
   const asker: Asker = options.keys ? keyAsker({ input, output, clock }) : lineAsker({ input, output })
   const cards: Card[] = []
   const unsaid: string[] = []
@@ -80,7 +90,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
       const card = cards[0] ?? null
       const page = pages.open(card)
       if (page.lines.length > 0) asker.print(page.lines.join('\n'))
-      const asked = await asker.ask({ card: page.card, waiting: cards.length }, change.signal)
+      const asked = await asker.ask({ card: page.card, waiting: cards.length, hasAgent }, change.signal)
       if (!asked) continue
       if ('detach' in asked) break
       if ('control' in asked && asked.control === MORE) {
@@ -123,9 +133,13 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
       }
       const { text } = asked
       const said = text.startsWith('/')
-        ? await runCommand(line!, { place, text, by, except: ELSEWHERE })
+        ? await runCommand(line!, { place, text, by, except: ELSEWHERE, help: options.keys ? KEYS : LINES })
         : null
       if (said !== null) return tell(said)
+      const [, unknown] = /^\/([a-z]+)(?:\s|$)/i.exec(text.trim()) ?? []
+      if (unknown !== undefined && !takesAnyText(card)) {
+        return tell(`There is no command /${unknown}. /help lists them.`)
+      }
       // What nobody has seen here yet is not answered by it.
       const target = card && isAnswerable(card) ? { replyTo: card.cardId } : { route: 'agent' as const }
       const told = await line!.text({ place, text, by, ...target })
@@ -134,6 +148,11 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     } catch (error) {
       tell(error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /** A mistyped command must neither deny a request nor become a note. Agents have commands of their own, and an answer may be a path. */
+  function takesAnyText(card: Card | null): boolean {
+    return card && isAnswerable(card) ? card.asks !== null : hasAgent
   }
 
   return {

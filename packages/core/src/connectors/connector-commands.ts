@@ -16,6 +16,15 @@ interface Called {
   origin: Origin
   argument: string
   except: readonly string[]
+  help: SurfaceHelp
+}
+
+/** What `/help` says about one surface. */
+export interface SurfaceHelp {
+  /** How to answer there. */
+  answer: string
+  /** Commands that the surface has by itself. */
+  more?: readonly string[]
 }
 
 export interface CommandInput {
@@ -26,9 +35,13 @@ export interface CommandInput {
   key?: string
   /** Those that make no sense on this surface. */
   except?: readonly string[]
+  help?: SurfaceHelp
 }
 
 const LISTED = 10
+const CHAT: SurfaceHelp = {
+  answer: 'Answer with the buttons or with a text. Reply to a message to say which one you mean.',
+}
 
 const commands: Record<string, { help: string; run: (called: Called) => Promise<string> }> = {
   sessions: { help: '/sessions [number]: list the sessions, or choose one', run: sessions },
@@ -41,7 +54,7 @@ const commands: Record<string, { help: string; run: (called: Called) => Promise<
   mode: { help: `/mode [${permissionMode.options.join('|')}]: what needs your approval`, run: mode },
   stop: { help: '/stop: interrupt the agent', run: stop },
   clear: { help: '/clear: cancel what waits and start with a fresh context', run: clear },
-  help: { help: '/help: this list', run: async ({ except }) => helpText(except) },
+  help: { help: '/help: this list', run: async ({ except, help }) => helpText(except, help) },
 }
 
 /** For a surface that lists them. */
@@ -53,7 +66,7 @@ export const connectorCommands = Object.entries(commands).map(([command, { help 
 /** What a person says with a slash. `null` if it is no command of ours. */
 export async function runCommand(
   line: ConnectorLine,
-  { place: placeId, text, by, key, except = [] }: CommandInput,
+  { place: placeId, text, by, key, except = [], help = CHAT }: CommandInput,
 ): Promise<string | null> {
   const [, name = '', argument = ''] = /^\/([a-z]+)(?:@\S+)?(?:\s+(.*))?$/is.exec(text.trim()) ?? []
   const command = Object.hasOwn(commands, name.toLowerCase()) ? commands[name.toLowerCase()] : undefined
@@ -61,7 +74,7 @@ export async function runCommand(
   const place = line.places().find(({ id }) => id === placeId) ?? { id: placeId, sessions: 'all' as const }
   const origin: Origin = { by, via: line.via, ...(key !== undefined && { idempotencyKey: key }) }
   try {
-    return await command.run({ line, place, by, origin, argument: argument.trim(), except })
+    return await command.run({ line, place, by, origin, argument: argument.trim(), except, help })
   } catch (error) {
     if (error instanceof AskbackError && error.code !== 'internal') return error.message
     throw error
@@ -147,12 +160,9 @@ async function current({ line, place }: Called): Promise<Session> {
   throw new AskbackError('invalid_request', 'No session is chosen. /sessions lists them, /new starts one.')
 }
 
-function helpText(except: readonly string[]): string {
+function helpText(except: readonly string[], { answer, more = [] }: SurfaceHelp): string {
   const own = Object.entries(commands).flatMap(([name, { help }]) => (except.includes(name) ? [] : [help]))
-  return [
-    'Answer with the buttons or with a text. Reply to a message to say which one you mean.',
-    ...own,
-  ].join('\n')
+  return [answer, ...own, ...more].join('\n')
 }
 
 function nameOf({ title, agent, id }: Session): string {
