@@ -52,6 +52,7 @@ it('the command prints one line and opens a browser, which is signed in and offe
   const command = run(['serve', '--port', '0', '--data', data], opener.env)
   const opened = await opener.opened()
   await expect.poll(() => command.stdout).toMatch(/^Askback is ready: http:\/\/127\.0\.0\.1:\d+\n$/)
+  await expect.poll(() => command.stderr).toBe('To sign in again, or in another browser: askback open\n')
   const page = await newPage()
   await page.goto(opened)
   await page.getByRole('button', { name: 'Take the tour' }).click()

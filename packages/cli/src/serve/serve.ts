@@ -86,7 +86,14 @@ function sayReady(
   }
   const opens = open && hasBrowser(process.env)
   process.stdout.write(`Askback is ready: ${opens ? url : openUrl}\n`)
+  // Not on stdout, where whoever started us reads one line.
+  process.stderr.write(`To sign in again, or in another browser: ${commandName()} open\n`)
   if (opens) void showInBrowser(openUrl, dataFolder, isLinkUsed)
+}
+
+/** In a clone, and wherever npm started us, only npm finds the command. */
+function commandName(): string {
+  return process.env['npm_execpath'] ? 'npx askback' : 'askback'
 }
 
 async function showInBrowser(openUrl: string, dataFolder: string, isLinkUsed: () => boolean): Promise<void> {
