@@ -53,7 +53,8 @@ function OutsideAgent({ sessionId }: { sessionId: string }) {
       <details className="mt-3">
         <summary className="mb-1.5 cursor-pointer">To ask over HTTP</summary>
         <p className="mb-1.5">
-          Use the <code>agentToken</code> that <code>askback serve --json</code> prints:
+          Set <code>ASKBACK_AGENT_TOKEN</code> to what <code>askback token agent</code> prints on the
+          gateway’s machine:
         </p>
         <Markdown text={shell(askByHttp(sessionId))} />
       </details>
