@@ -22,7 +22,7 @@ export async function pending(args: string[]): Promise<number> {
     const sessions = await allOf<Session>(gateway, '/api/sessions', 'sessions')
     const titles = new Map(sessions.map(({ id, title, agent }) => [id, title ?? agent ?? 'outside']))
     const now = Date.now()
-    const { columns = COLUMNS_WITHOUT_TERMINAL } = process.stdout
+    const columns = process.stdout.isTTY ? process.stdout.columns : COLUMNS_WITHOUT_TERMINAL
     process.stdout.write(
       table(
         items.map((item) => row(item, titles.get(item.sessionId) ?? '', now)),

@@ -5,8 +5,8 @@ import { demoAgent, tour } from './index.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
 
-/** Sends a message and answers everything that is asked, until the turn ends. */
-async function take(text: string, answer: (item: Interaction) => Json | 'cancel'): Promise<SessionEvent[]> {
+/** Sends a message and answers everything that is asked, or cancels it, until the turn ends. */
+async function take(text: string, answer: (item: Interaction) => Json | undefined): Promise<SessionEvent[]> {
   const store = memoryStore()
   const onError = (error: unknown) => {
     throw error
@@ -21,7 +21,7 @@ async function take(text: string, answer: (item: Interaction) => Json | 'cancel'
         const { interactionId } = event
         void host.desk.interaction(session.id, interactionId).then((item) => {
           const given = answer(item)
-          return given === 'cancel'
+          return given === undefined
             ? host.desk.cancel({ ...me, interactionId })
             : host.desk.respond({ ...me, interactionId, answer: given })
         })
@@ -119,7 +119,7 @@ describe('the tour', () => {
 
   it('makes nothing up where nobody answers', async () => {
     for (const message of ['hello', 'parallel', 'form']) {
-      const events = await take(message, () => 'cancel')
+      const events = await take(message, () => undefined)
       expect(says(events)).not.toMatch(/timed_out|cancelled it is|You chose|approved|I have|\{\{|pg/)
       expect(settledBy(events)).not.toContain(undefined)
     }
