@@ -1,6 +1,7 @@
 import { createDesk, memoryStore, systemClock } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
 import { expect, it, onTestFinished } from 'vitest'
+import { editScopeOf } from '../session/edit-target.js'
 import { Grants } from '../session/grants.js'
 import { permission } from './permission.js'
 import type { PermissionOption } from './protocol.js'
@@ -14,12 +15,13 @@ it('[L11] asks anew about a call that changed in the moment of the answer', asyn
   const desk = createDesk({ store: memoryStore(), onError: (error) => expect.unreachable(String(error)) })
   onTestFinished(() => desk.close())
   await desk.createSession({ id: 's', agent: 'acp' })
+  const session = desk.session('s')
   let input = { command: 'ls' }
   const answer = permission(
     { sessionId: 'own', toolCall: { toolCallId: 'c' }, options },
     {
-      session: desk.session('s'),
-      cwd: null,
+      session,
+      editScope: editScopeOf(session, { cwd: null }),
       clock: systemClock,
       grants: new Grants(),
       agentName: 'Agent',

@@ -3,6 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { editScopeOf } from '../session/edit-target.js'
 import { Grants } from '../session/grants.js'
 import type { FileChange } from './app-server.js'
 import { answerRequest, type RequestPorts } from './requests.js'
@@ -15,10 +16,11 @@ async function outcomeOf(changes: FileChange[], asked: object = {}): Promise<unk
   const desk = createDesk({ store: memoryStore(), onError: (error) => expect.unreachable(String(error)) })
   onTestFinished(() => desk.close())
   await desk.createSession({ id: 's', agent: 'codex', cwd, permissionMode: 'acceptEdits' })
+  const session = desk.session('s')
   const abort = new AbortController()
   const ports: RequestPorts = {
-    session: desk.session('s'),
-    cwd,
+    session,
+    editScope: editScopeOf(session, { cwd }),
     clock: systemClock,
     grants: new Grants(),
     signal: () => abort.signal,
