@@ -56,7 +56,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         )}
         <SessionMenu
           sessionId={sessionId}
-          clear={state?.agent == null ? null : () => call(() => store.clear())}
+          clear={(state?.agent ?? null) === null ? null : () => call(() => store.clear())}
         />
       </header>
       {error && (

@@ -10,7 +10,7 @@ export function letsRun({ kind }: Interaction, answer: Json): boolean {
 
 /** All that an answer would approve, uncut: a list shows only the beginning of it. */
 export function wholeRequest({ kind, toolName, request }: Interaction, answer: Json): string {
-  const plan = kind === 'plan_review' ? fieldOf(request as Json, 'plan') : undefined
+  const plan = kind === 'plan_review' ? fieldOf(request, 'plan') : undefined
   const updated = kind === 'approval' ? fieldOf(answer, 'updatedInput') : undefined
   const text = typeof plan === 'string' ? plan : JSON.stringify(request, null, 2)
   const lines = [

@@ -48,3 +48,20 @@ function fieldsOf(value: unknown, name: string): Record<string, unknown> {
 function refuse(name: string, why: string): never {
   throw new AskbackError('invalid_request', `The desk cannot be made: ${name} ${why}.`)
 }
+
+/** An `onError` that throws must not hide the error that it was called with. */
+export function safely(onError: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    try {
+      onError(error)
+    } catch (another) {
+      reportError(error)
+      reportError(another)
+    }
+  }
+}
+
+export function reportError(error: unknown): void {
+  // oxlint-disable-next-line no-console -- the last resort of a desk that was given no onError
+  console.error('askback:', error)
+}

@@ -48,7 +48,7 @@ import { adopt } from './adopt.js'
 import { Latecomers } from './adopt-late.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { checkId } from './check-id.js'
-import { checkOptions } from './check-options.js'
+import { checkOptions, reportError, safely } from './check-options.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
@@ -462,21 +462,4 @@ export class Desk {
 
 function who({ by, via }: Origin) {
   return optional({ by, via })
-}
-
-/** Who is told of errors must not make another of them. */
-function safely(onError: (error: unknown) => void): (error: unknown) => void {
-  return (error) => {
-    try {
-      onError(error)
-    } catch (another) {
-      reportError(error)
-      reportError(another)
-    }
-  }
-}
-
-function reportError(error: unknown): void {
-  // oxlint-disable-next-line no-console -- the last resort of a desk that was given no onError
-  console.error('askback:', error)
 }

@@ -11,6 +11,7 @@ interface Extensions {
  * of the first load that nothing here needs.
  */
 export function readGfm(this: { data: () => object }): void {
+  // oxlint-disable-next-line oxc/no-this-in-exported-function -- a plugin of unified gets its processor as `this`
   const data: Extensions = this.data()
   data.micromarkExtensions = [...(data.micromarkExtensions ?? []), gfm()]
   data.fromMarkdownExtensions = [...(data.fromMarkdownExtensions ?? []), gfmFromMarkdown()]

@@ -5,7 +5,7 @@ const MAX_CHARACTERS = 12
 
 /** The header of a question, cut where it is long; whole for a screen reader and under the pointer. */
 export function HeaderText({ text }: { text: string }) {
-  const characters = [...text]
+  const characters = Array.from(text)
   if (characters.length <= MAX_CHARACTERS) return <ShownText text={text} />
   return (
     <span title={spellOut(text, 'prose')}>
