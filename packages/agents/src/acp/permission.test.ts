@@ -17,7 +17,6 @@ it('[L11] asks anew about a call that changed in the moment of the answer', asyn
   await desk.createSession({ id: 's', agent: 'acp' })
   const session = desk.session('s')
   let input = { command: 'ls' }
-  const session = desk.session('s')
   const answer = permission(
     { sessionId: 'own', toolCall: { toolCallId: 'c' }, options },
     {

@@ -18,7 +18,6 @@ async function outcomeOf(changes: FileChange[], asked: object = {}): Promise<unk
   await desk.createSession({ id: 's', agent: 'codex', cwd, permissionMode: 'acceptEdits' })
   const session = desk.session('s')
   const abort = new AbortController()
-  const session = desk.session('s')
   const ports: RequestPorts = {
     session,
     editScope: editScopeOf(session, { cwd }),
