@@ -39,6 +39,10 @@ export function NewSession() {
         event.preventDefault()
         create()
       }}
+      // Back to where single keys lead to other pages.
+      onKeyDown={({ key, target, nativeEvent }) => {
+        if (key === 'Escape' && !nativeEvent.isComposing && target instanceof HTMLElement) target.blur()
+      }}
     >
       <div className="mx-auto max-w-xl space-y-6 px-4 py-8">
         <h1 className="text-lg font-semibold">New session</h1>
