@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { portToKeep, serve } from '../http/gateways.js'
 import { ask, database, release, standing } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, pressUntil } from './browser.js'
 import { takeTour } from './tour.js'
 import { openWindow } from './window.js'
 
@@ -83,14 +83,11 @@ describe('a gateway that goes away', () => {
     const after = await serve({ data: before.data, port })
     await expect.poll(() => page.getByText('The gateway can’t be reached.').isVisible()).toBe(false)
     expect(await page.getByLabel('Version').inputValue()).toBe('1.2.3')
-    const submit = page.getByRole('button', { name: 'Submit' })
-    // The banner that went moved the card: a press counts once the button has stood still.
-    await expect
-      .poll(async () => {
-        if (await submit.isVisible()) await submit.click()
-        return (await standing(after, item)).answer
-      })
-      .toEqual({ values: { version: '1.2.3', notes: 'while it was down' } })
+    const isSettled = async () => (await standing(after, item)).status === 'settled'
+    await pressUntil(page.getByRole('button', { name: 'Submit' }), isSettled)
+    expect((await standing(after, item)).answer).toEqual({
+      values: { version: '1.2.3', notes: 'while it was down' },
+    })
   })
 
   it('gets an answer that was given meanwhile, once', async () => {
@@ -102,7 +99,8 @@ describe('a gateway that goes away', () => {
     await page.getByRole('radio', { name: /SQLite/ }).click()
     await before.stop('SIGKILL')
     await page.getByText('The gateway can’t be reached.').waitFor()
-    await page.getByRole('button', { name: 'Submit' }).click()
+    const queued = page.getByText(/Askback keeps your answer and/)
+    await pressUntil(page.getByRole('button', { name: 'Submit' }), () => queued.isVisible())
     const after = await serve({ data: before.data, port })
     await expect.poll(async () => (await standing(after, item)).status).toBe('settled')
     await page.getByText(/Selected:/).waitFor()

@@ -3,6 +3,7 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type Locator,
   type Page,
 } from 'playwright-core'
 import { afterAll, afterEach, expect } from 'vitest'
@@ -48,6 +49,20 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   })
   page.on('dialog', (dialog) => errors.push(`a dialog: ${dialog.message()}`))
   return page
+}
+
+/**
+ * Presses a control of a card until `isDone`. A banner that came or went has moved the card, and a press counts only once the
+ * control has stood still for a moment.
+ */
+export async function pressUntil(control: Locator, isDone: () => Promise<boolean>): Promise<void> {
+  await expect
+    .poll(async () => {
+      if (await isDone()) return true
+      if ((await control.isVisible()) && (await control.isEnabled())) await control.click()
+      return isDone()
+    })
+    .toBe(true)
 }
 
 /** Until the app, if it runs already, shows that page and nothing of the last. */

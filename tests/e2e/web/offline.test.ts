@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { portToKeep, serve } from '../http/gateways.js'
 import { ask, command, database, standing } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, pressUntil } from './browser.js'
 import { openWindow } from './window.js'
 
 const notice = 'The gateway can’t be reached.'
@@ -17,8 +17,8 @@ describe('a browser that goes offline', () => {
     await page.getByText(notice).waitFor()
     expect(await page.getByText(/be reached/).count()).toBe(1)
     await page.getByRole('radio', { name: /Postgres/ }).click()
-    await page.getByRole('button', { name: 'Submit' }).click()
-    await page.getByText(/Askback keeps your answer and/).waitFor()
+    const queued = page.getByText(/Askback keeps your answer and/)
+    await pressUntil(page.getByRole('button', { name: 'Submit' }), () => queued.isVisible())
     expect((await standing(gateway, item)).status).toBe('pending')
 
     await page.context().setOffline(false)
@@ -73,8 +73,8 @@ it('answers of two windows are both sent, though both were closed while the gate
     const card = page.locator(`[data-interaction="${interactionId}"]`)
     // What is out of view cannot be approved.
     await card.scrollIntoViewIfNeeded()
-    await card.getByRole('button', { name, exact: true }).click()
-    await card.getByText(/Askback keeps your answer and/).waitFor()
+    const queued = card.getByText(/Askback keeps your answer and/)
+    await pressUntil(card.getByRole('button', { name, exact: true }), () => queued.isVisible())
   }
   await other.close()
   await one.goto('about:blank')
