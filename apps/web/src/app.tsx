@@ -2,7 +2,7 @@ import { focusNextInteraction, useClient, useInbox, useSessions } from '@askback
 import { MenuIcon } from 'lucide-react'
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { InboxPage } from './inbox-page.js'
-import { KeyboardHelp } from './keyboard-help.js'
+import { LateDialog } from './late-dialog.js'
 import { onLoginChange } from './login.js'
 import { NewSession } from './new-session.js'
 import { Notices } from './notices.js'
@@ -60,7 +60,7 @@ export function App({ banner }: { banner?: string }) {
           <Page route={route} menu={menu} />
         </main>
       </div>
-      <KeyboardHelp isOpen={isHelpOpen} setOpen={setHelpOpen} />
+      <LateDialog name="keyboard" isOpen={isHelpOpen} setOpen={setHelpOpen} />
     </div>
   )
 }

@@ -2,11 +2,11 @@ import { ShownText, useInbox, useSessions } from '@askback/react'
 import type { Session } from '@askback/protocol'
 import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
 import { useState } from 'react'
+import { LateDialog } from './late-dialog.js'
 import { Count } from './app.js'
 import { icons } from './icon.js'
 import { NotifyOffer } from './notify-offer.js'
 import { hrefOf, type Route } from './route.js'
-import { Settings } from './settings.js'
 
 interface SidebarProps {
   route: Route
@@ -80,7 +80,7 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
           </Tool>
         </div>
       </nav>
-      <Settings isOpen={isSettingsOpen} setOpen={setSettingsOpen} />
+      <LateDialog name="settings" isOpen={isSettingsOpen} setOpen={setSettingsOpen} />
     </>
   )
 }

@@ -1,9 +1,13 @@
 import { storedLogin, WebSocketTransport } from '@askback/client'
 import { prepareHighlighting } from '@askback/react'
+import { prepareDialogs } from './late-dialog.js'
 import { mount } from './mount.js'
 
 mount(new WebSocketTransport({ baseUrl: location.origin }), { personId: storedLogin()?.person.id })
-whenIdle(prepareHighlighting)
+whenIdle(() => {
+  prepareHighlighting()
+  prepareDialogs()
+})
 
 function whenIdle(act: () => void): void {
   if ('requestIdleCallback' in window) requestIdleCallback(act)
