@@ -17,7 +17,6 @@ export function LateDialog({ name, isOpen, setOpen }: DialogProps & { name: keyo
   useEffect(() => {
     if (!isOpen || Content) return
     let isWanted = true
-    setMissing(false)
     dialogs[name]().then(
       (loaded) => isWanted && setContent(() => loaded),
       () => isWanted && setMissing(true),
