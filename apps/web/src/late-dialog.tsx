@@ -37,7 +37,7 @@ export function LateDialog({ name, isOpen, setOpen }: DialogProps & { name: keyo
   )
 }
 
-/** So that they are there when the gateway is not. */
+/** Fetches the dialogs ahead, so that they open while the gateway is away. A failure here is shown when one is opened. */
 export function prepareDialogs(): void {
   for (const load of Object.values(dialogs)) load().catch(() => undefined)
 }
