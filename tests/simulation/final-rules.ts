@@ -89,7 +89,13 @@ async function checkIndexes({ disk, clock, offset }: World, session: LoggedSessi
 async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Promise<void> {
   const snapshot = await disk.loadSnapshot(id)
   if (!snapshot) return
-  const from = stateFromJson(snapshot.state as unknown as SessionStateJson)
+  const { headId, ...json } = snapshot.state as unknown as SessionStateJson & { headId: string }
+  holds(
+    events[snapshot.seq - 1]?.id === headId,
+    'snapshot',
+    () => `${id} at ${snapshot.seq} is of another log`,
+  )
+  const from = stateFromJson(json)
   const some = toJson(stateToJson(fold(from, events)))
   const all = toJson(stateToJson(fold(emptyState(id), events)))
   holds(same(some, all), 'snapshot', () => `${id} from its snapshot at ${snapshot.seq} differs`)

@@ -1,4 +1,4 @@
-import { createDesk, type Append, type Clock, type Desk } from '@askback/core'
+import { createDesk, type Append, type Clock, type Desk, type Ring } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { Line } from './line.js'
 import { checkCommit } from './log-rules.js'
@@ -6,7 +6,7 @@ import { colour } from './requests.js'
 import { simulatedStore } from './simulated-store.js'
 import type { World } from './world.js'
 
-type Listener = (ring: { sessionId: string; seq: number }) => void
+type Listener = (ring: Ring) => void
 
 /** One life of a process. When it ends, its timers never ring and its calls are never answered. */
 export class Process {
@@ -55,7 +55,7 @@ export class Process {
     })
   }
 
-  hear(ring: { sessionId: string; seq: number }): void {
+  hear(ring: Ring): void {
     for (const listener of this.#listeners) listener(ring)
   }
 

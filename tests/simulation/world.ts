@@ -1,4 +1,4 @@
-import { memoryStore, type Desk, type Store } from '@askback/core'
+import { memoryStore, type Desk, type Ring, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { fakeClock, type FakeClock } from '../../packages/core/src/testing/fake-clock.js'
 import { LogModel, type Asked } from './log-model.js'
@@ -8,7 +8,7 @@ import type { Random } from './random.js'
 import { SharedChanges } from './shared-changes.js'
 import { Violation } from './violation.js'
 
-type Ring = { process: Process; ring: { sessionId: string; seq: number } }
+type Bell = { process: Process; ring: Ring }
 
 export interface Outcome<T> {
   done: (value: T) => void
@@ -42,7 +42,7 @@ export class World {
   deaf = false
   /** What clients will send again. */
   #retries: { name: string; again: () => void }[] = []
-  #bells: Ring[] = []
+  #bells: Bell[] = []
   #calls = new Set<{ process: Process; lost: () => void }>()
   #broken: Error | null = null
   #ids = 0
@@ -166,7 +166,7 @@ export class World {
     const fate = this.plan.shared && this.plan.lossy && !this.faultless ? this.random.next() : 1
     if (fate > 0.15) this.#bells.splice(index, 1)
     const lost = this.deaf || (fate < 0.35 && fate > 0.15)
-    this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${ring.sessionId}@${ring.seq}`)
+    this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${ring.sessionId} ${ring.eventId}`)
     if (!lost) process.hear(ring)
   }
 

@@ -20,11 +20,13 @@ export function appendParameters(appends: Append[]): Value[] {
   const calls = new Table(5)
   const asked = new Table(9)
   const audit = new Table(3)
+  const owners = new Table(1)
   const isFenced = appends.some((append) => append.fence)
   for (const [index, append] of appends.entries()) {
     const job = index + 1
     jobs.add(...jobRow(append))
     const { fence } = append
+    owners.add(append.lockOwner ?? null)
     if (isFenced) fences.add(fence ? keyText(fence.key) : null, fence?.version ?? null)
     for (const [key, { value, ifAbsent = false }] of new Map(
       (append.kv ?? []).map((write) => [write.key, write]),
@@ -39,7 +41,7 @@ export function appendParameters(appends: Append[]): Value[] {
     for (const { row, message } of append.events.flatMap(auditRows).map(splitMessage))
       audit.add(job, JSON.stringify(row), message === null ? null : JSON.stringify(message))
   }
-  return [jobs, fences, keys, calls, asked, audit].flatMap(({ columns }) => columns)
+  return [jobs, fences, keys, calls, asked, audit, owners].flatMap(({ columns }) => columns)
 }
 
 class Table {

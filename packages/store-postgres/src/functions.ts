@@ -11,12 +11,12 @@ const settings = (schema: string) => `SET search_path = ${schema}, pg_temp
  * Appends of many sessions in one statement, which commits by itself: nothing is held between two messages to the server, so a
  * client that stops in the middle blocks nobody. Each session, and each key, is named by one append of a call.
  *
- * Answers for each append: 0 it is there, 1 the seq, 2 a key, 3 the fence was another.
+ * Answers for each append: 0 it is there, 1 the seq, 2 a key, 3 the fence was another, 4 somebody else has locked the session.
  *
  * Whoever appends shares a lock that \`changes\` takes for itself where it finds a hole: positions are taken before
  * they are committed, and not in that order.
  */
-export const append = (schema: string, lock: string) => `
+export const append = (schema: string, lock: string, { withLocks }: { withLocks: boolean }) => `
 CREATE OR REPLACE FUNCTION ${schema}.append(
   ids text[], expected bigint[], log_ids text[], bodies text[], counts int[], first_ids text[], infos text[],
   updated float8[], statuses text[], modes text[],
@@ -25,7 +25,7 @@ CREATE OR REPLACE FUNCTION ${schema}.append(
   call_jobs int[], call_ids text[], call_made boolean[], call_made_ended boolean[], call_ended boolean[],
   asked_jobs int[], asked_ids text[], asked_tools text[], asked_expires float8[], asked_request int[],
   asked_progress int[], asked_response int[], asked_delivered boolean[], asked_pending boolean[],
-  audit_jobs int[], audit_bodies text[], audit_messages text[]
+  audit_jobs int[], audit_bodies text[], audit_messages text[]${withLocks ? ', lock_owners text[]' : ''}
 ) RETURNS int[] LANGUAGE plpgsql ${settings(schema)} SET lock_timeout = '10s' AS $body$
 DECLARE
   outcome int[];
@@ -41,7 +41,7 @@ BEGIN
     INTO outcome, keys
     FROM unnest(ids, expected, log_ids) WITH ORDINALITY AS j(id, expected, log_id, n)
     LEFT JOIN sessions s ON s.id = j.id;
-
+${withLocks ? checkLocks : ''}
   IF cardinality(fence_keys) > 0 THEN
     PERFORM 1 FROM kv WHERE key = ANY(fence_keys) ORDER BY key FOR SHARE;
     SELECT array_agg(
@@ -159,6 +159,20 @@ BEGIN
   RETURN outcome;
 END $body$;`
 
+/** There are hardly ever any locks. */
+const checkLocks = `
+  IF EXISTS (SELECT FROM locks) THEN
+    SELECT array_agg(CASE WHEN j.o = 0 AND EXISTS (
+          SELECT FROM locks l
+          WHERE l.session_id = j.id AND l.owner IS DISTINCT FROM j.owner AND l.until > clock_timestamp()
+        ) THEN 4 ELSE j.o END ORDER BY j.n)
+      INTO outcome
+      FROM unnest(outcome, ids, lock_owners) WITH ORDINALITY AS j(o, id, owner, n);
+    DELETE FROM locks l USING unnest(outcome, ids, lock_owners) AS j(o, id, owner)
+      WHERE j.o = 0 AND l.session_id = j.id AND l.owner = j.owner;
+  END IF;
+`
+
 /** The rows that hold the events asked for, and a few more at both ends. */
 const read = (schema: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.read(sid text, after bigint, before bigint, lim bigint)
@@ -179,6 +193,15 @@ BEGIN
     ORDER BY l.last_seq;
 END $body$;`
 
+/**
+ * The last position of a page of changes. Rows of an erased session that are not purged yet count for nothing: a page of
+ * nothing else would look like the end.
+ */
+const lastOfPage = `SELECT max(p.pos), count(*) INTO last, rows FROM (
+      (SELECT l.pos FROM log l JOIN sessions s ON s.key = l.session WHERE l.pos > after ORDER BY l.pos LIMIT lim)
+      UNION ALL (SELECT e.pos FROM erasures e WHERE e.pos > after ORDER BY e.pos LIMIT lim)
+      ORDER BY 1 LIMIT lim) p;`
+
 /** A hole may be an append under way: then it waits until none is. */
 const changes = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.changes(after bigint, lim bigint)
@@ -187,21 +210,15 @@ DECLARE
   last bigint;
   rows bigint;
 BEGIN
-  SELECT max(p.pos), count(*) INTO last, rows FROM (
-    (SELECT pos FROM log WHERE pos > after ORDER BY pos LIMIT lim)
-    UNION ALL (SELECT pos FROM erasures WHERE pos > after ORDER BY pos LIMIT lim)
-    ORDER BY pos LIMIT lim) p;
-  IF rows = 0 THEN RETURN; END IF;
-  IF last - after <> rows THEN
+  FOR attempt IN 1..2 LOOP
+    ${lastOfPage}
+    EXIT WHEN rows = 0 OR last - after = rows;
     PERFORM pg_advisory_xact_lock(${lock});
-    last := NULL;
-  END IF;
+  END LOOP;
   RETURN QUERY
-    (SELECT l.pos, s.id, l.body FROM log l JOIN sessions s ON s.key = l.session
-      WHERE l.pos > after AND (last IS NULL OR l.pos <= last) ORDER BY l.pos LIMIT lim)
-    UNION ALL (SELECT e.pos, e.id, NULL FROM erasures e
-      WHERE e.pos > after AND (last IS NULL OR e.pos <= last) ORDER BY e.pos LIMIT lim)
-    ORDER BY 1 LIMIT lim;
+    SELECT l.pos, s.id, l.body FROM log l JOIN sessions s ON s.key = l.session WHERE l.pos > after AND l.pos <= last
+    UNION ALL SELECT e.pos, e.id, NULL FROM erasures e WHERE e.pos > after AND e.pos <= last
+    ORDER BY 1;
 END $body$;
 CREATE OR REPLACE FUNCTION ${schema}.head() RETURNS bigint LANGUAGE plpgsql ${settings(schema)} AS $body$
 BEGIN
@@ -215,26 +232,23 @@ BEGIN
   RETURN QUERY SELECT a.number, a.body, a.message FROM audit a WHERE a.number > after ORDER BY a.number LIMIT lim;
 END $body$;`
 
-/** As `changes`, without what was written: the last position and seq of each session. */
+/** As `changes`, without what was written: the last position of each session, its log and how far that reaches. */
 export const news = (schema: string, lock: string) => `
-CREATE OR REPLACE FUNCTION ${schema}.news(after bigint, lim bigint)
-RETURNS TABLE (place bigint, session_id text, reaches bigint) LANGUAGE plpgsql ${settings(schema)} AS $body$
+CREATE OR REPLACE FUNCTION ${schema}.log_news(after bigint, lim bigint)
+RETURNS TABLE (place bigint, session_id text, log text, reaches bigint) LANGUAGE plpgsql ${settings(schema)} AS $body$
 DECLARE
   last bigint;
   rows bigint;
 BEGIN
   FOR attempt IN 1..2 LOOP
-    SELECT max(p.pos), count(*) INTO last, rows FROM (
-      (SELECT l.pos FROM log l JOIN sessions s ON s.key = l.session WHERE l.pos > after ORDER BY l.pos LIMIT lim)
-      UNION ALL (SELECT e.pos FROM erasures e WHERE e.pos > after ORDER BY e.pos LIMIT lim)
-      ORDER BY 1 LIMIT lim) p;
+    ${lastOfPage}
     EXIT WHEN rows = 0 OR last - after = rows;
     PERFORM pg_advisory_xact_lock(${lock});
   END LOOP;
   RETURN QUERY
-    SELECT max(l.pos), s.id, max(l.last_seq) FROM log l JOIN sessions s ON s.key = l.session
+    SELECT max(l.pos), s.id, s.log_id, max(l.last_seq) FROM log l JOIN sessions s ON s.key = l.session
       WHERE l.pos > after AND l.pos <= last GROUP BY s.key
-    UNION ALL SELECT e.pos, e.id, NULL FROM erasures e WHERE e.pos > after AND e.pos <= last
+    UNION ALL SELECT e.pos, e.id, NULL, NULL FROM erasures e WHERE e.pos > after AND e.pos <= last
     ORDER BY 1;
 END $body$;`
 
@@ -274,5 +288,6 @@ BEGIN
 END $body$;`
 
 export function functions(schema: string, lock: string): string {
-  return [append(schema, lock), read(schema), changes(schema, lock), erase(schema, lock)].join('\n')
+  const old = append(schema, lock, { withLocks: false })
+  return [old, read(schema), changes(schema, lock), erase(schema, lock)].join('\n')
 }

@@ -1,16 +1,19 @@
 import { AskbackError } from '@askback/protocol'
 import type { Database } from './database.js'
 import { append, functions, news } from './functions.js'
-import { deadlines, tableNames, tables } from './tables.js'
+import { deadlines, locks, tableNames, tables } from './tables.js'
 
 /** Each brings the schema one version on; only the last may be changed, and only until it is released. */
 const steps = [
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${tables} ${functions(schema, lock)}`,
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${deadlines} ${news(schema, lock)}`,
   // `append` learns what is pending from the caller. One with fewer parameters stays for gateways that still run.
-  (schema: string, lock: string) => append(schema, lock),
+  (schema: string, lock: string) => append(schema, lock, { withLocks: false }),
   // All functions with `jit` off.
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${functions(schema, lock)}`,
+  // Locks of sessions; news that name the log; pages of changes that do not end at what is half erased.
+  (schema: string, lock: string) =>
+    `SET LOCAL search_path = ${schema}; ${locks} ${append(schema, lock, { withLocks: true })} ${functions(schema, lock)} ${news(schema, lock)}`,
 ]
 
 type Query = (sql: string, params?: string[]) => Promise<unknown[][]>

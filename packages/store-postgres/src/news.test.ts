@@ -33,15 +33,15 @@ it('news say how far each session reaches, and which are gone', async () => {
   for (const append of [a.start(), b.start(), a.next(...ask('1'))]) await store.append(append)
   const told = await later(store, beginning)
   expect(told).toMatchObject([
-    { sessionId: 'b', seq: 1 },
-    { sessionId: 'a\u0000', seq: 3 },
+    { sessionId: 'b', reaches: { seq: 1 } },
+    { sessionId: 'a\u0000', reaches: { seq: 3 } },
   ])
   expect(told.at(-1)!.cursor).toBe(await store.head())
   await store.erase('b')
   await store.append(new SessionScript('b').start())
   expect(await later(store, told.at(-1)!.cursor)).toMatchObject([
-    { sessionId: 'b', seq: null },
-    { sessionId: 'b', seq: 1 },
+    { sessionId: 'b' },
+    { sessionId: 'b', reaches: { seq: 1 } },
   ])
 })
 
@@ -52,7 +52,7 @@ it('news come page by page, also beyond a log that is half erased', async () => 
   for (let count = 0; count < 5; count++) await store.append(gone.next(...ask(`${count}`)))
   await store.append(script.start())
   await admin.query(`DELETE FROM ${store.schema}.sessions WHERE id = 'gone'`)
-  expect(await later(store, '0', 3)).toMatchObject([{ sessionId: 's', seq: 1 }])
+  expect(await later(store, '0', 3)).toMatchObject([{ sessionId: 's', reaches: { seq: 1 } }])
 })
 
 it('news wait for an append that is under way and came first', async () => {
@@ -73,7 +73,7 @@ it('news wait for an append that is under way and came first', async () => {
   await watcher.end()
   expect(told).toBe(false)
   await admin.query('ROLLBACK')
-  expect(await news).toMatchObject([{ sessionId: 't', seq: 1 }])
+  expect(await news).toMatchObject([{ sessionId: 't', reaches: { seq: 1 } }])
 })
 
 it('deadlines are told up to a time, without what is kept past its own', async () => {
@@ -99,9 +99,9 @@ it('a schema of the first version is brought on, with all that it holds', async 
     script.next(...ask('kept', { expiresAt: 5, onTimeout: 'keep' }), ...ask('i', { expiresAt: 5 })),
   )
   const { schema } = before
-  await admin.query(`DROP FUNCTION ${schema}.news; DROP INDEX ${schema}.interactions_due;
+  await admin.query(`DROP FUNCTION ${schema}.log_news; DROP TABLE ${schema}.locks; DROP INDEX ${schema}.interactions_due;
     UPDATE ${schema}.interactions SET expires_at = 5; UPDATE ${schema}.meta SET value = 1`)
   const store = await open(schema)
   expect(await store.deadlines({ before: 10 })).toMatchObject([{ interactionId: 'i' }])
-  expect(await later(store, '0')).toMatchObject([{ sessionId: 's', seq: 5 }])
+  expect(await later(store, '0')).toMatchObject([{ sessionId: 's', reaches: { seq: 5 } }])
 })

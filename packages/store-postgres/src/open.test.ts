@@ -99,7 +99,11 @@ it('a user who may not make tables uses those that are there', async () => {
 it('a schema of the version before is brought up to date, and counts what is pending as before', async () => {
   const schema = await made()
   // What that version had: an append that tells pending from the response.
-  await admin.query(`DROP FUNCTION ${schema}.append; UPDATE ${schema}.meta SET value = 2`)
+  const { rows } = await admin.query<{ name: string }>(
+    `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace AND proname = 'append'`,
+  )
+  await admin.query(rows.map(({ name }) => `DROP FUNCTION ${name}`).join('; '))
+  await admin.query(`UPDATE ${schema}.meta SET value = 2`)
   const store = await open(server.url(), schema)
   const script = new SessionScript('s')
   await store.append(script.start())

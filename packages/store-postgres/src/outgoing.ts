@@ -72,10 +72,10 @@ export function readPayload(payload: string): { from: string; messages: BusMessa
 
 function isMessage(value: unknown): value is BusMessage {
   if (typeof value !== 'object' || value === null) return false
-  const { type, sessionId, seq, event, to } = value as Record<string, unknown>
+  const { type, sessionId, eventId, event, to } = value as Record<string, unknown>
   switch (type) {
     case 'append':
-      return typeof sessionId === 'string' && Number.isSafeInteger(seq)
+      return typeof sessionId === 'string' && typeof eventId === 'string'
     case 'live':
       return typeof sessionId === 'string' && liveEvent.safeParse(event).success
     case 'mail':

@@ -32,7 +32,7 @@ it('what others notify on its channel is no message, and does no harm', async ()
   const other = await postgresBus({ url: server.url(), schema })
   const heard: unknown[] = []
   bus.on((message) => heard.push(message))
-  const ring = { type: 'append', sessionId: 's', seq: 1 } as const
+  const ring = { type: 'append', sessionId: 's', eventId: 'e' } as const
   const live = { type: 'live', sessionId: 's', event: { type: 'text_delta', text: 7 } }
   const texts = [
     'garbage',
@@ -40,7 +40,7 @@ it('what others notify on its channel is no message, and does no harm', async ()
     '{"from":1}',
     JSON.stringify({
       from: 'x',
-      messages: [null, 3, { type: 'append' }, { ...ring, seq: 'x' }, live, { type: 'x' }],
+      messages: [null, 3, { type: 'append' }, { ...ring, eventId: 7 }, live, { type: 'x' }],
     }),
   ]
   for (const text of texts) await admin.query('SELECT pg_notify($1, $2)', [`askback ${schema}`, text])
@@ -55,7 +55,7 @@ it('what is published in one moment is one message', async () => {
   const heard: string[] = []
   admin.on('notification', ({ payload = '' }) => heard.push(payload))
   await admin.query(`LISTEN "askback ${schema}"`)
-  for (const sessionId of ['a', 'b', 'c']) bus.publish({ type: 'append', sessionId, seq: 1 })
+  for (const sessionId of ['a', 'b', 'c']) bus.publish({ type: 'append', sessionId, eventId: 'e' })
   await expect.poll(() => heard).toHaveLength(1)
   expect(JSON.parse(heard[0]!)).toMatchObject({ messages: [{ sessionId: 'a' }, { sessionId: 'b' }, {}] })
   await admin.query('UNLISTEN *')

@@ -20,9 +20,13 @@ afterAll(async () => {
 })
 
 const open = () => postgresStore({ url: server.url(), connections: 2 })
-const filled = tableNames.filter((name) => name !== 'meta').map((name) => `askback.${name}`)
+const filled = [...tableNames, 'locks'].filter((name) => name !== 'meta').map((name) => `askback.${name}`)
 
-storeContract('the PostgreSQL store', async () => {
-  await admin.query(filled.map((table) => `DELETE FROM ${table}`).join('; '))
-  return open()
-})
+storeContract(
+  'the PostgreSQL store',
+  async () => {
+    await admin.query(filled.map((table) => `DELETE FROM ${table}`).join('; '))
+    return open()
+  },
+  { hasLocks: true },
+)

@@ -1,4 +1,4 @@
-import { checkAppend, doorbell, placeOfCursor, type AppendResult, type Store } from '@askback/core'
+import { checkAppend, doorbell, placeOfCursor, type AppendResult, type Ring, type Store } from '@askback/core'
 import { AskbackError, type SessionEvent, type AuditRow } from '@askback/protocol'
 import { appendParameters } from './append-batch.js'
 import { connect, type ConnectionOptions, type Database } from './database.js'
@@ -18,7 +18,7 @@ export interface PostgresStoreOptions extends ConnectionOptions {
 
 const ROWS_AT_ONCE = 1000
 /** One parameter for each column of `append`. */
-const PARAMETERS = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(', ')
+const PARAMETERS = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).join(', ')
 
 /** One database for any number of processes. What is acknowledged is committed. */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
@@ -37,7 +37,7 @@ function storeOn(db: Database, schema: string, lock: string): Store {
   const kv = kvTable(db, schema, lock)
   const session = sessionTable(db, schema)
   const interactions = interactionReader(db, schema)
-  const bell = doorbell<{ sessionId: string; seq: number }>()
+  const bell = doorbell<Ring>()
   let closed = false
 
   const queue = writes(async (appends) => {
@@ -91,8 +91,7 @@ function storeOn(db: Database, schema: string, lock: string): Store {
       open()
       checkAppend(append)
       const result = await queue.append(append)
-      if (result.ok)
-        bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })
+      if (result.ok) bell.ring({ sessionId: append.sessionId, eventId: append.events.at(-1)!.id })
       return result
     },
     read: ({ sessionId, after = 0, before, limit }) =>
@@ -195,11 +194,16 @@ function storeOn(db: Database, schema: string, lock: string): Store {
       }),
     news: ({ after, limit }) =>
       read(async () => {
-        const sql = `SELECT * FROM ${schema}.news($1, $2)`
-        const rows = await db.read<[number, string, number | null]>(sql, [placeOfCursor(after), limit])
-        return rows.map(([place, sessionId, seq]) => {
-          return { cursor: String(place), sessionId: fromKeyText(sessionId), seq }
-        })
+        const sql = `SELECT * FROM ${schema}.log_news($1, $2)`
+        const rows = await db.read<[number, string, string | null, number | null]>(sql, [
+          placeOfCursor(after),
+          limit,
+        ])
+        return rows.map(([place, sessionId, logId, seq]) => ({
+          cursor: String(place),
+          sessionId: fromKeyText(sessionId),
+          ...(logId !== null && seq !== null && { reaches: { logId: fromKeyText(logId), seq } }),
+        }))
       }),
     head: async () => String(await count(`SELECT ${schema}.head()`)),
 
@@ -207,6 +211,23 @@ function storeOn(db: Database, schema: string, lock: string): Store {
       get: (key) => read(() => kv.get(key)),
       list: (prefix) => read(() => kv.list(prefix)),
       put: (key, value, expected, act) => write([ofKey(key)], () => kv.put(key, value, expected, act)),
+    },
+
+    locks: {
+      acquire: (sessionId, owner, ms) =>
+        write([], async () => {
+          const sql = `INSERT INTO ${schema}.locks AS l (session_id, owner, until)
+            VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+            ON CONFLICT (session_id) DO UPDATE SET owner = excluded.owner, until = excluded.until
+              WHERE l.owner = excluded.owner OR l.until <= clock_timestamp()
+            RETURNING 1`
+          return (await db.write(sql, [keyText(sessionId), owner, ms])).length > 0
+        }),
+      release: (sessionId, owner) =>
+        write([], async () => {
+          const sql = `DELETE FROM ${schema}.locks WHERE session_id = $1 AND owner = $2`
+          await db.write(sql, [keyText(sessionId), owner])
+        }),
     },
 
     loadSnapshot: (sessionId) => read(() => session.loadSnapshot(sessionId)),
@@ -237,9 +258,12 @@ function storeOn(db: Database, schema: string, lock: string): Store {
   }
 }
 
+/** In the order of the numbers that `append` answers. */
+const CONFLICTS = ['seq', 'kv', 'fence', 'locked'] as const
+
 function resultOf(outcome: number): AppendResult {
   if (outcome === 0) return { ok: true }
-  return { ok: false, conflict: outcome === 1 ? 'seq' : outcome === 2 ? 'kv' : 'fence' }
+  return { ok: false, conflict: CONFLICTS[outcome - 1]! }
 }
 
 /** The advisory lock of a schema: its own name, as two numbers. */

@@ -65,6 +65,14 @@ CREATE TABLE erasures (
   purged boolean NOT NULL DEFAULT false
 );`
 
+/** Who may append to a session while others wait. It need not survive a crash of the server. */
+export const locks = `
+CREATE UNLOGGED TABLE IF NOT EXISTS locks (
+  session_id text COLLATE "C" PRIMARY KEY,
+  owner text NOT NULL,
+  until timestamptz NOT NULL
+);`
+
 /** For a look at what ends soon, however much is pending. Bodies may hold what is JSON and no `jsonb`. */
 export const deadlines = `
 CREATE INDEX interactions_due ON interactions (expires_at) WHERE pending AND expires_at IS NOT NULL;

@@ -1,4 +1,4 @@
-import { checkAppend, doorbell, placeOfCursor, type Store } from '@askback/core'
+import { checkAppend, doorbell, placeOfCursor, type Ring, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Connection } from './connection.js'
 import { erasure } from './erasure.js'
@@ -42,7 +42,7 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
   const reader = logReader(db)
   const table = tables(db)
   const eraser = erasure(db)
-  const bell = doorbell<{ sessionId: string; seq: number }>()
+  const bell = doorbell<Ring>()
   const group = groupCommit(db, {
     aside: commitAside,
     onRollback() {
@@ -92,8 +92,7 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
       checkAppend(append)
       const body = append.texts ? `[${append.texts().join(',')}]` : JSON.stringify(append.events)
       const result = await write(() => writer.append(append, body))
-      if (result.ok)
-        bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })
+      if (result.ok) bell.ring({ sessionId: append.sessionId, eventId: append.events.at(-1)!.id })
       return result
     },
     read: (query) => readOf(query.sessionId, [], (head) => reader.read(head, query)),

@@ -37,7 +37,10 @@ export class SessionFold {
     if (state.version !== STATE_VERSION) {
       throw new AskbackError('invalid_request', 'The gateway has been updated. Reload this page to go on.')
     }
-    this.#state = stateFromJson(state)
+    const next = stateFromJson(state)
+    // The session was deleted and made again: what was kept belongs to the log that is gone.
+    if (this.#state && this.#state.logId !== next.logId) this.#ahead.clear()
+    this.#state = next
     this.#past = null
     this.live.clear()
     for (const event of live) this.live.add(event, this.#state)

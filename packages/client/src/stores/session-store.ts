@@ -1,4 +1,11 @@
-import type { AskbackError, Json, MessageBody, PermissionMode, SessionState } from '@askback/protocol'
+import type {
+  AskbackError,
+  Json,
+  MessageBody,
+  PermissionMode,
+  SessionEvent,
+  SessionState,
+} from '@askback/protocol'
 import { createLayout, isTyping } from '../layout/layout.js'
 import type { Layout } from '../layout/layout-model.js'
 import type { Pauses } from '../pauses.js'
@@ -113,6 +120,13 @@ export class SessionStore extends ExternalStore<SessionView> {
     }
   }
 
+  #isKnown(event: SessionEvent): boolean {
+    return (
+      event.type === 'interaction_response' &&
+      (this.#feed.fold.state?.interactions.has(event.interactionId) ?? false)
+    )
+  }
+
   protected override view(): SessionView {
     const { sessionId } = this
     const { connection, error, fold } = this.#feed
@@ -138,7 +152,8 @@ export class SessionStore extends ExternalStore<SessionView> {
   protected override start(): void {
     this.#stopListening = this.#outbox.on(({ sessionId, events }) => {
       if (sessionId !== this.sessionId) return
-      this.#feed.offer(events)
+      // The reply may be about a log that is gone: one about a request that is not known here waits for the stream.
+      if (events.some((event) => this.#isKnown(event))) this.#feed.offer(events)
       this.changed()
     })
     this.#feed.start()

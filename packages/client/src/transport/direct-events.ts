@@ -4,43 +4,59 @@ import type { DirectHost } from './direct-host.js'
 import type { ChangeItem, Cursor, StreamItem } from './transport.js'
 import { endsSession, gone, Place } from './wire-items.js'
 
-type Told = { events: SessionEvent[]; seq: number } | { live: LiveEvent }
+type Item = { events: SessionEvent[] } | { live: LiveEvent }
 
 const PAGE = 500
 
-/** A session's events from the host itself: what was told in time as it comes, the rest from the log. */
+/** A session's events from the host itself: first the log up to the head that it names, then what follows as it comes. */
 export async function* directEvents(
   host: DirectHost,
   sessionId: string,
   after: Cursor,
   signal: AbortSignal,
 ): AsyncGenerator<StreamItem, undefined> {
-  const told = listen(host, sessionId)
-  const stop = () => told.end()
-  signal.addEventListener('abort', stop)
+  const items = new AsyncQueue<Item>()
+  const stopLive = host.onLive((live) => {
+    if (live.sessionId === sessionId) items.push({ live: live.event })
+  })
+  let isGone = false
+  const { head, stop } = await host.desk.follow(sessionId, {
+    advanced: ({ events }) => items.push({ events }),
+    gone() {
+      isGone = true
+      items.fail(gone(sessionId))
+    },
+  })
+  const end = () => items.end()
+  signal.addEventListener('abort', end)
   try {
     const place = new Place(after)
-    const { seq, logId } = await host.snapshot(sessionId)
-    if (place.seq > seq || (place.logId ?? logId) !== logId) {
+    if (place.seq > head.seq || (place.logId ?? head.logId) !== head.logId) {
       yield { type: 'resync' }
       return
     }
     yield { type: 'connection', status: 'live' }
-    yield* missed(host, sessionId, place, seq)
+    while (place.seq < head.seq) {
+      const events = await host.desk.events(sessionId, { after: place.seq, limit: PAGE })
+      // If the log is still there after the read, the page came from it.
+      await host.desk.refresh(sessionId)
+      if (isGone || events.length === 0) throw gone(sessionId)
+      yield* fresh(events, place)
+    }
     for (const event of host.liveBlocks(sessionId)) yield { type: 'live', event }
-    for await (const news of told) {
-      if ('live' in news) {
-        yield { type: 'live', event: news.live }
+    for await (const item of items) {
+      if ('live' in item) {
+        yield { type: 'live', event: item.live }
         continue
       }
-      const isNext = news.events[0] !== undefined && news.events[0].seq <= place.seq + 1
-      if (isNext) yield* fresh(news.events, place)
-      else yield* missed(host, sessionId, place, news.seq)
-      if (news.events.some(endsSession)) throw gone(sessionId)
+      yield* fresh(item.events, place)
+      if (item.events.some(endsSession)) throw gone(sessionId)
     }
   } finally {
-    signal.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', end)
     stop()
+    stopLive()
+    end()
   }
 }
 
@@ -49,40 +65,19 @@ export async function* directChanges(
   host: DirectHost,
   signal: AbortSignal,
 ): AsyncGenerator<ChangeItem, undefined> {
-  const queue = new AsyncQueue<SessionEvent>(() => stop())
-  const stop = host.desk.on(({ events }) => {
+  const queue = new AsyncQueue<SessionEvent>()
+  const stop = await host.desk.followAll((events) => {
     for (const event of events) if (concernsAll(event)) queue.push(event)
   })
-  signal.addEventListener('abort', () => queue.end())
-  yield { type: 'connection', status: 'live' }
-  for await (const event of queue) yield { type: 'event', event }
-}
-
-function listen(host: DirectHost, sessionId: string): AsyncQueue<Told> {
-  const stops = [
-    host.desk.on((appended) => {
-      if (appended.sessionId === sessionId) told.push(appended)
-    }),
-    host.onLive((live) => {
-      if (live.sessionId === sessionId) told.push({ live: live.event })
-    }),
-  ]
-  const told = new AsyncQueue<Told>(() => {
-    for (const stop of stops) stop()
-  })
-  return told
-}
-
-async function* missed(
-  host: DirectHost,
-  sessionId: string,
-  place: Place,
-  upTo: number,
-): AsyncGenerator<StreamItem> {
-  while (place.seq < upTo) {
-    const events = await host.desk.events(sessionId, { after: place.seq, limit: PAGE })
-    if (events.length === 0) throw gone(sessionId)
-    yield* fresh(events, place)
+  const end = () => queue.end()
+  signal.addEventListener('abort', end)
+  try {
+    if (signal.aborted) return
+    yield { type: 'connection', status: 'live' }
+    for await (const event of queue) yield { type: 'event', event }
+  } finally {
+    signal.removeEventListener('abort', end)
+    stop()
   }
 }
 

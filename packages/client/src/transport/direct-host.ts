@@ -41,6 +41,13 @@ export interface DirectDesk {
   ): Promise<SessionEvent[]>
   inbox(query: { after?: string; limit?: number }): Promise<InboxPage>
   sessions(query: { after?: string; limit?: number }): Promise<{ items: Session[]; next: string | null }>
-  /** After each commit. `events` may be empty, or not the next ones: then the log is read. */
-  on(listener: (appended: { sessionId: string; seq: number; events: SessionEvent[] }) => void): () => void
+  /** Tells every durable event of a session after the returned head, without gaps. */
+  follow(
+    sessionId: string,
+    follower: { advanced(advance: { events: SessionEvent[] }): void; gone(): void },
+  ): Promise<{ head: { logId: string; seq: number }; stop: () => void }>
+  /** Tells what becomes durable in all sessions from now on. */
+  followAll(listener: (events: SessionEvent[]) => void): Promise<() => void>
+  /** Looks whether the log that is followed is still there. */
+  refresh(sessionId: string): Promise<void>
 }

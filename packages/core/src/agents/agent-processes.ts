@@ -1,6 +1,7 @@
 import { AskbackError, type PermissionMode } from '@askback/protocol'
 import type { Leases } from '../cluster/leases.js'
 import type { Reported } from '../decide/command.js'
+import type { Advance } from '../desk/committed.js'
 import type { Desk } from '../desk/desk.js'
 import type { Fence } from '../store/store.js'
 import type { AgentContext, AgentProcess, Ending } from './agent.js'
@@ -79,11 +80,6 @@ export class AgentProcesses {
     await this.#running.get(sessionId)?.agent?.setPermissionMode(mode)
   }
 
-  async setWaiting(sessionId: string, isWaiting: boolean): Promise<void> {
-    const agent = await this.#running.get(sessionId)?.started.catch(() => null)
-    await agent?.setWaiting?.(isWaiting)
-  }
-
   /** Whether its agent has outlived the gateway that ran it: then the turn goes on as if nothing had happened. */
   async reconnect(sessionId: string): Promise<boolean> {
     const { desk, leases, onError } = this.#options
@@ -134,7 +130,28 @@ export class AgentProcesses {
 
   #keep(sessionId: string, running: RunningAgent, fence: Fence | undefined): void {
     this.#running.set(sessionId, running)
-    void this.#follow(sessionId, running, fence)
+    const stopTelling = this.#tellWaiting(sessionId, running)
+    void this.#follow(sessionId, running, fence).then(async () => (await stopTelling)())
+  }
+
+  /** Tells the agent when its session begins and ends to wait for a person. Resolves to what ends that. */
+  async #tellWaiting(sessionId: string, running: RunningAgent): Promise<() => void> {
+    const { desk, onError } = this.#options
+    const tell = async (isWaiting: boolean) => {
+      const agent = await running.started.catch(() => null)
+      await agent?.setWaiting?.(isWaiting)
+    }
+    const advanced = ({ events }: Advance) => {
+      for (const event of events)
+        if (event.type === 'session_status') tell(event.status === 'waiting').catch(onError)
+    }
+    try {
+      return (await desk.follow(sessionId, { advanced, gone: () => undefined })).stop
+    } catch (error) {
+      // Whoever started it is told that the session is gone, or cannot be read.
+      if (!(error instanceof AskbackError)) onError(error)
+      return () => undefined
+    }
   }
 
   async #follow(sessionId: string, running: RunningAgent, fence: Fence | undefined): Promise<void> {

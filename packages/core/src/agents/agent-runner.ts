@@ -1,13 +1,13 @@
 import {
   AskbackError,
   type PermissionMode,
-  type SessionEvent,
   type SessionStateJson,
   type SessionStatus,
 } from '@askback/protocol'
 import { AGENT_LOST } from '../decide/report.js'
 import type { AgentContext, Ending } from './agent.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
+import { InterruptedSessions } from './interrupted-sessions.js'
 import { jsonOf, letterOf, type Letter } from './letters.js'
 import { GivenUp } from './running-agent.js'
 
@@ -18,8 +18,7 @@ const MOST_LOSSES = 3
 export class AgentRunner {
   readonly #options: AgentProcessesOptions
   readonly #processes: AgentProcesses
-  /** Sessions whose agent was lost with something pending: the answer starts it again. */
-  readonly #cut = new Set<string>()
+  readonly #interrupted: InterruptedSessions
   /** How often the agent of a turn that is open was lost. */
   readonly #losses = new Map<string, number>()
   readonly #stopListening: () => void
@@ -30,17 +29,12 @@ export class AgentRunner {
       ended: (...ended) => this.#ended(...ended),
       fencedOff: (sessionId) => this.#lose(sessionId),
     })
+    this.#interrupted = new InterruptedSessions(options.desk, (sessionId) => {
+      this.#resume(sessionId).catch(options.onError)
+    })
     this.#stopListening = options.desk.on(({ sessionId, events }) => {
       options.live.finished(sessionId, events)
-      for (const event of events) {
-        if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
-        if (event.type === 'session_status' && this.#processes.has(sessionId))
-          this.#processes.setWaiting(sessionId, event.status === 'waiting').catch(options.onError)
-      }
-      if (!this.#cut.has(sessionId)) return
-      // Another process appended, and what it was is not shown: the log tells.
-      if (events.length === 0) this.#resumeIfAnswered(sessionId).catch(options.onError)
-      else if (isAnswer(events)) this.#resume(sessionId).catch(options.onError)
+      for (const event of events) if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
     })
   }
 
@@ -59,14 +53,17 @@ export class AgentRunner {
     sessionId: string,
     stop: () => Promise<{ repeated: boolean }>,
   ): Promise<{ repeated: boolean }> {
-    const wasCut = this.#cut.delete(sessionId)
+    const wasInterrupted = this.#interrupted.delete(sessionId)
     let repeated = true
     try {
       ;({ repeated } = await stop())
       return { repeated }
     } finally {
       // Nothing was stopped.
-      if (wasCut && repeated) this.#cut.add(sessionId)
+      if (wasInterrupted && repeated) {
+        await this.#interrupted.add(sessionId)
+        await this.#resumeIfAnswered(sessionId)
+      }
     }
   }
 
@@ -98,7 +95,7 @@ export class AgentRunner {
   }
 
   async #end(sessionId: string): Promise<void> {
-    this.#cut.delete(sessionId)
+    this.#interrupted.delete(sessionId)
     await this.#processes.end(sessionId)
   }
 
@@ -208,16 +205,17 @@ export class AgentRunner {
   async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
     const { leases } = this.#options
     if (leases && !(await leases.acquire(sessionId)).mine) return
-    if (this.#processes.has(sessionId) || this.#cut.has(sessionId)) return
+    if (this.#processes.has(sessionId) || this.#interrupted.has(sessionId)) return
     if (await this.#processes.reconnect(sessionId)) return
-    this.#cut.add(sessionId)
+    await this.#interrupted.add(sessionId)
     await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
     if (!hasMessage) await this.#waitOrEnd(sessionId)
   }
 
   async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
     if (wasCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
-    const isOver = !this.#processes.stopped && !this.#processes.has(sessionId) && !this.#cut.has(sessionId)
+    const isOver =
+      !this.#processes.stopped && !this.#processes.has(sessionId) && !this.#interrupted.has(sessionId)
     if (isOver) await this.#options.leases?.release(sessionId)
   }
 
@@ -227,12 +225,12 @@ export class AgentRunner {
     const turnId = state.activeTurnId
     if (this.#processes.stopped || turnId === null) return
     // Before anybody is told: from here on an answer or a message takes the turn up.
-    this.#cut.add(sessionId)
+    await this.#interrupted.add(sessionId)
     if (ending.how === 'lost') {
       const { message } = ending
       const losses = (this.#losses.get(turnId) ?? 0) + 1
       if (losses > MOST_LOSSES) {
-        this.#cut.delete(sessionId)
+        this.#interrupted.delete(sessionId)
         return this.#failed(sessionId, turnId, new Error(message))
       }
       this.#losses.set(turnId, losses)
@@ -245,7 +243,7 @@ export class AgentRunner {
     const { state } = await this.#options.desk.snapshot(sessionId)
     if (unanswered(state)) return this.#resume(sessionId)
     if (state.pending.length > 0) return
-    this.#cut.delete(sessionId)
+    this.#interrupted.delete(sessionId)
     await this.#endTurn(sessionId, state.activeTurnId)
     await this.#options.leases?.release(sessionId)
   }
@@ -267,7 +265,7 @@ export class AgentRunner {
 
   /** What the agent of a cut turn has to take up; once. */
   async #takeCut(sessionId: string): Promise<AgentContext['resume']> {
-    if (!this.#cut.delete(sessionId)) return null
+    if (!this.#interrupted.delete(sessionId)) return null
     const { state } = await this.#options.desk.snapshot(sessionId)
     return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
   }
@@ -305,10 +303,6 @@ function isActive(status: SessionStatus): boolean {
 
 function isMissing(error: unknown): boolean {
   return error instanceof AskbackError && error.code === 'not_found'
-}
-
-function isAnswer(events: SessionEvent[]): boolean {
-  return events.some((event) => event.type === 'interaction_response')
 }
 
 /** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */

@@ -1,6 +1,6 @@
 import type { LiveEvent } from '@askback/protocol'
 import { doorbell } from '../store/doorbell.js'
-import type { Store } from '../store/store.js'
+import type { Ring, Store } from '../store/store.js'
 
 /**
  * Between the processes on one store. It may lose, delay or repeat what is published, and carries nothing that is not in
@@ -15,7 +15,7 @@ export interface Bus {
 
 export type BusMessage =
   /** Somebody appended. */
-  | { type: 'append'; sessionId: string; seq: number }
+  | ({ type: 'append' } & Ring)
   /** A part of a block that is being made. */
   | { type: 'live'; sessionId: string; event: LiveEvent }
   /** There is something in the mailbox of that process. */
@@ -49,13 +49,13 @@ export function memoryBus(): () => Bus {
 
 /** The same store, whose doorbell is also rung by what others append. */
 export function storeOnBus(store: Store, bus: Bus): Store {
-  const bell = doorbell<{ sessionId: string; seq: number }>()
+  const bell = doorbell<Ring>()
   store.onAppend((ring) => {
     bell.ring(ring)
     bus.publish({ type: 'append', ...ring })
   })
   bus.on((message) => {
-    if (message.type === 'append') bell.ring({ sessionId: message.sessionId, seq: message.seq })
+    if (message.type === 'append') bell.ring({ sessionId: message.sessionId, eventId: message.eventId })
   })
   return { ...store, onAppend: (listener) => bell.on(listener) }
 }

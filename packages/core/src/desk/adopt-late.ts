@@ -15,11 +15,12 @@ interface Followed extends Late {
 export class Latecomers {
   readonly #engine: Engine
   readonly #bySource = new Map<string, Map<string, Followed>>()
+  /** What ends following each source. */
+  readonly #stops = new Map<string, () => void>()
   #last: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine) {
     this.#engine = engine
-    engine.on(({ sessionId }) => this.#look(sessionId))
   }
 
   /** What the last process has left. */
@@ -54,6 +55,7 @@ export class Latecomers {
   }
 
   async #lookAt(sourceId: string): Promise<void> {
+    await this.#followSource(sourceId)
     const ofSource = this.#bySource.get(sourceId)
     for (const [key, late] of ofSource ?? []) {
       const item = await this.#outcome(late.interactionId)
@@ -64,7 +66,23 @@ export class Latecomers {
       if (entry) await kv.put(key, null, entry.version)
       ofSource!.delete(key)
     }
-    if (ofSource?.size === 0) this.#bySource.delete(sourceId)
+    if (ofSource?.size !== 0) return
+    this.#bySource.delete(sourceId)
+    this.#stops.get(sourceId)?.()
+    this.#stops.delete(sourceId)
+  }
+
+  /** Before it is looked at, so that nothing can settle unseen in between. */
+  async #followSource(sourceId: string): Promise<void> {
+    if (this.#stops.has(sourceId)) return
+    const look = () => this.#look(sourceId)
+    try {
+      const { stop } = await this.#engine.follow(sourceId, { advanced: look, gone: look })
+      this.#stops.set(sourceId, stop)
+    } catch (error) {
+      // Deleted: what was asked in it is gone, too.
+      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+    }
   }
 
   /** As it ended, perhaps as another one that took its place (L6). */

@@ -4,7 +4,7 @@ import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { createDesk } from './desk.js'
-import { replay } from './session-log.js'
+import { replay } from './speculative.js'
 import { ada, no, testDesk, type TestDesk } from './test-desk.test.helper.js'
 
 const { by } = ada

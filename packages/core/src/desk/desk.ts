@@ -46,9 +46,11 @@ import { optional } from '../optional.js'
 import type { Fence, Fenced, Page, SessionRow } from '../store/store.js'
 import { adopt } from './adopt.js'
 import { Latecomers } from './adopt-late.js'
+import type { AllSessionsListener } from './all-sessions.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { checkId } from './check-id.js'
 import { checkOptions, reportError, safely } from './check-options.js'
+import type { Follower, Head } from './committed.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
@@ -56,7 +58,7 @@ import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './
 import { Engine } from './engine.js'
 import { Housekeeping } from './housekeeping.js'
 import { keyOf, sessionKey } from './idempotency.js'
-import type { Listener } from './listeners.js'
+import type { GoneListener, Listener } from './listeners.js'
 import { openInteraction } from './open-interaction.js'
 import { DEFAULT_TIMEOUT_MS } from './prepare-request.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
@@ -112,11 +114,11 @@ export class Desk {
         kind: (name) => this.#kinds.get(name),
         edits: { readLink: options.readLink, protectedPaths: this.#protectedPaths },
         maxPending: limits.pendingPerSession ?? 5000,
-        room: limits.inMemory ?? IN_MEMORY,
+        memoryBudget: limits.inMemory ?? IN_MEMORY,
         onError: safely(onError),
       },
       {
-        settled: (appended) => wake(this.#engine, appended),
+        wake: (settled) => wake(this.#engine, settled),
         recheck: (sessionId) => recheck(this.#engine, sessionId),
       },
     )
@@ -126,10 +128,8 @@ export class Desk {
       repairMs: options.repairMs ?? 5000,
       takeUp: () => this.#latecomers.start(),
     })
-    this.#stopListening = store.onAppend((ring) => {
-      if (!this.#engine.hearing.knows(ring))
-        this.#engine.hearing.hear(ring).catch(this.#engine.options.onError)
-    })
+    // Nobody else writes to a store that is not shared.
+    this.#stopListening = store.shared ? store.onAppend((ring) => this.#engine.heard(ring)) : () => undefined
     this.ready = this.#housekeeping.start()
     this.ready.catch(this.#engine.options.onError)
   }
@@ -251,12 +251,10 @@ export class Desk {
     signal?: AbortSignal,
     options: { sessionId?: string; to?: string; fence?: Fence | undefined } = {},
   ): Promise<Settlement> {
-    const { sessionId, to = 'desk', fence } = options
-    if (sessionId === undefined)
-      return this.#sessionOf(interactionId).then((found) =>
-        waitFor(this.#engine, { sessionId: found, interactionId }, { to, signal, fence }, settlementOf),
-      )
-    return waitFor(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settlementOf)
+    const { sessionId: given, to = 'desk', fence } = options
+    const wait = (sessionId: string) =>
+      waitFor(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settlementOf)
+    return given === undefined ? this.#sessionOf(interactionId).then(wait) : wait(given)
   }
 
   /** Like `wait` for someone who only looks on: claims nothing. */
@@ -406,9 +404,8 @@ export class Desk {
   }
 
   async deleteRule(id: string, by: Origin = {}): Promise<void> {
-    const given = parse(origin, by, 'the origin')
     checkId(id, 'rule')
-    await deleteRule(this.#engine, id, given)
+    await deleteRule(this.#engine, id, parse(origin, by, 'the origin'))
   }
 
   /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
@@ -427,11 +424,29 @@ export class Desk {
     return this.#engine.read(sessionId, (state) => state.agent)
   }
 
-  /** After each commit, in the order of each session's log. A listener that finds a gap reads the log. */
-  on(listener: Listener): () => void {
+  /**
+   * Calls `listener` with what became durable, in the order of each session's log, and `gone` when the log of a session is
+   * erased. On a store that other processes write to, that is for the sessions that this desk has in memory or follows.
+   */
+  on(listener: Listener, gone?: GoneListener): () => void {
     if (typeof listener !== 'function')
       throw new AskbackError('invalid_request', 'The listener is no function.')
-    return this.#engine.on(listener)
+    return this.#engine.on(listener, gone)
+  }
+
+  /** Tells `follower` every durable event of one session after the returned head, without gaps, until it is stopped. */
+  follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void }> {
+    return this.#engine.follow(sessionId, follower)
+  }
+
+  /** Tells `listener` what becomes durable in all sessions from now on, also of those that other processes write. */
+  followAll(listener: AllSessionsListener): Promise<() => void> {
+    return this.#engine.allSessions.follow(listener)
+  }
+
+  /** Reads what other processes have appended to this session; followers and listeners are told before it resolves. */
+  refresh(sessionId: string): Promise<void> {
+    return this.#engine.refresh(sessionId)
   }
 
   /** Stops timers and waiting; what is pending stays so. The store is the caller's to close. */

@@ -10,17 +10,18 @@ import type { Command, Decision } from '../decide/command.js'
 import { decide } from '../decide/decide.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
-import type { AppendResult, Fence, KvWrite, Store } from '../store/store.js'
+import type { AppendResult, Fence, KvWrite, Ring, Store } from '../store/store.js'
+import { AllSessions } from './all-sessions.js'
 import { checkId } from './check-id.js'
+import type { Follower, Head } from './committed.js'
 import { eventTexts } from './event-texts.js'
-import { Hearing } from './hearing.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
-import { Listeners, type Listener } from './listeners.js'
+import { Listeners, type GoneListener, type Listener } from './listeners.js'
 import { lookUp, type Edits, type Looked } from './lookups.js'
-import { Precedence } from './precedence.js'
-import type { SessionLog } from './session-log.js'
-import { SessionLogs } from './session-logs.js'
+import { SessionCache } from './session-cache.js'
+import { Contention, SessionQueue } from './session-lock.js'
 import { interactionIn, settledBy } from './settled-by.js'
+import type { Speculative } from './speculative.js'
 import { Timeouts } from './timeouts.js'
 import { Waiters, type Waiter } from './waiters.js'
 
@@ -32,17 +33,24 @@ export interface EngineOptions {
   edits: Edits
   maxPending: number
   /** How much of the sessions in which nothing happens stays in memory, by their weight. */
-  room: number
+  memoryBudget: number
   /** For what happens in the background and has no caller to tell. */
   onError: (error: unknown) => void
 }
 
-/** Told after each commit of this process; `settled` before anyone had claimed them. */
-export type Committed = (appended: {
+/** What an append of this process settled, as it was before anyone had claimed it. */
+export interface Settled {
   events: SessionEvent[]
   settled: Interaction[]
   claims: Waiter[]
-}) => void
+}
+
+interface WaiterPorts {
+  /** An append of this process is durable. */
+  wake(settled: Settled): void
+  /** Looks at the log for what is waited for in a session. */
+  recheck(sessionId: string): Promise<void>
+}
 
 /** With what an append was decided. */
 interface Appending {
@@ -51,67 +59,72 @@ interface Appending {
   claims: Waiter[]
   key: IdempotencyKey | undefined
   fence: Fence | undefined
+  lockOwner: string | undefined
 }
 
-const MAX_ATTEMPTS = 100
-/** Who was overtaken that often goes alone. */
-const MOST_OVERTAKEN = 2
-
-/** Runs commands: look up, decide, append, and only when that is durable tell whoever waits, listens or asked. */
+/** Runs commands: look up, decide, append. The caller gets its result when that is durable. */
 export class Engine {
   readonly options: EngineOptions
   readonly waiters = new Waiters()
   readonly timeouts: Timeouts
-  readonly hearing: Hearing
+  readonly allSessions: AllSessions
   /** Sessions that are being made, and by how many. */
   readonly beginning = new Map<string, number>()
-  readonly #logs: SessionLogs
+  readonly #cache: SessionCache
   readonly #listeners: Listeners
-  readonly #settled: Committed
-  readonly #precedence = new Precedence()
+  readonly #waiterPorts: WaiterPorts
+  readonly #queue = new SessionQueue()
   #closed = false
 
-  constructor(
-    options: EngineOptions,
-    told: { settled: Committed; recheck: (sessionId: string) => Promise<void> },
-  ) {
-    const { store, clock, room, onError } = options
+  constructor(options: EngineOptions, waiterPorts: WaiterPorts) {
+    const { store, clock, memoryBudget, onError } = options
     this.options = options
-    this.#settled = told.settled
+    this.#waiterPorts = waiterPorts
     this.#listeners = new Listeners(onError)
-    this.#logs = new SessionLogs(store, room, (sessionId) => this.hearing.loaded(sessionId))
+    this.allSessions = new AllSessions({
+      store,
+      clock,
+      onError,
+      on: (listener) => this.#listeners.add(listener),
+    })
     this.timeouts = new Timeouts({
       clock,
       expire: async (sessionId, interactionId) =>
         (await this.run(sessionId, { type: 'expire', interactionId })).interaction,
       onError,
     })
-    this.hearing = new Hearing({
-      logs: this.#logs,
-      timeouts: this.timeouts,
-      listeners: this.#listeners,
+    this.#cache = new SessionCache({
+      store,
       clock,
-      shared: store.shared ?? false,
-      recheck: told.recheck,
+      memoryBudget,
       onError,
+      advanced: (advance) => {
+        this.timeouts.heed(advance.events)
+        this.#listeners.advanced(advance)
+      },
+      gone: (sessionId) => this.#listeners.gone(sessionId),
+      hasWaiters: (sessionId) => this.waiters.isWaitedIn(sessionId),
+      recheckWaiters: (sessionId) => waiterPorts.recheck(sessionId),
     })
   }
 
   /**
-   * Decides anew for as long as the facts change under it. With `fence` only as long as that holds: for what an agent
+   * Decides again for as long as the facts change under it. With `fence` only as long as that holds: for what an agent
    * does that this process runs. One function, as a promise more for each step would cost as much as the steps.
    */
   async run(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
-    let letGo: (() => void) | null = null
-    let endAlone: (() => void) | null = null
+    let contention: Contention | null = null
+    let isWritten = false
+    const overtaken = (isLocked?: boolean) => {
+      contention ??= this.#contention(sessionId)
+      return contention.overtaken(isLocked)
+    }
     try {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        if (!endAlone) {
-          while (this.#precedence.isTaken(sessionId)) await this.#precedence.end(sessionId)
-          if (attempt === MOST_OVERTAKEN) endAlone = this.#precedence.take(sessionId)
-        }
-        // Else sessions that come and go could push it out of memory again and again before it is decided.
-        if (attempt === 1) letGo = this.#logs.hold(sessionId)
+      if (this.#queue.has(sessionId)) {
+        contention = this.#contention(sessionId)
+        await contention.enter()
+      }
+      for (;;) {
         const recorded = key && (await recall(this.options, key))
         if (recorded) return recorded
         const known = this.log(sessionId)
@@ -120,14 +133,20 @@ export class Engine {
         const window = windowOf(log.state)
         const looked = lookUp(log, command, this.options)
         const extra = looked instanceof Promise ? await looked : looked
-        if (log.stale || windowOf(log.state) !== window) continue
+        if (log.stale || windowOf(log.state) !== window) {
+          await overtaken()
+          continue
+        }
         // What has left the window comes from the store, which does not hold what came since.
         const beyondWindow =
           extra.found !== undefined ||
           (extra.knownCalls?.size ?? 0) > 0 ||
           (extra.placeholders?.size ?? 0) > 0 ||
           extra.imported !== undefined
-        if (beyondWindow && log.state.seq !== seq) continue
+        if (beyondWindow && log.state.seq !== seq) {
+          await overtaken()
+          continue
+        }
         const claims: Waiter[] = []
         const now = this.options.clock.now()
         const decidedOn = log.state.seq
@@ -136,7 +155,10 @@ export class Engine {
           decision = this.#decide(log.state, command, extra, now, claims)
         } catch (error) {
           this.#release(claims)
-          if (!(await this.#holds(log, decidedOn))) continue
+          if (!(await this.#isCurrent(log, decidedOn))) {
+            await overtaken()
+            continue
+          }
           // The same command may have been under way under the same key: then this one ended as that one did.
           const since = key && (await recall(this.options, key))
           if (since) return since
@@ -145,76 +167,109 @@ export class Engine {
         // A kind of the embedder's own may have written to the session while it was asked.
         if (log.state.seq !== decidedOn) {
           this.#release(claims)
+          await overtaken()
           continue
         }
         if (decision.events.length === 0) {
           const ran = await this.#unchanged(log, decision, extra, key)
           if (ran) return ran
+          await overtaken()
           continue
         }
-        let ran: Ran
+        const lockOwner = contention?.lockOwner
+        let appended: { ran: Ran; appending: Promise<AppendResult> }
+        try {
+          appended = this.#append(log, decision, { extra, now, claims, key, fence, lockOwner })
+        } catch (error) {
+          this.#release(claims)
+          throw error
+        }
+        const { ran, appending } = appended
         let result: AppendResult
         try {
-          const appended = this.#append(log, decision, { extra, now, claims, key, fence })
-          ran = appended.ran
-          result = await appended.appending
+          result = await appending
         } catch (error) {
-          this.#failed(log, claims)
+          // The next look at the log tells whether it was written.
+          this.#cache.hint(sessionId)
           throw error
         }
         if (!result.ok) {
           if (result.conflict === 'fence') this.#fencedOff(claims)
-          this.#failed(log, claims)
+          this.#cache.hint(sessionId)
           if (result.conflict === 'fence' && fence) throw fencedError()
+          await overtaken(result.conflict === 'locked')
           continue
         }
+        isWritten = true
         const { refusal } = decision
         if (refusal && ran.interaction) throw refusalOf(refusal, viewInteraction(ran.interaction, now))
         return ran
       }
     } finally {
-      letGo?.()
-      endAlone?.()
+      await contention?.end(isWritten)
     }
-    throw new AskbackError(
-      'unavailable',
-      'Too many others write to this session. Try again with the same key.',
-    )
   }
 
-  /** What `project` makes of the state, told only when all of that is durable. */
+  /** What `project` makes of the state, when all of that is durable. */
   async read<T>(sessionId: string, project: (state: SessionState) => T): Promise<T> {
     for (;;) {
       const known = this.log(sessionId)
       const log = known instanceof Promise ? await known : known
       if (log.stale) continue
+      const { seq } = log.state
       const there = isThere(log.state)
       const value = there ? project(log.state) : null
       // Most reads rest on nothing that is under way, and wait for nothing.
       if (!log.idle && !(await log.durable())) continue
       if (there) return value as T
-      if (!(await this.hearing.isBehind(log))) throw missing(log.state)
+      if (await this.#isCurrent(log, seq)) throw missing(log.state)
     }
   }
 
-  log(sessionId: string): SessionLog | Promise<SessionLog> {
+  log(sessionId: string): Speculative | Promise<Speculative> {
     if (this.#closed) throw closedError()
     checkId(sessionId, 'session')
-    return this.#logs.get(sessionId)
+    return this.#cache.get(sessionId)
   }
 
+  /** The session was erased, or may have been. */
   forget(sessionId: string): void {
-    this.#logs.forget(sessionId)
+    this.#cache.forget(sessionId)
   }
 
-  on(listener: Listener): () => void {
-    return this.#listeners.add(listener)
+  /** Somebody has appended. */
+  heard({ sessionId, eventId }: Ring): void {
+    this.allSessions.hint()
+    if (!this.#cache.isOwn(sessionId, eventId)) this.#cache.hint(sessionId)
+  }
+
+  /** Whether that much of that log is known here. */
+  reaches(sessionId: string, end: { logId: string; seq: number }): boolean {
+    return this.#cache.reaches(sessionId, end)
+  }
+
+  /** Reads what others have appended. */
+  refresh(sessionId: string): Promise<void> {
+    return this.#cache.refresh(sessionId)
+  }
+
+  /** Tells `follower` each durable event after the returned head. */
+  async follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void }> {
+    await this.read(sessionId, () => null)
+    const followed = await this.#cache.follow(sessionId, follower)
+    if (followed) return followed
+    throw missing({ sessionId })
+  }
+
+  on(listener: Listener, gone?: GoneListener): () => void {
+    return this.#listeners.add(listener, gone)
   }
 
   close(): void {
     this.#closed = true
     this.timeouts.close()
-    this.hearing.close()
+    this.#cache.close()
+    this.allSessions.close()
     this.#listeners.clear()
     this.waiters.rejectAll(closedError())
   }
@@ -254,7 +309,7 @@ export class Engine {
   }
 
   async #unchanged(
-    log: SessionLog,
+    log: Speculative,
     decision: Decision,
     extra: Looked,
     key?: IdempotencyKey,
@@ -262,22 +317,21 @@ export class Engine {
     const { interactionId, routed, wait } = decision
     const interaction =
       interactionId === undefined ? undefined : interactionIn(log.state, interactionId, extra)
-    if (!(await this.#holds(log, log.state.seq))) return null
+    if (!(await this.#isCurrent(log, log.state.seq))) return null
     if (key && !wait && !(await this.#record(log, recordOf(key, decision, [])))) return null
     return { events: [], ...optional({ interaction, routed, wait }) }
   }
 
-  /**
-   * Whether what was decided at that `seq`, and is checked by no append, may be told. It may rest on an append that is
-   * still under way; and where others append too, what has come since may have been there before.
-   */
-  async #holds(log: SessionLog, seq: number): Promise<boolean> {
-    if (!(await log.durable()) || (await this.hearing.isBehind(log))) return false
-    return !this.options.store.shared || log.state.seq === seq
+  /** No append validates an empty decision or a refusal, so it is checked against the log before it is returned. */
+  async #isCurrent(log: Speculative, seq: number): Promise<boolean> {
+    if (!(await log.durable())) return false
+    if (!this.options.store.shared) return true
+    await this.#cache.refresh(log.state.sessionId)
+    return !log.stale && log.state.seq === seq
   }
 
   /** Keeps a key that no append brings along. It must not outlive its session, which may be deleted just now. */
-  async #record(log: SessionLog, { key, value }: KvWrite): Promise<boolean> {
+  async #record(log: Speculative, { key, value }: KvWrite): Promise<boolean> {
     const { store } = this.options
     const { kv } = store
     const { sessionId, logId } = log.state
@@ -290,9 +344,9 @@ export class Engine {
 
   /** Folds the events at once; what it did is true when `appending` says so. */
   #append(
-    log: SessionLog,
+    log: Speculative,
     decision: Decision,
-    { extra, now, claims, key, fence: own }: Appending,
+    { extra, now, claims, key, fence: own, lockOwner }: Appending,
   ): { ran: Ran; appending: Promise<AppendResult> } {
     const { state } = log
     const { interactionId, routed } = decision
@@ -301,9 +355,17 @@ export class Engine {
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
     const texts = () => eventTexts(events)
     const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
-    const appending = log.append({ events, texts, kv, fence }, () => {
-      this.#committed(log, { events, texts }, settled, claims)
-    })
+    const appending = log.append(
+      { events, texts, kv, fence, lockOwner },
+      {
+        committed: () => {
+          // Also when this desk is closed: what was claimed is handed over.
+          this.#waiterPorts.wake({ events, settled, claims })
+          if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
+        },
+        abandoned: () => this.#release(claims),
+      },
+    )
     const ran: Ran = { events }
     if (routed !== undefined) ran.routed = routed
     if (interactionId !== undefined) {
@@ -313,11 +375,6 @@ export class Engine {
       if (interaction) ran.interaction = interaction
     }
     return { ran, appending }
-  }
-
-  #failed(log: SessionLog, claims: Waiter[]): void {
-    this.#release(claims)
-    this.hearing.lookAgain(log.state.sessionId)
   }
 
   #release(claims: Waiter[]): void {
@@ -350,19 +407,27 @@ export class Engine {
     })
   }
 
-  #committed(
-    log: SessionLog,
-    { events, texts }: { events: SessionEvent[]; texts: () => string[] },
-    settled: Interaction[],
-    claims: Waiter[],
-  ): void {
-    // What was claimed before is still handed over.
-    this.#settled({ events, settled, claims })
-    if (this.#closed) return
-    this.timeouts.heed(events)
-    const { sessionId, seq } = events.at(-1)!
-    this.#listeners.tell({ sessionId, seq, events, texts })
-    if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
+  #contention(sessionId: string): Contention {
+    const { store, clock, newId } = this.options
+    return new Contention(
+      {
+        store,
+        clock,
+        newId,
+        queue: this.#queue,
+        hold: (id) => this.#cache.hold(id),
+        refresh: (id) => this.#cache.refresh(id),
+        nextAdvance: (id) =>
+          new Promise((resolve) => {
+            const stop = this.on(({ sessionId: advanced }) => {
+              if (advanced !== id) return
+              stop()
+              resolve()
+            })
+          }),
+      },
+      sessionId,
+    )
   }
 }
 
@@ -375,7 +440,7 @@ function isThere(state: SessionState): boolean {
   return state.seq > 0 && !state.ended
 }
 
-function missing({ sessionId }: SessionState): AskbackError {
+function missing({ sessionId }: { sessionId: string }): AskbackError {
   return new AskbackError('not_found', `There is no session ${sessionId}.`)
 }
 

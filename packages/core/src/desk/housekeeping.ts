@@ -4,7 +4,6 @@ import { sessionRulesPrefix } from '../decide/rules.js'
 import { optional } from '../optional.js'
 import type { News } from '../store/store.js'
 import type { Engine } from './engine.js'
-import { recheck } from './waiting.js'
 
 const SWEEP_MS = 3_600_000
 const RETRY_MS = 1000
@@ -79,31 +78,25 @@ export class Housekeeping {
     await this.erase(sessionId)
   }
 
-  /** A lost doorbell costs latency, never data. */
+  /** Finds what no doorbell told of. A session whose log cannot be read now is tried again by the cache. */
   async repair(): Promise<void> {
+    const { onError } = this.#engine.options
     for (let news = await this.#news(); news.length > 0; news = await this.#news()) {
-      for (const { cursor, sessionId, seq } of news) {
-        this.#cursor = cursor
-        if (seq === null) await this.#erased(sessionId)
-        else await this.#engine.hearing.hear({ sessionId, seq })
+      for (const { sessionId, reaches } of news) {
+        if (reaches && this.#engine.reaches(sessionId, reaches)) continue
+        await this.#engine.refresh(sessionId).catch((error: unknown) => this.#engine.closed || onError(error))
       }
+      this.#cursor = news.at(-1)!.cursor
+      this.#engine.allSessions.hint()
     }
     await this.#keepDeadlines()
-    for (const sessionId of this.#engine.hearing.unheard) {
-      await recheck(this.#engine, sessionId)
-      this.#engine.hearing.unheard.delete(sessionId)
-    }
     await this.#finishErasures()
   }
 
   async #news(): Promise<News[]> {
     const { store } = this.#engine.options
     const query = { after: this.#cursor ?? '', limit: NEWS_PAGE }
-    if (store.news) return store.news(query)
-    const changes = await store.changes(query)
-    return changes.map(({ cursor, sessionId, events }) => {
-      return { cursor, sessionId, seq: events.at(-1)?.seq ?? null }
-    })
+    return store.news ? store.news(query) : store.changes(query)
   }
 
   /** Whoever opened it may be gone at its deadline. Where others write too, only those to come before the next looks. */
@@ -112,13 +105,6 @@ export class Housekeeping {
     const before = store.shared ? { before: clock.now() + 2 * this.#options.repairMs } : undefined
     for (const { sessionId, interactionId, expiresAt } of await store.deadlines(before))
       this.#engine.timeouts.set(sessionId, interactionId, expiresAt)
-  }
-
-  async #erased(sessionId: string): Promise<void> {
-    this.#engine.forget(sessionId)
-    this.#engine.hearing.unheard.add(sessionId)
-    await recheck(this.#engine, sessionId)
-    this.#engine.hearing.unheard.delete(sessionId)
   }
 
   stop(): void {

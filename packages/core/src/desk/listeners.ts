@@ -1,39 +1,42 @@
-import type { SessionEvent } from '@askback/protocol'
+import type { Advance } from './committed.js'
 
-/** `events` may be empty, or not the next ones for whoever listens: the log itself is in the store. */
-export type Listener = (appended: {
-  sessionId: string
-  seq: number
-  events: SessionEvent[]
-  /** The same as JSON, one text each. */
-  texts: () => string[]
-}) => void
+/** Told what became durable in the sessions that this process has in memory or follows, in the order of each log. */
+export type Listener = (advance: Advance) => void
 
-/** Who is told of each commit. What goes wrong in one of them keeps nothing from the others. */
+export type GoneListener = (sessionId: string) => void
+
+/** Calls everyone; what goes wrong in one of them keeps nothing from the others. */
 export class Listeners {
-  readonly #listeners = new Set<Listener>()
+  readonly #listeners = new Set<{ advanced: Listener; gone: GoneListener | undefined }>()
   readonly #onError: (error: unknown) => void
 
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError
   }
 
-  add(listener: Listener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+  add(advanced: Listener, gone?: GoneListener): () => void {
+    const entry = { advanced, gone }
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
   }
 
-  tell(appended: Parameters<Listener>[0]): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(appended)
-      } catch (error) {
-        this.#onError(error)
-      }
-    }
+  advanced(advance: Advance): void {
+    for (const { advanced } of this.#listeners) this.#call(() => advanced(advance))
+  }
+
+  gone(sessionId: string): void {
+    for (const { gone } of this.#listeners) this.#call(() => gone?.(sessionId))
   }
 
   clear(): void {
     this.#listeners.clear()
+  }
+
+  #call(listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      this.#onError(error)
+    }
   }
 }

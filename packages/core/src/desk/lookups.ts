@@ -6,7 +6,7 @@ import type { ReadLink } from '../decide/follow-path.js'
 import type { EditTarget } from '../decide/permissions.js'
 import { ruleKeys } from '../decide/rules.js'
 import type { Store } from '../store/store.js'
-import type { SessionLog } from './session-log.js'
+import type { Speculative } from './speculative.js'
 
 /** What a decision needs to know and the session's state does not hold. */
 export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'placeholders' | 'imported'>
@@ -24,7 +24,7 @@ const NOTHING: Looked = {}
  * when nothing is under way, as the store does not hold that yet.
  */
 export function lookUp(
-  log: SessionLog,
+  log: Speculative,
   command: Command,
   ports: { store: Store; edits: Edits },
 ): Looked | Promise<Looked> {
@@ -55,24 +55,24 @@ export function lookUp(
   }
 }
 
-function beyondWindow(log: SessionLog, interactionId: string, store: Store): Looked | Promise<Looked> {
+function beyondWindow(log: Speculative, interactionId: string, store: Store): Looked | Promise<Looked> {
   const { trimmed, interactions } = log.state
   return !trimmed || interactions.has(interactionId) ? NOTHING : foundIn(log, interactionId, store)
 }
 
-async function foundIn(log: SessionLog, interactionId: string, store: Store): Promise<Looked> {
+async function foundIn(log: Speculative, interactionId: string, store: Store): Promise<Looked> {
   await log.settled()
   return { found: (await store.interaction(interactionId)) ?? undefined }
 }
 
-async function imported(log: SessionLog, store: Store): Promise<Looked> {
+async function imported(log: Speculative, store: Store): Promise<Looked> {
   await log.settled()
   const entry = await store.kv.get(adoptionKey(log.state.sessionId))
   return { imported: entry ? (entry.value as { items: number }).items : null }
 }
 
 async function forOpen(
-  log: SessionLog,
+  log: Speculative,
   command: OpenCommand,
   { store, edits }: { store: Store; edits: Edits },
   { attaches, approves }: { attaches: boolean; approves: boolean },
@@ -121,7 +121,7 @@ async function editOf(
 }
 
 function knownCalls(
-  log: SessionLog,
+  log: Speculative,
   events: Extract<Command, { type: 'report' }>['events'],
   store: Store,
 ): Looked | Promise<Looked> {
@@ -132,7 +132,7 @@ function knownCalls(
   return unknown.length === 0 ? NOTHING : callsIn(log, unknown, store)
 }
 
-async function callsIn(log: SessionLog, ids: string[], store: Store): Promise<Looked> {
+async function callsIn(log: Speculative, ids: string[], store: Store): Promise<Looked> {
   const known = new Map<string, { ended: boolean }>()
   const placeholders = new Map<string, Interaction>()
   const { sessionId } = log.state

@@ -16,17 +16,21 @@ export async function openAtRendezvous(
   const { clock } = engine.options
   let waited = false
   let look = () => {}
-  const off = engine.on(({ sessionId: heard, events }) => {
-    // A call is told of, or free again.
-    const isNews = ({ type }: SessionEvent) => type === 'tool_call' || type === 'interaction_response'
-    if (heard === sessionId && (events.length === 0 || events.some(isNews))) look()
-  })
   // Its ringing ends the wait, whatever the clock says then: it may have been set back.
   const disarm = clock.alarm(clock.now() + RENDEZVOUS_WAIT_MS, () => {
     waited = true
     look()
   })
+  let stop = () => {}
   try {
+    ;({ stop } = await engine.follow(sessionId, {
+      advanced({ events }) {
+        // A call is reported, or free again.
+        const isNews = ({ type }: SessionEvent) => type === 'tool_call' || type === 'interaction_response'
+        if (events.some(isNews)) look()
+      },
+      gone: () => look(),
+    }))
     for (;;) {
       const news = new Promise<void>((resolve) => (look = resolve))
       const anchored: OpenCommand = { ...command, anchoring: { by: 'rendezvous', waited } }
@@ -35,7 +39,7 @@ export async function openAtRendezvous(
       await news
     }
   } finally {
-    off()
+    stop()
     disarm()
   }
 }

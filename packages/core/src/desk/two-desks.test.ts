@@ -205,7 +205,7 @@ describe('two desks on one store', () => {
     const { interactionId } = await open(here, 'question', database)
     const watched = slow.watch('s', interactionId)
     await tick()
-    for (const ring of rings) ring({ sessionId: 's', seq: 4 })
+    for (const ring of rings) ring({ sessionId: 's', eventId: 'of another' })
     await tick()
     await there.respond({ ...ada, interactionId, answer: sqlite })
     looks.open()

@@ -153,6 +153,10 @@ export class Waiters {
     return [...(this.#bySession.get(sessionId) ?? [])].map((interactionId) => ({ sessionId, interactionId }))
   }
 
+  isWaitedIn(sessionId: string): boolean {
+    return this.#byInteraction.size > 0 && this.interactions(sessionId).length > 0
+  }
+
   get size(): number {
     return this.#byInteraction.size
   }

@@ -227,9 +227,9 @@ describe('listeners', () => {
     const { desk, store, open } = await testDesk()
     const heard: number[] = []
     const checks: Promise<void>[] = []
-    const off = desk.on(({ sessionId, seq, events }) => {
+    const off = desk.on(({ sessionId, head, events }) => {
       heard.push(...events.map((event) => event.seq))
-      const check = async () => expect(await store.read({ sessionId, limit: 1000 })).toHaveLength(seq)
+      const check = async () => expect(await store.read({ sessionId, limit: 1000 })).toHaveLength(head.seq)
       checks.push(check())
     })
     const { interactionId } = await open('question', database)
@@ -246,7 +246,7 @@ describe('listeners', () => {
     desk.on(() => {
       throw new Error('oops')
     })
-    desk.on(({ seq }) => heard.push(seq))
+    desk.on(({ head }) => heard.push(head.seq))
     await open('question', database)
     expect(heard).toEqual([4])
     expect(errors).toMatchObject([{ message: 'oops' }])

@@ -2,8 +2,8 @@ import type { Interaction, SessionEvent } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 import { checkId } from './check-id.js'
-import type { Committed, Engine } from './engine.js'
-import type { SessionLog } from './session-log.js'
+import type { Engine, Settled } from './engine.js'
+import type { Speculative } from './speculative.js'
 import { checkSignal, Waiter, type StopSignal } from './waiters.js'
 
 const RETRY_MS = 1000
@@ -49,7 +49,7 @@ export function waitFor<View>(
   })
 }
 
-function isPendingIn(log: SessionLog | Promise<SessionLog>, interactionId: string): boolean {
+function isPendingIn(log: Speculative | Promise<Speculative>, interactionId: string): boolean {
   if (log instanceof Promise || log.stale) return false
   return log.state.interactions.get(interactionId)?.status === 'pending'
 }
@@ -80,7 +80,7 @@ async function settledOr(
       throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
     if (item.status === 'pending') {
       // Another process has opened it, or an append of ours that settles it was under way.
-      await engine.hearing.hear({ sessionId, seq: log.state.seq + 1 })
+      await engine.refresh(sessionId)
       continue
     }
     const next = await reprompted(engine, item)
@@ -121,7 +121,7 @@ export async function claimFor(
 }
 
 /** Wakes those whose interaction was settled, and moves those that are asked again (L6). */
-export function wake(engine: Engine, { events, settled, claims }: Parameters<Committed>[0]): void {
+export function wake(engine: Engine, { events, settled, claims }: Settled): void {
   for (const item of settled) {
     const waiting = engine.waiters.take(item.interactionId)
     if (waiting.length === 0) continue

@@ -4,13 +4,14 @@ import { doorbell } from './doorbell.js'
 import { MemoryKv } from './memory-kv.js'
 import { MemoryLog, rowOf, updatedAt } from './memory-log.js'
 import { checkAppend, interactionFrom, placeOfCursor } from './records.js'
-import type { Append, AppendResult, Page, Store } from './store.js'
+import type { Append, AppendResult, Page, Ring, Store } from './store.js'
 
 /** Keeps everything in the heap and nothing beyond it. It keeps the events it is given: they must not change later. */
 export function memoryStore(): Store {
   const log = new MemoryLog()
   const kv = new MemoryKv(() => log.nextPlace())
-  const bell = doorbell<{ sessionId: string; seq: number }>()
+  const bell = doorbell<Ring>()
+  const locks = new Map<string, { owner: string; until: number }>()
   let closed = false
 
   function open(): void {
@@ -25,14 +26,23 @@ export function memoryStore(): Store {
     return closed ? Promise.reject(closedError()) : itsTurn.then(change)
   }
 
-  function commit({ sessionId, expectedSeq, events, logId, kv: writes = [], fence }: Append): AppendResult {
+  function commit(append: Append): AppendResult {
+    const { sessionId, expectedSeq, events, logId, kv: writes = [], fence, lockOwner } = append
+    if (isLocked(sessionId, lockOwner)) return { ok: false, conflict: 'locked' }
     const seq = log.sessions.get(sessionId)?.events.length ?? 0
     if (seq !== expectedSeq || isAnother(sessionId, logId)) return { ok: false, conflict: 'seq' }
     if (fence && kv.version(fence.key) !== fence.version) return { ok: false, conflict: 'fence' }
     if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
     log.append(sessionId, events)
     for (const { key, value } of writes) kv.write(key, value)
+    if (lockOwner !== undefined) locks.delete(sessionId)
     return { ok: true }
+  }
+
+  /** By another than this owner. */
+  function isLocked(sessionId: string, owner: string | undefined): boolean {
+    const lock = locks.get(sessionId)
+    return lock !== undefined && lock.owner !== owner && lock.until > Date.now()
   }
 
   function isAnother(sessionId: string, logId: string | undefined): boolean {
@@ -45,8 +55,7 @@ export function memoryStore(): Store {
       write(() => {
         checkAppend(append)
         const result = commit(append)
-        if (result.ok)
-          bell.ring({ sessionId: append.sessionId, seq: append.expectedSeq + append.events.length })
+        if (result.ok) bell.ring({ sessionId: append.sessionId, eventId: append.events.at(-1)!.id })
         return result
       }),
     async read({ sessionId, after = 0, before, limit }) {
@@ -151,6 +160,17 @@ export function memoryStore(): Store {
         open()
         return kv.list(prefix)
       },
+    },
+
+    locks: {
+      acquire: (sessionId, owner, ms) =>
+        write(() => {
+          if (isLocked(sessionId, owner)) return false
+          locks.set(sessionId, { owner, until: Date.now() + ms })
+          return true
+        }),
+      release: (sessionId, owner) =>
+        write(() => void (locks.get(sessionId)?.owner === owner && locks.delete(sessionId))),
     },
 
     async loadSnapshot(sessionId) {

@@ -22,6 +22,18 @@ export interface Append {
   kv?: KvWrite[] | undefined
   /** Refuses the append if the key is no longer of this version: whoever wrote it anew has taken over. */
   fence?: Fence | undefined
+  /** Who holds the lock of the session, if it is the caller; the append releases it. */
+  lockOwner?: string | undefined
+}
+
+/**
+ * A lock that makes way for one append: while it is held, appends of others to the session are refused as `locked`. It ends
+ * by itself after a time by the store's own clock.
+ */
+export interface SessionLocks {
+  /** Whether the owner has it now. */
+  acquire(sessionId: string, owner: string, ms: number): Promise<boolean>
+  release(sessionId: string, owner: string): Promise<void>
 }
 
 export interface Fence {
@@ -35,7 +47,7 @@ export interface Fenced {
 }
 
 /** A conflict is an outcome, not an error: whoever decided reads again and decides again. */
-export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' | 'fence' }
+export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' | 'fence' | 'locked' }
 
 export interface Page<T> {
   items: T[]
@@ -53,11 +65,18 @@ export interface Change {
   events: SessionEvent[]
 }
 
-/** How far the log of a session reaches; `null` if it was erased. */
+/** That something happened in a session: an append, or its erasure. */
 export interface News {
   cursor: string
   sessionId: string
-  seq: number | null
+  /** How far which log reaches, so that whoever knows that much of it need not look. */
+  reaches?: { logId: string; seq: number }
+}
+
+/** Whoever hears it reads the log after its own cursor. `eventId`, the last event's, only lets a writer know its own. */
+export interface Ring {
+  sessionId: string
+  eventId: string
 }
 
 export interface KvEntry {
@@ -130,6 +149,8 @@ export interface Store {
   head(): Promise<string>
 
   kv: Kv
+  /** Where other processes append, too: lets a slow one have its turn. */
+  locks?: SessionLocks
 
   loadSnapshot(sessionId: string): Promise<Snapshot | null>
   /** With `logId` only if that is still its log. */
@@ -142,6 +163,6 @@ export interface Store {
   erase(sessionId: string, logId?: string): Promise<void>
 
   /** The doorbell: after each commit, ids only. */
-  onAppend(listener: (append: { sessionId: string; seq: number }) => void): () => void
+  onAppend(listener: (ring: Ring) => void): () => void
   close(): Promise<void>
 }

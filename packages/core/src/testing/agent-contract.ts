@@ -3,7 +3,7 @@ import { pendingOf, type EventOf, type Interaction, type Json, type SessionEvent
 import type { AgentAdapter } from '../agents/agent.js'
 import { createHost, type Host } from '../agents/host.js'
 import { createDesk } from '../desk/desk.js'
-import { replay } from '../desk/session-log.js'
+import { replay } from '../desk/speculative.js'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
 

@@ -22,7 +22,11 @@ export function busContract(
       return { buses, heard, close }
     }
 
-    const ring = (sessionId: string, seq: number): BusMessage => ({ type: 'append', sessionId, seq })
+    const ring = (sessionId: string, event: number): BusMessage => ({
+      type: 'append',
+      sessionId,
+      eventId: `e${event}`,
+    })
     const words = (offset: number, text: string): BusMessage => ({
       type: 'live',
       sessionId: 's',
@@ -45,16 +49,16 @@ export function busContract(
 
     it('tells of the newest append of each of many sessions', async () => {
       const { buses, heard, close } = await members(2)
-      for (let seq = 1; seq <= 3; seq++)
-        for (let session = 0; session < 500; session++) buses[0]!.publish(ring(`session ${session}`, seq))
+      for (let event = 1; event <= 3; event++)
+        for (let session = 0; session < 500; session++) buses[0]!.publish(ring(`session ${session}`, event))
       const newest = () =>
         new Map(
           heard[1]!.map((message) =>
-            message.type === 'append' ? [message.sessionId, message.seq] : ['', 0],
+            message.type === 'append' ? [message.sessionId, message.eventId] : ['', ''],
           ),
         )
       await expect.poll(() => newest().size).toBe(500)
-      await expect.poll(() => [...newest().values()].every((seq) => seq === 3)).toBe(true)
+      await expect.poll(() => [...newest().values()].every((eventId) => eventId === 'e3')).toBe(true)
       await close()
     })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Ring } from '../store/store.js'
 import { freshStore, type CreateStore } from './fresh-store.js'
 import { SessionScript, text } from './session-script.js'
 
@@ -42,29 +43,26 @@ export function lifecycleContract(createStore: CreateStore): void {
 
   describe('the doorbell', () => {
     it('rings once for each append, after its commit, and not for a conflict', async () => {
-      const rings: { sessionId: string; seq: number }[] = []
+      const rings: Ring[] = []
       const readable: Promise<boolean>[] = []
       const stop = store().onAppend((ring) => {
         rings.push(ring)
-        const { sessionId, seq } = ring
+        const { sessionId, eventId } = ring
         readable.push(
           store()
-            .read({ sessionId, after: seq - 1, limit: 1 })
-            .then(([event]) => event?.seq === seq),
+            .read({ sessionId, limit: 100 })
+            .then((events) => events.some(({ id }) => id === eventId)),
         )
       })
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
-      await Promise.all([
-        store().append(a.start()),
-        store().append(b.start()),
-        store().append(b.attempt(7, text('conflict'))),
-        store().append(a.next(text('1'), text('2'))),
-      ])
-      expect(rings.filter(({ sessionId }) => sessionId === 'a')).toEqual([
-        { sessionId: 'a', seq: 1 },
-        { sessionId: 'a', seq: 3 },
-      ])
-      expect(rings.filter(({ sessionId }) => sessionId === 'b')).toEqual([{ sessionId: 'b', seq: 1 }])
+      const appends = [a.start(), b.start(), b.attempt(7, text('conflict')), a.next(text('1'), text('2'))]
+      await Promise.all(appends.map((append) => store().append(append)))
+      const ringOf = (index: number) => ({
+        sessionId: appends[index]!.sessionId,
+        eventId: appends[index]!.events.at(-1)!.id,
+      })
+      expect(rings.filter(({ sessionId }) => sessionId === 'a')).toEqual([ringOf(0), ringOf(3)])
+      expect(rings.filter(({ sessionId }) => sessionId === 'b')).toEqual([ringOf(1)])
       expect(await Promise.all(readable)).toEqual([true, true, true])
       stop()
       await store().append(a.next(text('3')))

@@ -5,11 +5,19 @@ import { eraseContract } from './erase-contract.js'
 import { interactionContract } from './interaction-contract.js'
 import { kvContract } from './kv-contract.js'
 import { lifecycleContract } from './lifecycle-contract.js'
+import { locksContract } from './locks-contract.js'
 import { modelContract } from './model-contract.js'
 import { readContract } from './read-contract.js'
 
-/** What every store promises. `createStore` makes an empty one; the suite closes it. */
-export function storeContract(name: string, createStore: () => Store | Promise<Store>): void {
+/**
+ * What every store promises. `createStore` makes an empty one; the suite closes it. A store that several processes may write
+ * to `hasLocks`.
+ */
+export function storeContract(
+  name: string,
+  createStore: () => Store | Promise<Store>,
+  { hasLocks = false }: { hasLocks?: boolean } = {},
+): void {
   describe(name, () => {
     appendContract(createStore)
     readContract(createStore)
@@ -18,5 +26,6 @@ export function storeContract(name: string, createStore: () => Store | Promise<S
     eraseContract(createStore)
     lifecycleContract(createStore)
     modelContract(createStore)
+    if (hasLocks) locksContract(createStore)
   })
 }

@@ -1,8 +1,8 @@
-import { memoryStore, type Host, type Listener, type Store } from '@askback/core'
+import { createDesk, memoryStore, type Host, type Ring, type Store } from '@askback/core'
 import { SessionScript, text } from '@askback/core/testing'
 import type { SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Encoding } from './encoding.js'
 import { Feed } from './feed.js'
 import { findPlace } from './find-place.js'
@@ -16,8 +16,8 @@ const bySeq: Encoding = {
 }
 
 type Step =
-  | { do: 'append'; events: number; told: 'at once' | 'without events' | 'later' }
-  | { do: 'tell' }
+  | { do: 'append'; events: number; rings: 'at once' | 'later' | 'never' }
+  | { do: 'ring' }
   | { do: 'read'; from: number; takes: number }
   | { do: 'drain' }
   | { do: 'let pass'; turns: number }
@@ -26,14 +26,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant('append' as const),
     events: fc.integer({ min: 1, max: 4 }),
-    told: fc.constantFrom('at once' as const, 'without events' as const, 'later' as const),
+    rings: fc.constantFrom('at once' as const, 'later' as const, 'never' as const),
   }),
   fc.record({
     do: fc.constant('read' as const),
     from: fc.double({ min: 0, max: 1, noNaN: true }),
     takes: fc.constantFrom(1, 8, 100, Infinity),
   }),
-  fc.constant({ do: 'tell' as const }),
+  fc.constant({ do: 'ring' as const }),
   fc.constant({ do: 'drain' as const }),
   fc.record({ do: fc.constant('let pass' as const), turns: fc.integer({ min: 1, max: 8 }) }),
 )
@@ -75,9 +75,8 @@ describe('a feed', () => {
     const late = sockets.at(-1)!
     await expect.poll(() => late.written).toMatch(/ 301 $/)
     expect(made).toBe(301)
-    const events = await append(store, script, 3)
-    feed.tell({ sessionId: 's', seq: 304, events, texts: () => [] })
-    expect(made).toBe(304)
+    await append(store, script, 3)
+    await expect.poll(() => made).toBe(304)
     expect(new Set(sockets.map((socket) => socket.written)).size).toBe(1)
   })
 
@@ -88,13 +87,13 @@ describe('a feed', () => {
     const [slow, fast] = [new FakeSocket(), new FakeSocket()]
     for (const { socket } of [slow, fast]) feed.add({ socket, cursor: 1, finish: () => undefined })
     for (let seq = 2; seq < 20; seq++) {
-      feed.tell({ sessionId: 's', seq, events: await append(store, script, 1), texts: () => [] })
+      await append(store, script, 1)
+      await expect.poll(() => fast.written).toMatch(new RegExp(`\\b${seq} $`))
       fast.drain()
     }
     expect(slow.destroyed).toBe(true)
     expect(slow.writableLength).toBeLessThan(20)
     expect(fast.destroyed).toBe(false)
-    expect(fast.written).toMatch(/ 19 $/)
   })
 
   it('ends its readers where the store fails them, and says so', async () => {
@@ -110,28 +109,33 @@ describe('a feed', () => {
   })
 })
 
-/** One process that is told late, in part or without events what others write to the log that it reads. */
+/** One process that hears late, or never, of what others write to the log that it reads. */
 class Run {
   readonly readers: { cursor: number; socket: FakeSocket }[] = []
   readonly #scheduler: fc.Scheduler
   readonly #store: Store
   readonly #script: SessionScript
   readonly #feed: Feed
-  readonly #untold: Parameters<Listener>[0][] = []
+  readonly #listeners = new Set<(ring: Ring) => void>()
+  #waiting: Ring[] = []
   seq = 250
 
   private constructor(scheduler: fc.Scheduler, store: Store, script: SessionScript) {
     this.#scheduler = scheduler
     this.#store = store
     this.#script = script
-    // Others go on before the store has looked, and before it is heard what it found.
+    // Others go on before the store has looked, and before it is known here what it found.
     const read = async (query: Parameters<Store['read']>[0]) => {
       await scheduler.schedule(Promise.resolve(), 'asks')
       const events = await store.read(query)
       await scheduler.schedule(Promise.resolve(), 'hears')
       return events
     }
-    this.#feed = feedOn({ ...store, read }, {})
+    const onAppend = (listener: (ring: Ring) => void) => {
+      this.#listeners.add(listener)
+      return () => this.#listeners.delete(listener)
+    }
+    this.#feed = feedOn({ ...store, read, onAppend }, {})
   }
 
   static async start(scheduler: fc.Scheduler): Promise<Run> {
@@ -145,17 +149,12 @@ class Run {
       case 'append': {
         const events = await append(this.#store, this.#script, one.events)
         this.seq += one.events
-        this.#untold.push({
-          sessionId: 's',
-          seq: this.seq,
-          events: one.told === 'without events' ? [] : events,
-          texts: () => [],
-        })
-        if (one.told !== 'later') this.#tellAll()
+        if (one.rings !== 'never') this.#waiting.push({ sessionId: 's', eventId: events.at(-1)!.id })
+        if (one.rings === 'at once') this.#ringAll()
         return
       }
-      case 'tell':
-        return this.#tellAll()
+      case 'ring':
+        return this.#ringAll()
       case 'read':
         return this.#read(Math.round(one.from * this.seq), one.takes)
       case 'drain':
@@ -168,7 +167,8 @@ class Run {
   }
 
   async settle(): Promise<void> {
-    this.#tellAll()
+    this.#waiting.push({ sessionId: 's', eventId: 'the last look' })
+    this.#ringAll()
     for (let quiet = 0; quiet < 10;) {
       const before = this.#written
       await new Promise((resolve) => setImmediate(resolve))
@@ -182,8 +182,8 @@ class Run {
     return this.readers.reduce((sum, { socket }) => sum + socket.written.length, 0)
   }
 
-  #tellAll(): void {
-    for (const told of this.#untold.splice(0)) this.#feed.tell(told)
+  #ringAll(): void {
+    for (const ring of this.#waiting.splice(0)) for (const listener of this.#listeners) listener(ring)
   }
 
   #read(cursor: number, takes: number): void {
@@ -198,12 +198,16 @@ class Run {
 }
 
 function feedOn(store: Store, options: object): Feed {
-  const host = { liveBlocks: () => [] } as unknown as Host
   const cache = new PageCache(1000)
   const onError = (error: unknown) => {
     throw error
   }
-  return new Feed('s', { host, store, cache, encoding: bySeq, bufferBytes: Infinity, onError, ...options })
+  const shared = { ...store, shared: true }
+  const desk = createDesk({ store: shared, onError: () => undefined })
+  onTestFinished(() => desk.close())
+  const host = { desk, liveBlocks: () => [] } as unknown as Host
+  const given = { host, store: shared, cache, encoding: bySeq, bufferBytes: Infinity, onError }
+  return new Feed('s', { ...given, ...options })
 }
 
 /** A log with so many events behind its first. */

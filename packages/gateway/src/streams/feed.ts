@@ -1,5 +1,5 @@
-import type { Host, Listener, Store } from '@askback/core'
-import type { LiveEvent, SessionEvent } from '@askback/protocol'
+import type { Advance, Head, Host, Store } from '@askback/core'
+import { AskbackError, type LiveEvent, type SessionEvent } from '@askback/protocol'
 import type { Encoding } from './encoding.js'
 import type { PageCache, Page } from './page-cache.js'
 import { Pages } from './pages.js'
@@ -15,11 +15,12 @@ export interface FeedOptions {
   onError: (error: unknown) => void
 }
 
-const GAP_PAGE = 1000
-
 /**
  * One session for all who read it on one kind of wire. A reader is either behind, and gets pages of the log until it has
- * all, or live, and gets each append as it is told; between the two no time passes, so nothing is missed or sent twice.
+ * all, or live, and gets each durable event as the desk tells it; between the two no time passes, so nothing is missed or
+ * sent twice. It ends when the desk says that the log is gone, or with the session's last event.
+ *
+ *   opening --(the desk names the head)--> open --(gone | session ended | nobody reads it)--> closed
  */
 export class Feed {
   readonly sessionId: string
@@ -27,22 +28,18 @@ export class Feed {
   readonly opened: Promise<boolean>
   /** Whoever reads it or is about to; it lives as long as there are some. */
   leases = 0
-  logId = ''
   readonly #options: FeedOptions
-  readonly #pages: Pages
   readonly #live = new Set<Reader>()
   readonly #behind = new Set<Reader>()
+  #state: 'opening' | 'open' | 'closed' = 'opening'
   /** Everything up to here was given to those who are live. */
-  #head = 0
-  /** Everything up to here is in the log, as far as we were told. */
-  #told = 0
-  #state: 'opening' | 'level' | 'filling' | 'closed' = 'opening'
-  #filled = Promise.resolve()
+  #head: Head | null = null
+  #pages: Pages | null = null
+  #stopFollowing: (() => void) | null = null
 
   constructor(sessionId: string, options: FeedOptions) {
     this.sessionId = sessionId
     this.#options = options
-    this.#pages = new Pages({ ...options, sessionId }, options.cache)
     this.opened = this.#open()
     // Whoever wanted to read it may be gone by then.
     this.opened.catch(() => undefined)
@@ -52,13 +49,14 @@ export class Feed {
     return this.#state === 'closed'
   }
 
+  get logId(): string {
+    return this.#head?.logId ?? ''
+  }
+
   /** Whether the log reaches that far. Another process may have written what this one was not told of yet. */
   async reaches(seq: number): Promise<boolean> {
-    if (seq > this.#head) {
-      this.#hear((await this.#last())?.seq ?? 0)
-      await this.#filled
-    }
-    return seq <= this.#head
+    if (seq > this.#seq && this.#options.store.shared) await this.#options.host.desk.refresh(this.sessionId)
+    return seq <= this.#seq
   }
 
   /** Its cursor must lie in the log. */
@@ -72,14 +70,6 @@ export class Feed {
     if (!this.#live.delete(reader)) this.#behind.delete(reader)
   }
 
-  tell({ seq, events, texts }: Parameters<Listener>[0]): void {
-    if (this.#state === 'opening') this.#told = Math.max(this.#told, seq)
-    if (this.#state === 'opening' || this.closed) return
-    const known = this.#head + 1 - (events[0]?.seq ?? Infinity)
-    if (known >= 0 && known < events.length) this.#give(events.slice(known), () => texts().slice(known))
-    this.#hear(seq)
-  }
-
   tellLive(event: LiveEvent): void {
     if (this.#live.size === 0) return
     const frame = this.#options.encoding.live(this.sessionId, event)
@@ -89,62 +79,52 @@ export class Feed {
   close(): void {
     if (this.closed) return
     this.#state = 'closed'
-    this.#pages.forget()
+    this.#stopFollowing?.()
+    this.#pages?.forget()
     for (const reader of [...this.#behind, ...this.#live]) reader.finish()
     this.#behind.clear()
     this.#live.clear()
   }
 
+  get #seq(): number {
+    return this.#head?.seq ?? 0
+  }
+
   async #open(): Promise<boolean> {
-    const [first] = await this.#options.store.read({ sessionId: this.sessionId, limit: 1 })
-    const last = await this.#last()
-    if (this.closed || !first || !last || endsLog(last)) return false
-    this.logId = first.id
-    this.#head = last.seq
-    this.#state = 'level'
-    this.#hear(last.seq)
-    return true
-  }
-
-  async #last(): Promise<SessionEvent | undefined> {
-    const { sessionId } = this
-    const [last] = await this.#options.store.read({ sessionId, before: Number.MAX_SAFE_INTEGER, limit: 1 })
-    return last
-  }
-
-  #hear(seq: number): void {
-    this.#told = Math.max(this.#told, seq)
-    if (this.#state !== 'level' || this.#told <= this.#head) return
-    this.#state = 'filling'
-    this.#filled = this.#fill().catch((error: unknown) => {
-      // Its readers come back, and are told then what became of the store.
-      this.#options.onError(error)
-      this.close()
-    })
-  }
-
-  /** Reads what was told without being shown. */
-  async #fill(): Promise<void> {
-    const { sessionId } = this
-    while (this.#told > this.#head) {
-      const page = await this.#options.store.read({ sessionId, after: this.#head, limit: GAP_PAGE })
-      if (this.closed) return
-      // What was told to be there has been erased.
-      if (page.length === 0) return this.close()
-      const fresh = page.filter((event) => event.seq > this.#head)
-      if (fresh.length > 0) this.#give(fresh, () => fresh.map((event) => JSON.stringify(event)))
+    const { host, cache } = this.#options
+    try {
+      const { head, stop } = await host.desk.follow(this.sessionId, {
+        advanced: (advance) => this.#advanced(advance),
+        gone: () => this.close(),
+      })
+      // An event may have come between the head and here.
+      this.#head ??= head
+      this.#pages = new Pages({ ...this.#options, sessionId: this.sessionId, logId: head.logId }, cache)
+      if (this.#isClosed()) stop()
+      else {
+        this.#stopFollowing = stop
+        this.#state = 'open'
+      }
+      return !this.#isClosed()
+    } catch (error) {
+      if (error instanceof AskbackError && error.code === 'not_found') return false
+      throw error
     }
-    if (this.#state === 'filling') this.#state = 'level'
   }
 
-  #give(events: SessionEvent[], texts: () => string[]): void {
-    const newest = events.at(-1)!
-    this.#head = newest.seq
+  /** Asked anew: it may have closed while it waited. */
+  #isClosed(): boolean {
+    return this.closed
+  }
+
+  #advanced({ head, events, texts }: Advance): void {
+    if (this.closed) return
+    this.#head = head
     if (this.#live.size > 0) {
       const data = this.#options.encoding.events(events, texts())
       for (const reader of this.#live) this.#write(reader, data)
     }
-    if (endsLog(newest)) this.close()
+    if (endsLog(events.at(-1)!)) this.close()
   }
 
   /** Takes a reader as far as its socket lets it, and on when that has drained. */
@@ -155,8 +135,8 @@ export class Feed {
         socket.once('drain', () => this.#follow(reader))
         return
       }
-      if (reader.cursor === this.#head) return this.#join(reader)
-      const page = this.#pages.after(reader.cursor, this.#head)
+      if (reader.cursor === this.#seq) return this.#join(reader)
+      const page = this.#pages!.after(reader.cursor, this.#seq)
       if (page instanceof Promise) {
         this.#followAfter(page, reader)
         return

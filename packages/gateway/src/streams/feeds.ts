@@ -4,14 +4,13 @@ import { Feed, type FeedOptions } from './feed.js'
 export class Feeds {
   readonly #options: FeedOptions
   readonly #feeds = new Map<string, Feed>()
-  readonly #stopListening: (() => void)[]
+  readonly #stopListening: () => void
 
   constructor(options: FeedOptions) {
     this.#options = options
-    this.#stopListening = [
-      options.host.desk.on((appended) => this.#feeds.get(appended.sessionId)?.tell(appended)),
-      options.host.onLive(({ sessionId, event }) => this.#feeds.get(sessionId)?.tellLive(event)),
-    ]
+    this.#stopListening = options.host.onLive(({ sessionId, event }) =>
+      this.#feeds.get(sessionId)?.tellLive(event),
+    )
   }
 
   /** Each lease is released once. */
@@ -34,6 +33,6 @@ export class Feeds {
   }
 
   close(): void {
-    for (const stop of this.#stopListening) stop()
+    this.#stopListening()
   }
 }

@@ -1,4 +1,5 @@
 import type { Store } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
 import type { Encoding } from './encoding.js'
 import type { Page, PageCache } from './page-cache.js'
 
@@ -7,21 +8,28 @@ const EVENTS_PER_PAGE = 256
 
 let made = 0
 
+interface PageSource {
+  store: Store
+  sessionId: string
+  encoding: Encoding
+  logId: string
+}
+
 /** One session's log as pages of frames. A page is read and made once for all who ask for it while it is kept. */
 export class Pages {
-  readonly #source: { store: Store; sessionId: string; encoding: Encoding }
+  readonly #source: PageSource
   readonly #cache: PageCache
   /** A session that is deleted and made anew under its old id must not find the old one's pages. */
   readonly #name = `${++made}`
   readonly #cached = new Set<number>()
   readonly #reading = new Map<number, { last: number; page: Promise<Page | null> }>()
 
-  constructor(source: { store: Store; sessionId: string; encoding: Encoding }, cache: PageCache) {
+  constructor(source: PageSource, cache: PageCache) {
     this.#source = source
     this.#cache = cache
   }
 
-  /** The events after `cursor`, up to `head` at most; `null` if the log is gone. */
+  /** The events after `cursor`, up to `head` at most, which is durable; `null` if the log is gone. */
   after(cursor: number, head: number): Page | Promise<Page | null> {
     const end = cursor + EVENTS_PER_PAGE - (cursor % EVENTS_PER_PAGE)
     const last = Math.min(end, head)
@@ -42,10 +50,14 @@ export class Pages {
   }
 
   async #read(cursor: number, last: number): Promise<Page | null> {
-    const { store, sessionId, encoding } = this.#source
+    const { store, sessionId, encoding, logId } = this.#source
     const events = await store.read({ sessionId, after: cursor, limit: last - cursor })
     const newest = events.at(-1)
-    if (!newest) return null
+    // If the log is still there after the read, the page came from it: a log that is gone does not come back.
+    const [first] = store.shared || !newest ? await store.read({ sessionId, limit: 1 }) : [{ id: logId }]
+    if (first?.id !== logId) return null
+    if (!newest)
+      throw new AskbackError('unavailable', `Session ${sessionId} cannot be read from ${cursor} on.`)
     const texts = events.map((event) => JSON.stringify(event))
     const page = { data: encoding.events(events, texts), last: newest.seq }
     this.#cache.set(this.#key(cursor), page)

@@ -41,12 +41,9 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   const ports = { host, store, cache, onError, bufferBytes: config.bufferBytes }
   const sse = new Feeds({ ...ports, encoding: sseEncoding })
   const ws = new Feeds({ ...ports, encoding: wsEncoding })
-  const all = new AllEvents({ ...ports, encode: withoutIds })
-  const allOnSockets = new AllEvents({ ...ports, encode: ofAllSessions })
-  const stopTelling = host.desk.on((appended) => {
-    all.tell(appended)
-    allOnSockets.tell(appended)
-  })
+  const { desk } = host
+  const all = new AllEvents({ ...ports, desk, encode: withoutIds })
+  const allOnSockets = new AllEvents({ ...ports, desk, encode: ofAllSessions })
   const sockets = serveWebSockets(app.server, {
     ...ports,
     ...config,
@@ -98,7 +95,6 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   })
 
   app.addHook('onClose', () => {
-    stopTelling()
     sse.close()
     ws.close()
   })

@@ -1,8 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { SessionLogs } from './session-logs.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import type { Store } from '../store/store.js'
+import { SessionCache } from './session-cache.js'
 import { testDesk } from './test-desk.test.helper.js'
 
 const letters = ['a', 'b', 'c', 'd', 'e']
+
+function cacheOn(store: Store, memoryBudget: number): SessionCache {
+  return new SessionCache({
+    store,
+    memoryBudget,
+    clock: fakeClock(),
+    advanced: () => undefined,
+    gone: () => undefined,
+    hasWaiters: () => false,
+    recheckWaiters: () => Promise.resolve(),
+    onError: (error) => {
+      throw error
+    },
+  })
+}
 
 /** Those of `letters`, and `s`, on a store where `s` has had three tool calls. */
 async function logsWithRoom(room: number) {
@@ -12,8 +29,8 @@ async function logsWithRoom(room: number) {
     (toolCallId) => ({ type: 'tool_call', toolCallId, toolName: 'T', input: {} }) as const,
   )
   await desk.report({ sessionId: 's', events: calls })
-  const logs = new SessionLogs(store, room, () => undefined)
-  const inMemory = () => [...letters, 's'].filter((id) => logs.peek(id)).join('')
+  const logs = cacheOn(store, room)
+  const inMemory = () => [...letters, 's'].filter((id) => logs.has(id)).join('')
   return { logs, inMemory }
 }
 
@@ -58,7 +75,7 @@ describe('the sessions in memory', () => {
           },
         ],
       },
-      () => undefined,
+      { committed: () => undefined, abandoned: () => undefined },
     )
     await logs.get('e')
     expect(inMemory()).toBe('e')
@@ -68,10 +85,10 @@ describe('the sessions in memory', () => {
     const { desk, store } = await testDesk()
     const names = Array.from({ length: 60 }, (_, index) => `session-${index}`)
     for (const id of names) await desk.createSession({ id })
-    const logs = new SessionLogs(store, 10, () => undefined)
+    const logs = cacheOn(store, 10)
     const [early, late] = [names.slice(0, 10), names.slice(10)]
     for (const id of [...early, ...early.slice(0, 8), ...late]) await logs.get(id)
-    const left = names.filter((id) => logs.peek(id))
+    const left = names.filter((id) => logs.has(id))
     expect(left).toHaveLength(10)
     expect(left.filter((id) => early.includes(id))).toEqual([])
   })

@@ -1,0 +1,133 @@
+import type { SessionEvent } from '@askback/protocol'
+import type { Clock } from '../clock.js'
+import type { Store } from '../store/store.js'
+import { eventTexts } from './event-texts.js'
+import type { Listener } from './listeners.js'
+
+/** Called with events of one session that became durable together, and the same as JSON texts. */
+export type AllSessionsListener = (events: SessionEvent[], texts: () => string[]) => void
+
+interface AllSessionsPorts {
+  store: Store
+  clock: Clock
+  /** What becomes durable in this process. */
+  on: (listener: Listener) => () => void
+  onError: (error: unknown) => void
+}
+
+const PAGE = 500
+const RETRY_MS = 1000
+
+/**
+ * The durable events of all sessions from a moment on. Where only this process writes, its own appends are all there is.
+ * On a shared store one cursor moves through the log of all changes while somebody follows; a hint causes a read, and a
+ * read that fails is tried again from the same cursor.
+ */
+export class AllSessions {
+  readonly #ports: AllSessionsPorts
+  readonly #listeners = new Set<AllSessionsListener>()
+  /** Where the next read begins; a promise while the first follower looks for it. */
+  #cursor: Promise<string> | string | null = null
+  #reading = false
+  #isHinted = false
+  #disarm = () => {}
+  #closed = false
+
+  constructor(ports: AllSessionsPorts) {
+    this.#ports = ports
+  }
+
+  /** Resolves to what ends it. Everything that commits after that is told. */
+  async follow(listener: AllSessionsListener): Promise<() => void> {
+    const { store, on } = this.#ports
+    if (!store.shared) return on(({ events, texts }) => events.length > 0 && listener(events, texts))
+    // A listener of its own even if the same function follows twice.
+    const entry: AllSessionsListener = (events, texts) => listener(events, texts)
+    this.#listeners.add(entry)
+    try {
+      this.#cursor ??= this.#findEnd()
+      await this.#cursor
+    } catch (error) {
+      this.#remove(entry)
+      throw error
+    }
+    return () => this.#remove(entry)
+  }
+
+  /** Something may have been appended. */
+  hint(): void {
+    if (this.#listeners.size === 0 || this.#closed) return
+    this.#isHinted = true
+    if (this.#reading) return
+    this.#reading = true
+    this.#read().catch((error: unknown) => {
+      if (this.#closed) return
+      const { clock, onError } = this.#ports
+      onError(error)
+      this.#disarm()
+      this.#disarm = clock.alarm(clock.now() + RETRY_MS, () => this.hint())
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#disarm()
+    this.#listeners.clear()
+  }
+
+  /** Those who come at the same time share one look at the end. */
+  #findEnd(): Promise<string> {
+    const finding = this.#ports.store.head().then(
+      (end) => {
+        if (this.#cursor === finding) this.#cursor = end
+        return end
+      },
+      (error: unknown) => {
+        if (this.#cursor === finding) this.#cursor = null
+        throw error
+      },
+    )
+    return finding
+  }
+
+  #remove(entry: AllSessionsListener): void {
+    this.#listeners.delete(entry)
+    if (this.#listeners.size === 0) this.#cursor = null
+  }
+
+  async #read(): Promise<void> {
+    try {
+      while (this.#isHinted) {
+        this.#isHinted = false
+        while (await this.#readPage());
+      }
+    } finally {
+      // In the same moment as the last look at the hints, so that none is lost in between.
+      this.#reading = false
+    }
+  }
+
+  /** Whether there may be more. A page can be short for other reasons than the end, so only an empty one is the last. */
+  async #readPage(): Promise<boolean> {
+    const after = await this.#cursor
+    if (after === null) return false
+    const changes = await this.#ports.store.changes({ after, limit: PAGE })
+    const last = changes.at(-1)
+    // Everyone left while it was read, and others may follow from a later cursor.
+    if (!last || this.#cursor !== after) return false
+    this.#cursor = last.cursor
+    for (const { events } of changes) this.#tell(events)
+    return true
+  }
+
+  #tell(events: SessionEvent[]): void {
+    if (events.length === 0) return
+    for (const listener of this.#listeners) {
+      try {
+        listener(events, () => eventTexts(events))
+      } catch (error) {
+        this.#ports.onError(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,274 @@
+import { AskbackError, type SessionEvent } from '@askback/protocol'
+import type { Store } from '../store/store.js'
+import { eventTexts } from './event-texts.js'
+
+declare const durable: unique symbol
+
+/** A `seq` that the store has confirmed. Only `Committed` makes one. */
+export type DurableSeq = number & { readonly [durable]: true }
+
+/** The last durable event of a session's log. */
+export interface Head {
+  /** The id of the log's first event: a session that is deleted and made again has another log. */
+  readonly logId: string
+  readonly seq: DurableSeq
+  readonly id: string
+}
+
+/** What became durable in one session. `events` end at `head`, and are in the order of the log without gaps. */
+export interface Advance {
+  sessionId: string
+  head: Head
+  /**
+   * Empty when the session came into memory on a store that other processes write to: then earlier events may have been
+   * missed. Followers of the session never miss any.
+   */
+  events: SessionEvent[]
+  /** The same as JSON, one text each. */
+  texts: () => string[]
+}
+
+/** Someone who needs every durable event of one session from a head on. */
+export interface Follower {
+  advanced(advance: Advance): void
+  /** The log is gone: the session was deleted, and may have been made again with another log. */
+  gone(): void
+}
+
+/** An append that was sent to the store. Exactly one of the two is called, once. */
+export interface OwnAppend {
+  readonly events: SessionEvent[]
+  committed(): void
+  abandoned(): void
+}
+
+interface CommittedPorts {
+  store: Store
+  /** `foreign` are the events that this process did not append. */
+  advanced(advance: Advance, foreign: SessionEvent[]): void
+  gone(sessionId: string): void
+  onError(error: unknown): void
+}
+
+export interface Sent extends OwnAppend {
+  outcome: 'open' | 'unknown' | 'committed' | 'abandoned'
+}
+
+/** Events read at once. */
+export const LOG_PAGE = 1000
+const NO_EVENTS: SessionEvent[] = []
+
+/**
+ * The durable end of one session's log, as this process knows it, and the only source of what is told about the session:
+ * listeners, followers, deadlines and waiters all hang on `advanced` and `gone`.
+ *
+ *   unknown --begin--> head --(reply to an append | page read from the store)--> later head of the same log
+ *                       |
+ *                       +--(another log, or none, is in the store)--> gone, then the head of that log
+ *
+ * It moves only by what the store says: the reply to an append, or a read. A read starts at the known head, so the first
+ * event of the page proves that it is still the same log. A hint that something happened carries no position: it only
+ * causes a read.
+ */
+export class Committed {
+  readonly sessionId: string
+  readonly followers = new Set<Follower>()
+  readonly #ports: CommittedPorts
+  #head: Head | null = null
+  #isKnown = false
+  /** Somebody hinted at news while the head was not known yet. */
+  #wasHinted = false
+  /** Own appends without a known outcome, in the order of the log. */
+  #sent: Sent[] = []
+  /** Events up to here were appended by this process; a page of a read may end in the middle of an append. */
+  #ownUntil = 0
+  #pulling: Promise<void> | null = null
+  #queued: Promise<void> | null = null
+  #closed = false
+
+  constructor(sessionId: string, ports: CommittedPorts) {
+    this.sessionId = sessionId
+    this.#ports = ports
+  }
+
+  /** `null` where there is no log. */
+  get head(): Head | null {
+    return this.#head
+  }
+
+  /** Whether the head has been read from the store. */
+  get isKnown(): boolean {
+    return this.#isKnown
+  }
+
+  /** Whether a pull was asked for before the head was known. */
+  get wasHinted(): boolean {
+    return this.#wasHinted
+  }
+
+  /** Whether this event is the head or the last one of an own append: whoever rings for it has no news. */
+  knows(eventId: string): boolean {
+    return this.#head?.id === eventId || this.#sent.some(({ events }) => events.at(-1)!.id === eventId)
+  }
+
+  /** Sets the head to the end of a log that was just read. */
+  begin(last: { logId: string; seq: number; id: string } | null): void {
+    this.#isKnown = true
+    this.#head = last && { logId: last.logId, seq: last.seq as DurableSeq, id: last.id }
+    if (this.#head && this.#ports.store.shared) this.#tell(this.#head, NO_EVENTS, NO_EVENTS)
+  }
+
+  /** Reads what is after the head. Resolves when a read that began after this call has ended. */
+  pull(): Promise<void> {
+    if (!this.#isKnown) {
+      this.#wasHinted = true
+      return Promise.resolve()
+    }
+    if (!this.#pulling) return this.#startPull()
+    this.#queued ??= this.#pulling.catch(ignore).then(() => {
+      this.#queued = null
+      return this.#startPull()
+    })
+    return this.#queued
+  }
+
+  /** Registers an append before it is sent, so that its events are recognised in whatever way they come back. */
+  expect(own: OwnAppend): Sent {
+    const sent = { ...own, outcome: 'open' as const }
+    this.#sent.push(sent)
+    return sent
+  }
+
+  /** The store has acknowledged the append. */
+  confirm(sent: Sent): void {
+    if (sent.outcome === 'committed') return
+    if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) this.#advance(sent.events)
+    else void this.pull().catch(ignore)
+  }
+
+  /** The store has refused the append. */
+  abandon(sent: Sent): void {
+    if (sent.outcome === 'committed' || sent.outcome === 'abandoned') return
+    sent.outcome = 'abandoned'
+    this.#sent = this.#sent.filter((one) => one !== sent)
+    sent.abandoned()
+  }
+
+  /** Nobody knows whether the append was written: the next read tells. */
+  doubt(sent: Sent): void {
+    if (sent.outcome === 'open') sent.outcome = 'unknown'
+    if (this.#closed) this.abandon(sent)
+  }
+
+  /** Whether there are appends of which nobody knows whether they were written. */
+  get hasDoubts(): boolean {
+    return this.#sent.some(({ outcome }) => outcome === 'unknown')
+  }
+
+  /** Nothing is read any more. */
+  close(): void {
+    this.#closed = true
+    for (const sent of this.#sent.filter(({ outcome }) => outcome === 'unknown')) this.abandon(sent)
+  }
+
+  #startPull(): Promise<void> {
+    const pulling = this.#pull().finally(() => {
+      if (this.#pulling === pulling) this.#pulling = null
+    })
+    this.#pulling = pulling
+    return pulling
+  }
+
+  async #pull(): Promise<void> {
+    const { store } = this.#ports
+    const doubtful = this.#sent.filter(({ outcome }) => outcome === 'unknown')
+    for (;;) {
+      const from = this.#head
+      const page = await readAfter(store, this.sessionId, from)
+      if (this.#head?.logId !== from?.logId) continue
+      if (page === null) {
+        await this.#checkGone(from!)
+        continue
+      }
+      const fresh = page.filter(({ seq }) => seq > (this.#head?.seq ?? 0))
+      if (fresh.length > 0) this.#advance(fresh)
+      if (page.length < LOG_PAGE) break
+    }
+    // Those that were written have been recognised by now.
+    for (const sent of doubtful) this.abandon(sent)
+  }
+
+  /** The event at the head was not found. An empty page alone proves nothing: the first event tells whose log it is. */
+  async #checkGone(head: Head): Promise<void> {
+    const [first] = await this.#ports.store.read({ sessionId: this.sessionId, limit: 1 })
+    if (this.#head?.logId !== head.logId) return
+    if (first?.id === head.logId) {
+      throw new AskbackError(
+        'unavailable',
+        `The store does not show event ${head.seq} of session ${this.sessionId}, which it had confirmed.`,
+      )
+    }
+    this.#head = null
+    this.#ownUntil = 0
+    this.#ports.gone(this.sessionId)
+    this.#tellFollowers((follower) => follower.gone())
+  }
+
+  #advance(events: SessionEvent[]): void {
+    const last = events.at(-1)!
+    const logId = this.#head?.logId ?? events[0]!.id
+    this.#head = { logId, seq: last.seq as DurableSeq, id: last.id }
+    this.#tell(this.#head, events, this.#recogniseOwn(events))
+  }
+
+  #tell(head: Head, events: SessionEvent[], foreign: SessionEvent[]): void {
+    const advance = { sessionId: this.sessionId, head, events, texts: () => eventTexts(events) }
+    this.#ports.advanced(advance, foreign)
+    if (events.length > 0) this.#tellFollowers((follower) => follower.advanced(advance))
+  }
+
+  #tellFollowers(tell: (follower: Follower) => void): void {
+    for (const follower of this.followers) {
+      try {
+        tell(follower)
+      } catch (error) {
+        this.#ports.onError(error)
+      }
+    }
+  }
+
+  /** Ends the wait of own appends that are among the events. Returns the events of others. */
+  #recogniseOwn(events: SessionEvent[]): SessionEvent[] {
+    let foreign = NO_EVENTS
+    for (const event of events) {
+      if (event.seq <= this.#ownUntil) continue
+      const index = this.#sent.findIndex((sent) => sent.events[0]!.id === event.id)
+      if (index < 0) {
+        if (foreign === NO_EVENTS) foreign = []
+        foreign.push(event)
+        continue
+      }
+      const [sent] = this.#sent.splice(index, 1)
+      this.#ownUntil = sent!.events.at(-1)!.seq
+      sent!.outcome = 'committed'
+      sent!.committed()
+    }
+    return foreign
+  }
+}
+
+/**
+ * The events after a known one, at most a page. `null` if that event is not in the log: it is another log, or none, and
+ * reading on would mix the two.
+ */
+export async function readAfter(
+  store: Store,
+  sessionId: string,
+  from: { seq: number; id: string } | null,
+): Promise<SessionEvent[] | null> {
+  if (!from) return store.read({ sessionId, limit: LOG_PAGE })
+  const page = await store.read({ sessionId, after: from.seq - 1, limit: LOG_PAGE + 1 })
+  return page[0]?.id === from.id ? page.slice(1) : null
+}
+
+function ignore(): void {}

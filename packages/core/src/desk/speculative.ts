@@ -1,0 +1,208 @@
+import {
+  emptyState,
+  fold,
+  foldInto,
+  stateFromJson,
+  stateToJson,
+  STATE_VERSION,
+  type Json,
+  type SessionEvent,
+  type SessionState,
+  type SessionStateJson,
+} from '@askback/protocol'
+import type { Append, AppendResult, Store } from '../store/store.js'
+import { LOG_PAGE, readAfter, type Committed, type Head, type OwnAppend } from './committed.js'
+
+/** A cold start reads at most about this many events after its snapshot, or four times as many as the snapshot holds things. */
+const EVENTS_PER_SNAPSHOT = 250
+
+/**
+ * The state that commands are decided on. It runs ahead of what is durable: own appends are folded in when they are sent,
+ * so that several can share a commit. It tells nobody anything; `Committed` does when the store has confirmed an append.
+ * When an append fails, or others appended in between, it is `stale`: it is dropped and built again from the log.
+ */
+export class Speculative {
+  readonly state: SessionState
+  readonly committed: Committed
+  stale = false
+  /** Since the eviction pointer last passed. */
+  used = false
+  /** Index in the cache's ring. */
+  place = 0
+  /** The weight that the cache has counted for it. */
+  weighed = 0
+  readonly #store: Store
+  #underway = 0
+  #last: Promise<AppendResult> = Promise.resolve({ ok: true })
+  #snapshotSeq: number
+
+  constructor(store: Store, committed: Committed, { state, snapshotSeq }: LoadedState) {
+    this.#store = store
+    this.committed = committed
+    this.state = state
+    this.#snapshotSeq = snapshotSeq
+  }
+
+  /**
+   * Roughly what it takes in memory, in some 200 bytes. A turn holds what was said in it and a tool call what came of it, at
+   * their usual size: to measure them at every use would cost more than the use.
+   */
+  get weight(): number {
+    const { interactions, toolCalls, turns } = this.state
+    return 1 + 4 * interactions.size + 10 * (toolCalls.size + turns.length)
+  }
+
+  /** Whether no append is under way. */
+  get idle(): boolean {
+    return this.#underway === 0
+  }
+
+  /** Folds durable events of others. Stale if they come before what was decided here. */
+  follow(events: SessionEvent[]): void {
+    for (const event of events) {
+      if (event.seq !== this.state.seq + 1) {
+        this.stale = true
+        return
+      }
+      foldInto(this.state, [event])
+    }
+  }
+
+  /** Folds the events at once and appends them. `own` is told when they are durable, in the order of the log. */
+  append(
+    { events, texts, kv, fence, lockOwner }: Pick<Append, 'events' | 'texts' | 'kv' | 'fence' | 'lockOwner'>,
+    own: Omit<OwnAppend, 'events'>,
+  ): Promise<AppendResult> {
+    const { sessionId, seq: expectedSeq } = this.state
+    const sent = this.committed.expect({ events, ...own })
+    foldInto(this.state, events)
+    this.#underway++
+    this.#last = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner }).then(
+      (result) => {
+        this.#underway--
+        // A read of the log may have shown it before the reply came.
+        if (result.ok || sent.outcome === 'committed') {
+          this.committed.confirm(sent)
+          return { ok: true }
+        }
+        this.stale = true
+        this.committed.abandon(sent)
+        return result
+      },
+      (error: unknown) => {
+        this.#underway--
+        if (sent.outcome === 'committed') return { ok: true }
+        this.stale = true
+        this.committed.doubt(sent)
+        throw error
+      },
+    )
+    return this.#last
+  }
+
+  /**
+   * Where others append too, `expectedSeq` does not tell whose events were there before: after a conflict theirs can
+   * reach the very seq that our next append expects. So that one is sent only when the one before it is durable.
+   */
+  #send(append: Append): Promise<AppendResult> {
+    try {
+      if (!this.#store.shared) return this.#store.append(append)
+      const send = () => this.#store.append({ ...append, logId: this.state.logId })
+      if (this.#underway === 1) return send()
+      return this.#lastIsDurable().then((ok) => (ok ? send() : { ok: false, conflict: 'seq' }))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** Resolves when no append is under way any more. */
+  async settled(): Promise<void> {
+    await this.#lastIsDurable()
+  }
+
+  /** Whether everything that `state` holds at this moment becomes durable. Nothing that rests on it is told before. */
+  async durable(): Promise<boolean> {
+    return (this.#underway === 0 || (await this.#lastIsDurable())) && !this.stale
+  }
+
+  /** A snapshot costs as much as it holds, so one that holds much is made less often. */
+  get snapshotIsDue(): boolean {
+    const { seq, interactions, toolCalls } = this.state
+    const interval = Math.max(EVENTS_PER_SNAPSHOT, 4 * (interactions.size + toolCalls.size))
+    return this.idle && !this.stale && seq - this.#snapshotSeq >= interval
+  }
+
+  async saveSnapshot(): Promise<void> {
+    const { seq, sessionId, logId } = this.state
+    const { head } = this.committed
+    // Only what is durable, and whose last event is known: the next load checks it.
+    if (head?.seq !== seq) return
+    this.#snapshotSeq = seq
+    const state = { ...stateToJson(this.state), headId: head.id } as unknown as Json
+    await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state }, logId)
+  }
+
+  #lastIsDurable(): Promise<boolean> {
+    return this.#last.then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  }
+}
+
+export interface LoadedState {
+  state: SessionState
+  /** The id of the event at `state.seq`; `null` where there is no log. */
+  headId: string | null
+  snapshotSeq: number
+}
+
+/**
+ * The state of the log up to its end, or up to `until`. `null` if the log changed under it: another one is there now, or the
+ * snapshot is newer than `until`.
+ */
+export async function loadState(
+  store: Store,
+  sessionId: string,
+  until?: Head | null,
+): Promise<LoadedState | null> {
+  const snapshot = await store.loadSnapshot(sessionId)
+  if (snapshot?.version === STATE_VERSION) {
+    const { headId, ...json } = snapshot.state as unknown as SessionStateJson & { headId?: string }
+    // Without the id it cannot be told from the snapshot of an erased log.
+    if (headId !== undefined) {
+      const state = stateFromJson(json)
+      if (until !== undefined && state.seq > (until?.seq ?? 0)) return null
+      const loaded = await foldOn(store, { state, headId, snapshotSeq: state.seq }, until)
+      if (loaded) return loaded
+    }
+  }
+  return foldOn(store, { state: emptyState(sessionId), headId: null, snapshotSeq: 0 }, until)
+}
+
+async function foldOn(store: Store, loaded: LoadedState, until?: Head | null): Promise<LoadedState | null> {
+  const { state } = loaded
+  const end = until === undefined ? Infinity : (until?.seq ?? 0)
+  let { headId } = loaded
+  while (state.seq < end) {
+    const from = headId === null ? null : { seq: state.seq, id: headId }
+    const page = await readAfter(store, state.sessionId, from)
+    if (page === null) return null
+    const wanted = page.filter(({ seq }) => seq <= end)
+    foldInto(state, wanted)
+    headId = wanted.at(-1)?.id ?? headId
+    if (page.length < LOG_PAGE) break
+  }
+  if (until !== undefined && (state.seq !== end || headId !== (until?.id ?? null))) return null
+  return { ...loaded, headId }
+}
+
+/** The whole log folded from its first event, as a check on everything that is kept beside it. */
+export async function replay(store: Store, sessionId: string): Promise<SessionState> {
+  let state = emptyState(sessionId)
+  for (;;) {
+    const page = await store.read({ sessionId, after: state.seq, limit: LOG_PAGE })
+    state = fold(state, page)
+    if (page.length < LOG_PAGE) return state
+  }
+}
