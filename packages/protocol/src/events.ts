@@ -49,6 +49,8 @@ export const sessionEvent = z.discriminatedUnion('type', [
   event('turn_ended', {
     turnId: id,
     reason: z.enum(['done', 'error', 'interrupted']),
+    /** Why a turn ended with an error, where no person and no agent ended it. */
+    cause: z.enum(['agent_lost']).optional(),
     /** What the turn took, where the agent tells. */
     usage: z
       .object({

@@ -74,8 +74,14 @@ function apply(draft: Draft, event: SessionEvent): void {
       break
     case 'turn_ended': {
       const index = state.turns.findLastIndex((turn) => turn.turnId === event.turnId)
-      const { at: endedAt, reason, usage } = event
-      if (index >= 0) Object.assign(draft.turn(index), { endedAt, reason, ...(usage && { usage }) })
+      const { at: endedAt, reason, cause, usage } = event
+      if (index >= 0)
+        Object.assign(draft.turn(index), {
+          endedAt,
+          reason,
+          ...(cause && { cause }),
+          ...(usage && { usage }),
+        })
       if (state.activeTurnId === event.turnId) state.activeTurnId = null
       break
     }

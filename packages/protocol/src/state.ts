@@ -51,6 +51,7 @@ export interface Turn {
   startedAt: number
   endedAt?: number
   reason?: EventOf<'turn_ended'>['reason']
+  cause?: NonNullable<EventOf<'turn_ended'>['cause']>
   usage?: NonNullable<EventOf<'turn_ended'>['usage']>
   items: Item[]
 }

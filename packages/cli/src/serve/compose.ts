@@ -118,12 +118,10 @@ async function composeOn(
     ...(tls && { tls }),
   })
   const log = (error: unknown) => gateway.app.log.error({ err: error }, 'Something failed in the background')
-  host.ready.then(
-    () => trouble.tell(log),
-    () => undefined,
-  )
   const url = await gateway.listen({ host: address, port })
   listening(url)
+  // What fails from here on is tried again: a start that takes long says why.
+  trouble.tell(log)
   connectors.start()
   const code = credentials.loginCode(credentials.owner)
   const openUrl = `${url}/login?code=${code}`

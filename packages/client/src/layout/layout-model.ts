@@ -9,7 +9,7 @@ export interface Layout {
   waiting: boolean
 }
 
-export interface LaidTurn extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' | 'reason'> {
+export interface LaidTurn extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' | 'reason' | 'cause'> {
   key: string
   containers: Container[]
 }

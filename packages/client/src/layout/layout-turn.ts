@@ -8,13 +8,14 @@ import { appendCall, cardOf, placeholderBlock, standsAlone, toolBlock, type Draw
 export function layoutTurn(turn: Turn, entries: readonly Entry[], drawing: Drawing): LaidTurn {
   const containers = new Containers(drawing)
   for (const entry of entries) containers.add(entry, turn)
-  const { key, turnId, startedAt, endedAt, reason } = turn
+  const { key, turnId, startedAt, endedAt, reason, cause } = turn
   return {
     key,
     turnId,
     startedAt,
     ...(endedAt !== undefined && { endedAt }),
     ...(reason && { reason }),
+    ...(cause && { cause }),
     containers: containers.list,
   }
 }

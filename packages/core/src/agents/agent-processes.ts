@@ -1,4 +1,5 @@
 import { AskbackError, type PermissionMode } from '@askback/protocol'
+import type { Clock } from '../clock.js'
 import type { Leases } from '../cluster/leases.js'
 import type { Reported } from '../decide/command.js'
 import type { Advance } from '../desk/committed.js'
@@ -17,6 +18,7 @@ export interface AgentProcessesOptions {
   env?: ((sessionId: string) => Promise<Record<string, string>>) | undefined
   /** Where several processes share a store: which of them runs the agent of a session. */
   leases?: Leases | undefined
+  clock?: Clock | undefined
   onError: (error: unknown) => void
 }
 

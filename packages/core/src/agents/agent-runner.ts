@@ -1,10 +1,13 @@
 import {
   AskbackError,
+  type EventOf,
   type PermissionMode,
   type SessionStateJson,
   type SessionStatus,
 } from '@askback/protocol'
+import { systemClock } from '../clock.js'
 import { AGENT_LOST } from '../decide/report.js'
+import { Retry } from '../retry.js'
 import type { AgentContext, Ending } from './agent.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
 import { InterruptedSessions } from './interrupted-sessions.js'
@@ -19,12 +22,14 @@ export class AgentRunner {
   readonly #options: AgentProcessesOptions
   readonly #processes: AgentProcesses
   readonly #interrupted: InterruptedSessions
+  readonly #retry: Retry
   /** How often the agent of a turn that is open was lost. */
   readonly #losses = new Map<string, number>()
   readonly #stopListening: () => void
 
   constructor(options: AgentProcessesOptions) {
     this.#options = options
+    this.#retry = new Retry(options.clock ?? systemClock, options.onError)
     this.#processes = new AgentProcesses(options, {
       ended: (...ended) => this.#ended(...ended),
       fencedOff: (sessionId) => this.#lose(sessionId),
@@ -111,7 +116,7 @@ export class AgentRunner {
         for (const sessionId of sessionIds) this.#lose(sessionId)
       },
     })
-    await this.#recoverStrays(RESTARTED)
+    await this.#retry.untilDone(() => this.#recoverStrays(RESTARTED))
   }
 
   /** Sessions that look as if an agent ran, which nobody runs: who should have may have died before it said so. */
@@ -123,8 +128,9 @@ export class AgentRunner {
       const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
       for (const { id, agent, status, updatedAt } of page.items) {
         if (agent === null || !isActive(status)) continue
-        if (!taken || !(taken.sessionIds.has(id) || updatedAt > taken.since))
-          await this.#recoverOne(id, message)
+        if (taken && (taken.sessionIds.has(id) || updatedAt > taken.since)) continue
+        // One whose log cannot be read must not keep the others waiting.
+        await this.#retry.attempt(() => this.#recoverOne(id, message))
       }
       after = page.next ?? undefined
     } while (after !== undefined)
@@ -132,6 +138,7 @@ export class AgentRunner {
 
   /** Ends every process; sessions stay as they are and are recovered at the next start. */
   async stopAll(): Promise<void> {
+    this.#retry.end()
     this.#stopListening()
     await this.#processes.stopAll()
     await this.#options.leases?.close()
@@ -198,8 +205,14 @@ export class AgentRunner {
 
   /** Others took this process for dead, and have the session now: its agent is to write nothing more, and ends. */
   #lose(sessionId: string): void {
-    this.#options.leases?.forget(sessionId)
-    this.#end(sessionId).catch(this.#options.onError)
+    const { leases, onError } = this.#options
+    leases?.forget(sessionId)
+    const lose = async () => {
+      await this.#end(sessionId)
+      // If nobody else has it, this process takes it up again: a turn that nobody runs would never end.
+      if (leases && !this.#processes.stopped) await this.#takeOne(sessionId, false)
+    }
+    lose().catch(onError)
   }
 
   async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
@@ -244,7 +257,7 @@ export class AgentRunner {
     if (unanswered(state)) return this.#resume(sessionId)
     if (state.pending.length > 0) return
     this.#interrupted.delete(sessionId)
-    await this.#endTurn(sessionId, state.activeTurnId)
+    await this.#endTurn(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
     await this.#options.leases?.release(sessionId)
   }
 
@@ -284,12 +297,16 @@ export class AgentRunner {
   }
 
   /** Unless it has ended by itself. A message may have begun the next one meanwhile, which goes on. */
-  async #endTurn(sessionId: string, turnId: string | null): Promise<void> {
+  async #endTurn(
+    sessionId: string,
+    turnId: string | null,
+    end: Pick<EventOf<'turn_ended'>, 'reason' | 'cause'> = { reason: 'interrupted' },
+  ): Promise<void> {
     if (turnId === null || (await this.#activeTurn(sessionId)) !== turnId) return
     const left = this.#options.live.unfinished(sessionId)
     await this.#processes.report(sessionId, [
       ...left.map((event) => ({ ...event, turnId })),
-      { type: 'turn_ended', turnId, reason: 'interrupted' },
+      { type: 'turn_ended', turnId, ...end },
     ])
   }
 }

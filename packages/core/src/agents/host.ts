@@ -8,6 +8,7 @@ import type {
   SessionEvent,
   Routed,
 } from '@askback/protocol'
+import type { Clock } from '../clock.js'
 import type { Bus } from '../cluster/bus.js'
 import type { Leases } from '../cluster/leases.js'
 import type { Desk } from '../desk/desk.js'
@@ -27,12 +28,14 @@ export interface HostOptions {
   bus?: Bus
   /** Where other processes share the store: which of them runs the agent of a session. */
   leases?: Leases
+  clock?: Clock
   onError: (error: unknown) => void
 }
 
 /** A desk with agents: what a gateway serves and what a page holds in its own process. */
 export class Host {
   readonly desk: Desk
+  /** The desk is ready, and agents that a restart stopped are recovered. What fails is tried again until then. */
   readonly ready: Promise<void>
   readonly #live: LiveFeed
   readonly #agents: AgentList
@@ -41,7 +44,7 @@ export class Host {
   readonly #onError: (error: unknown) => void
   readonly #stopListening: (() => void) | undefined
 
-  constructor({ desk, agents = [], env, bus, leases, onError }: HostOptions) {
+  constructor({ desk, agents = [], env, bus, leases, clock, onError }: HostOptions) {
     this.desk = desk
     this.#live = new LiveFeed(bus && ((live) => bus.publish({ type: 'live', ...live })))
     this.#stopListening = bus?.on((message) => {
@@ -50,9 +53,16 @@ export class Host {
     this.#onError = onError
     this.#leases = leases
     this.#agents = new AgentList(agents)
-    this.#runner = new AgentRunner({ desk, agents: this.#agents, live: this.#live, env, leases, onError })
+    this.#runner = new AgentRunner({
+      desk,
+      agents: this.#agents,
+      live: this.#live,
+      env,
+      leases,
+      clock,
+      onError,
+    })
     this.ready = desk.ready.then(() => this.#runner.recover())
-    this.ready.catch(onError)
   }
 
   agents(): Promise<(Availability & { id: string; name: string })[]> {

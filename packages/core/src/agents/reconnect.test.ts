@@ -68,7 +68,7 @@ it.each<[string, () => Promise<null>, unknown[]]>([
   ['is gone', () => Promise.resolve(null), []],
   ['cannot be reached', () => Promise.reject(new Error('refused')), [new Error('refused')]],
 ])('an agent that %s ends its turn', async (_, reconnect, problems) => {
-  const { store, types } = await cut()
+  const { store, types, sessionId } = await cut()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   const host = createHost({ desk: createDesk({ store }), agents: [scripted(reconnect).adapter], onError })
@@ -77,6 +77,12 @@ it.each<[string, () => Promise<null>, unknown[]]>([
     'error',
     'turn_ended',
   ])
+  // No person has interrupted it.
+  const log = await store.read({ sessionId, limit: 100 })
+  expect(log.find(({ type }) => type === 'turn_ended')).toMatchObject({
+    reason: 'error',
+    cause: 'agent_lost',
+  })
   expect(errors).toEqual(problems)
   await host.close()
 })

@@ -125,3 +125,146 @@ describe('two hosts on one store', () => {
       .toContain('turn_ended')
   })
 })
+
+it('[L10] an answer that comes elsewhere starts a lost agent, though its session is not in memory', async () => {
+  const base = memoryStore()
+  const shared: Store = { ...base, shared: true }
+  const question = {
+    questions: [{ header: 'Go', question: 'Go?', options: [{ label: 'Yes' }], multiSelect: false }],
+  }
+  const resumed: unknown[] = []
+  let lose = () => {}
+  const asking: AgentAdapter = {
+    id: 'asking',
+    name: 'Asking',
+    check: async () => ({ available: true }),
+    async start(context) {
+      if (context.resume) resumed.push(context.resume.turnId)
+      const ended = new Promise<{ how: 'lost'; message: string }>(
+        (resolve) => (lose = () => resolve({ how: 'lost', message: 'Killed.' })),
+      )
+      return {
+        ended,
+        async send({ turnId }) {
+          await context.report({ type: 'tool_call', toolCallId: 'c', toolName: 'Ask', input: {}, turnId })
+          context.session.ask({ ...question, toolCallId: 'c' }).catch(() => undefined)
+        },
+        interrupt: async () => undefined,
+        setPermissionMode: async () => undefined,
+        stop: async () => undefined,
+      }
+    },
+  }
+  const clock = fakeClock()
+  const onError = () => undefined
+  const bus = memoryBus()
+  const ownBus = bus()
+  const store = storeOnBus(shared, ownBus)
+  const leases = new Leases({ store, bus: ownBus, clock, leaseMs: LEASE_MS, onError })
+  const desk = createDesk({ store, clock, onError, limits: { inMemory: 1 } })
+  const host = createHost({ desk, agents: [asking], bus: ownBus, leases, clock, onError })
+  await host.ready
+  const other = createDesk({ store: storeOnBus(shared, bus()), clock, onError })
+  const { id } = (await host.createSession({})).session
+  await host.message({ sessionId: id, text: 'go', ...me })
+  await expect.poll(() => base.countPending()).toBe(1)
+  lose()
+  const lost = async () =>
+    (await base.read({ sessionId: id, limit: 100 })).some(({ type }) => type === 'error')
+  await expect.poll(lost).toBe(true)
+  // Pushes the session out of memory.
+  for (let count = 0; count < 3; count++) await desk.createSession({ id: `other-${count}` })
+  const [item] = (await base.pending({ limit: 1 })).items
+  const answer = { answers: [{ selected: ['Yes'] }] }
+  await other.respond({ ...me, interactionId: item!.interactionId, answer })
+  await expect.poll(() => resumed).toHaveLength(1)
+  other.close()
+  await host.close()
+})
+
+/** One host on a shared store, whose agent takes `ms` for each message. */
+async function hostOn(shared: Store, { ms = 0 } = {}) {
+  const clock = fakeClock()
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const bus = memoryBus()()
+  const store = storeOnBus(shared, bus)
+  const leases = new Leases({ store, bus, clock, leaseMs: LEASE_MS, onError })
+  const desk = createDesk({ store, clock, onError })
+  const inner = echo('here')
+  const slow: AgentAdapter = {
+    ...inner,
+    async start(context, signal) {
+      const agent = await inner.start(context, signal)
+      return {
+        ...agent,
+        async send(message) {
+          await new Promise((resolve) => setTimeout(resolve, ms))
+          await agent.send(message)
+        },
+      }
+    },
+  }
+  const host = createHost({ desk, agents: [slow], bus, leases, clock, onError })
+  const said = async (sessionId: string) =>
+    (await shared.read({ sessionId, limit: 1000 })).flatMap((event) =>
+      event.type === 'text' ? [event.text] : [],
+    )
+  return { host, leases, clock, errors, said }
+}
+
+describe('one host on a shared store', () => {
+  it('runs a message that comes while the lease of its session is being released', async () => {
+    const base = memoryStore()
+    const put: Store['kv']['put'] = async (key, value, expected, act) => {
+      // A write takes longer than a read, as on any database.
+      if (value === null) await new Promise((resolve) => setTimeout(resolve, 5))
+      return base.kv.put(key, value, expected, act)
+    }
+    const { host, leases, said } = await hostOn(
+      { ...base, shared: true, kv: { ...base.kv, put } },
+      { ms: 20 },
+    )
+    await host.ready
+    const { id } = (await host.createSession({})).session
+    await host.message({ sessionId: id, text: 'one', route: 'agent', ...me })
+    await expect.poll(() => said(id)).toEqual(['here: one'])
+    const clearing = host.clear(id, me)
+    while (leases.fence(id)) await Promise.resolve()
+    await host.message({ sessionId: id, text: 'two', route: 'agent', ...me })
+    await clearing
+    await expect.poll(() => said(id)).toEqual(['here: one', 'here: two'])
+    await expect.poll(async () => (await host.snapshot(id)).state.activeTurnId).toBeNull()
+    await host.close()
+  })
+
+  it.each(['head', 'deadlines', 'sessions', 'kv.put', 'kv.list'] as const)(
+    'becomes ready though the first call of %s fails',
+    async (name) => {
+      const base = memoryStore()
+      let failures = 1
+      const failing =
+        <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+        (...args: Args) =>
+          failures-- > 0 ? Promise.reject<Result>(new Error('away')) : call(...args)
+      const shared: Store = { ...base, shared: true }
+      if (name === 'kv.put')
+        shared.kv = {
+          ...base.kv,
+          put: failing((...put: Parameters<Store['kv']['put']>) => base.kv.put(...put)),
+        }
+      else if (name === 'kv.list')
+        shared.kv = { ...base.kv, list: failing((prefix: string) => base.kv.list(prefix)) }
+      else Object.assign(shared, { [name]: failing(base[name] as () => Promise<unknown>) })
+      const { host, clock, errors, said } = await hostOn(shared)
+      const pass = setInterval(() => clock.advance(500))
+      await host.ready
+      const { id } = (await host.createSession({})).session
+      await host.message({ sessionId: id, text: 'one', route: 'agent', ...me })
+      await expect.poll(() => said(id)).toEqual(['here: one'])
+      clearInterval(pass)
+      expect(errors).toHaveLength(1)
+      await host.close()
+    },
+  )
+})

@@ -1,6 +1,7 @@
 import { AskbackError, type Json } from '@askback/protocol'
 import { systemClock, type Clock } from '../clock.js'
 import { newId as randomId } from '../ids.js'
+import { Retry } from '../retry.js'
 import type { Fence, KvEntry, Store } from '../store/store.js'
 import type { Bus } from './bus.js'
 
@@ -41,6 +42,7 @@ export class Leases {
   readonly #clock: Clock
   readonly #newId: () => string
   readonly #leaseMs: number
+  readonly #retry: Retry
   readonly #held = new Map<string, Fence>()
   /** Of sessions that were taken from this process. */
   readonly #lost = new Map<string, Fence>()
@@ -67,6 +69,7 @@ export class Leases {
     this.#clock = options.clock ?? systemClock
     this.#newId = options.newId ?? randomId
     this.#leaseMs = options.leaseMs ?? LEASE_MS
+    this.#retry = new Retry(this.#clock, options.onError)
     this.#id = this.#newId()
     this.#joined = new Promise((resolve) => (this.#hasJoined = resolve))
   }
@@ -85,9 +88,11 @@ export class Leases {
       if (message.type === 'mail' && message.to === this.#id) this.#collect()
       if (message.type === 'left') this.#soon()
     })
-    await this.#join()
+    await this.#retry.untilDone(() => this.#join())
+    if (this.#closed) return
     this.#hasJoined()
-    await this.#look()
+    // One that fails is made up for by the next beat.
+    await this.#look().catch(this.#options.onError)
     this.#arm()
   }
 
@@ -104,8 +109,9 @@ export class Leases {
       const entry = await kv.get(key)
       const owner = entry && ownerOf(entry)
       if (owner !== null && owner !== id && (await kv.get(MEMBERS + owner))) return { mine: false, owner }
-      if (owner !== id && !(await kv.put(key, { gateway: id }, entry?.version ?? null))) continue
-      const taken = owner === id ? entry : await kv.get(key)
+      // Also where it is ours already: a release that is still under way must not delete it after this.
+      if (!(await kv.put(key, { gateway: id }, entry?.version ?? null))) continue
+      const taken = await kv.get(key)
       if (!taken || ownerOf(taken) !== id || this.#id !== id) continue
       this.#held.set(sessionId, { key, version: taken.version })
       this.#lost.delete(sessionId)
@@ -160,6 +166,7 @@ export class Leases {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#retry.end()
     this.#disarm()
     this.#stopListening?.()
     await this.#work
@@ -183,6 +190,8 @@ export class Leases {
     const { kv } = this.#options.store
     await kv.put(MEMBERS + this.#id, { at: this.#clock.now() }, null)
     this.#version = (await kv.get(MEMBERS + this.#id))?.version ?? null
+    // Where another attempt failed half way, the key may be there already.
+    if (this.#version === null) throw new AskbackError('unavailable', 'This gateway could not sign on.')
   }
 
   #arm(): void {

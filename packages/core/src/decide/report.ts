@@ -16,7 +16,7 @@ import { Told } from './told.js'
 export const MAX_OUTPUT_BYTES = 256 * 1024
 
 /** An adapter lost its agent's process: not an error of the agent's own, so what is pending stays pending (L8, L10). */
-export const AGENT_LOST = 'agent_lost'
+export const AGENT_LOST = 'agent_lost' as const
 
 /** Told to a person while the agent goes on, so that nothing else is cancelled either. */
 const GOES_ON = new Set([AGENT_LOST, 'agent_retries', 'agent_decides', 'approval_unused', 'plan_missing'])

@@ -86,7 +86,7 @@ export function createDesk(options: DeskOptions): Desk {
 }
 
 export class Desk {
-  /** Deadlines are armed, and what the last process left half done is finished. */
+  /** Deadlines are armed, and what the last process left half done is finished. What fails is tried again until then. */
   readonly ready: Promise<void>
   readonly #engine: Engine
   readonly #housekeeping: Housekeeping
@@ -131,7 +131,6 @@ export class Desk {
     // Nobody else writes to a store that is not shared.
     this.#stopListening = store.shared ? store.onAppend((ring) => this.#engine.heard(ring)) : () => undefined
     this.ready = this.#housekeeping.start()
-    this.ready.catch(this.#engine.options.onError)
   }
 
   /** A handle; the session is made when it is first used, unless it exists. */

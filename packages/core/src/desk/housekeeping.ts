@@ -2,6 +2,7 @@ import { AskbackError } from '@askback/protocol'
 import { erasureKey } from '../decide/control.js'
 import { sessionRulesPrefix } from '../decide/rules.js'
 import { optional } from '../optional.js'
+import { Retry } from '../retry.js'
 import type { News } from '../store/store.js'
 import type { Engine } from './engine.js'
 
@@ -24,6 +25,7 @@ export interface HousekeepingOptions {
 export class Housekeeping {
   readonly #engine: Engine
   readonly #options: HousekeepingOptions
+  readonly #retry: Retry
   readonly #disarm = new Map<string, () => void>()
   /** Up to where it has heard of what others write, since it began to listen. */
   #cursor: string | null = null
@@ -31,18 +33,12 @@ export class Housekeeping {
   constructor(engine: Engine, options: HousekeepingOptions) {
     this.#engine = engine
     this.#options = options
+    this.#retry = new Retry(engine.options.clock, engine.options.onError)
   }
 
   /** Tried again until it is done: nobody else would meet the deadlines of the last process. */
-  async start(): Promise<void> {
-    try {
-      await this.#takeUp()
-    } catch (error) {
-      // Closed in the middle of it: the next start takes up the rest.
-      if (this.#engine.closed) return
-      this.#at(RETRY_MS, 'start', () => this.start())
-      throw error
-    }
+  start(): Promise<void> {
+    return this.#retry.untilDone(() => this.#takeUp())
   }
 
   /** The second half of a deletion: its first half is durable, so that a crash or a failure in between only delays it. */
@@ -108,6 +104,7 @@ export class Housekeeping {
   }
 
   stop(): void {
+    this.#retry.end()
     for (const disarm of this.#disarm.values()) disarm()
     this.#disarm.clear()
   }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
+import { fakeClock } from '../testing/fake-clock.js'
 import { createDesk } from './desk.js'
 import { ada, database, sqlite } from './test-desk.test.helper.js'
 
@@ -88,4 +89,78 @@ it.each([
   const result = { type: 'tool_result', toolCallId: 'c0', output: 'Done.', isError: false } as const
   expect(await desk.report({ sessionId: SESSION, events: [result] })).toHaveLength(1)
   await end()
+})
+
+/** Two desks on one store; `latency` are the turns of the event loop that each call of the second one takes. */
+async function slowAndFast(latency: number) {
+  const base = memoryStore()
+  const wait = async (turns: number) => {
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const make = (turns: number) => {
+    const later = async <Result>(call: () => Promise<Result>) => {
+      await wait(turns)
+      const result = await call()
+      await wait(turns)
+      return result
+    }
+    const store: Store = {
+      ...base,
+      shared: true,
+      append: (append) => later(() => base.append(append)),
+      read: (query) => later(() => base.read(query)),
+      loadSnapshot: (id) => later(() => base.loadSnapshot(id)),
+      locks: {
+        acquire: (...call) => later(() => base.locks!.acquire(...call)),
+        release: (...call) => later(() => base.locks!.release(...call)),
+      },
+    }
+    return createDesk({ store })
+  }
+  const [fast, slow] = [make(1), make(latency)]
+  await Promise.all([fast.ready, slow.ready])
+  await fast.createSession({ id: SESSION, agent: 'demo' })
+  await slow.snapshot(SESSION)
+  return { fast, slow }
+}
+
+it('a slow gateway gets its turn beside a fast one that writes without a pause', async () => {
+  const { fast, slow } = await slowAndFast(20)
+  const over = new AbortController()
+  let written = 0
+  const busy = Array.from({ length: 4 }, async () => {
+    while (!over.signal.aborted) {
+      const text = { type: 'text', blockId: `b${written++}`, text: 'On and on.' } as const
+      await fast.report({ sessionId: SESSION, events: [text] })
+    }
+  })
+  for (let count = 0; count < 3; count++)
+    await slow.message({ sessionId: SESSION, text: 'let me in', route: 'agent', ...ada })
+  over.abort()
+  await Promise.all(busy)
+  expect(written).toBeGreaterThan(10)
+  for (const desk of [fast, slow]) desk.close()
+})
+
+it('a command that cannot get its turn ends after a time, and says that it may be sent again', async () => {
+  const clock = fakeClock()
+  const base = memoryStore()
+  let isOvertaken = false
+  const { locks: _, ...rest } = base
+  const store: Store = {
+    ...rest,
+    shared: true,
+    append: (append) => {
+      if (!isOvertaken) return base.append(append)
+      clock.advance(400)
+      return Promise.resolve({ ok: false, conflict: 'seq' })
+    },
+  }
+  const desk = createDesk({ store, clock })
+  await desk.createSession({ id: SESSION })
+  isOvertaken = true
+  const sent = desk.message({ sessionId: SESSION, text: 'x', route: 'agent', ...ada })
+  await expect(sent).rejects.toMatchObject({ code: 'unavailable' })
+  expect(clock.now() - fakeClock().now()).toBeLessThan(7000)
+  desk.close()
 })

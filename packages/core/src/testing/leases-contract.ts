@@ -88,6 +88,18 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       expect(errors).toEqual([])
     })
 
+    it('hold when they are acquired while their release is under way', async () => {
+      const { here } = await members()
+      for (let round = 0; round < 10; round++) {
+        await here.leases.acquire('s')
+        const released = here.leases.release('s')
+        const again = await here.leases.acquire('s')
+        await released
+        const entry = await here.store.kv.get('lease/s')
+        expect(again).toEqual({ mine: true, fence: { key: 'lease/s', version: entry?.version } })
+      }
+    })
+
     it('of a process that is silent for the time of a lease are taken over, and it learns that when it is back', async () => {
       const { here, there, pass } = await members()
       const lease = await here.leases.acquire('s')

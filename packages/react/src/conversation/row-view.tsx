@@ -3,6 +3,12 @@ import { ShownText } from '../content/shown-text.js'
 import { BlockView } from './block-view.js'
 import type { Row } from './rows.js'
 
+const TURN_ENDS = {
+  interrupted: 'Interrupted',
+  error: 'The turn ended with an error',
+  agent_lost: 'The agent stopped unexpectedly. Your next message starts it again.',
+}
+
 export const RowView = memo(function RowView({ row }: { row: Row }) {
   switch (row.type) {
     case 'block':
@@ -12,11 +18,7 @@ export const RowView = memo(function RowView({ row }: { row: Row }) {
         </div>
       )
     case 'turn_end':
-      return (
-        <p className="ab-row ab-divider">
-          {row.reason === 'interrupted' ? 'Interrupted' : 'The turn ended with an error'}
-        </p>
-      )
+      return <p className="ab-row ab-divider">{TURN_ENDS[row.end]}</p>
     case 'container':
       return <ContainerView container={row.container} />
   }

@@ -9,17 +9,17 @@ export type Row =
       container: Exclude<Container, { blocks: Block[] }>
       isWaiting: false
     }
-  | { type: 'turn_end'; key: string; reason: 'error' | 'interrupted'; isWaiting: false }
+  | { type: 'turn_end'; key: string; end: 'error' | 'interrupted' | 'agent_lost'; isWaiting: false }
 
 export function rowsOf({ turns }: Layout): Row[] {
   const rows: Row[] = []
-  for (const { key, containers, reason } of turns) {
+  for (const { key, containers, reason, cause } of turns) {
     for (const container of containers) {
       if ('blocks' in container) for (const block of container.blocks) rows.push(blockRow(block))
       else rows.push({ type: 'container', key: container.key, container, isWaiting: false })
     }
     if (reason === 'error' || reason === 'interrupted') {
-      rows.push({ type: 'turn_end', key: `end:${key}`, reason, isWaiting: false })
+      rows.push({ type: 'turn_end', key: `end:${key}`, end: cause ?? reason, isWaiting: false })
     }
   }
   return rows

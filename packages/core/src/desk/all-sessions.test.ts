@@ -1,0 +1,109 @@
+import type { SessionEvent } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import type { Change, Store } from '../store/store.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import { AllSessions } from './all-sessions.js'
+import { tick } from './test-desk.test.helper.js'
+
+/** A shared store whose changes and end are what a test says. */
+function allSessions() {
+  const rows: Change[] = []
+  const heads: (() => void)[] = []
+  let pageSize = Infinity
+  let failures = 0
+  const store = {
+    shared: true,
+    head: () => new Promise<string>((resolve) => heads.push(() => resolve(String(rows.length)))),
+    changes: ({ after }: { after: string }) => {
+      if (failures-- > 0) return Promise.reject(new Error('away'))
+      return Promise.resolve(rows.slice(Number(after), Number(after) + pageSize))
+    },
+  } as unknown as Store
+  const clock = fakeClock()
+  const errors: unknown[] = []
+  const all = new AllSessions({
+    store,
+    clock,
+    on: () => () => undefined,
+    onError: (error) => errors.push(error),
+  })
+  const follower = () => {
+    const seen: string[] = []
+    const following = all.follow((events) => seen.push(...events.map(({ id }) => id)))
+    return { seen, following }
+  }
+  const append = (id: string) =>
+    rows.push({ cursor: String(rows.length + 1), sessionId: 's', events: [{ id } as SessionEvent] })
+  return {
+    all,
+    clock,
+    errors,
+    heads,
+    append,
+    follower,
+    page: (size: number) => (pageSize = size),
+    fail: (times: number) => (failures = times),
+  }
+}
+
+describe('the events of all sessions on a shared store', () => {
+  it('reach both of two who begin to follow at the same time', async () => {
+    const { all, append, follower, heads } = allSessions()
+    append('before')
+    const [one, other] = [follower(), follower()]
+    expect(heads).toHaveLength(1)
+    heads[0]!()
+    await one.following
+    append('between')
+    await other.following
+    all.hint()
+    await tick()
+    expect(one.seen).toEqual(['between'])
+    expect(other.seen).toEqual(['between'])
+  })
+
+  it('are read to the end, though a page is short', async () => {
+    const { all, append, follower, heads, page } = allSessions()
+    const one = follower()
+    heads[0]!()
+    await one.following
+    for (const id of ['a', 'b', 'c']) append(id)
+    page(1)
+    all.hint()
+    await tick()
+    expect(one.seen).toEqual(['a', 'b', 'c'])
+  })
+
+  it('are read again from the same place when the store failed', async () => {
+    const { all, append, clock, errors, fail, follower, heads } = allSessions()
+    const one = follower()
+    heads[0]!()
+    await one.following
+    append('a')
+    fail(1)
+    all.hint()
+    await tick()
+    expect(one.seen).toEqual([])
+    clock.advance(1000)
+    await tick()
+    expect(one.seen).toEqual(['a'])
+    expect(errors).toHaveLength(1)
+  })
+
+  it('begin anew for those who come after everyone had left', async () => {
+    const { all, append, follower, heads } = allSessions()
+    const one = follower()
+    heads[0]!()
+    const stop = await one.following
+    stop()
+    append('unseen')
+    const two = follower()
+    heads[1]!()
+    await two.following
+    append('seen')
+    all.hint()
+    await tick()
+    expect(one.seen).toEqual([])
+    expect(two.seen).toEqual(['seen'])
+  })
+})
