@@ -23,8 +23,11 @@ export class Bed {
     return bed
   }
 
-  async add(): Promise<RunningGateway> {
-    const args = ['--store', this.postgres.url(), '--lease', `${this.#leaseMs}ms`, '--timeout', 'never']
+  /** With `port` it reaches the database through what listens there. */
+  async add({ port }: { port?: number } = {}): Promise<RunningGateway> {
+    const url = new URL(this.postgres.url())
+    if (port !== undefined) url.port = String(port)
+    const args = ['--store', url.href, '--lease', `${this.#leaseMs}ms`, '--timeout', 'never']
     const gateway = await serve({ args })
     this.gateways.push(gateway)
     return gateway

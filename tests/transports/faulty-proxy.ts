@@ -15,6 +15,7 @@ export class FaultyProxy {
   readonly #connections = new Set<Connection>()
   #target: number
   #isOffline = false
+  #isFrozen = false
   #cutsNext = false
 
   constructor(target: number) {
@@ -49,6 +50,13 @@ export class FaultyProxy {
     for (const connection of this.#connections) connection.isStalled = connection.isStream
   }
 
+  /** Nothing gets through, and nobody is told, until it is called with `false`: then all connections end. */
+  freeze(isFrozen: boolean): void {
+    this.#isFrozen = isFrozen
+    for (const connection of this.#connections) connection.isStalled = isFrozen
+    if (!isFrozen) this.cut()
+  }
+
   offline(isOffline: boolean): void {
     this.#isOffline = isOffline
     if (isOffline) this.cut()
@@ -66,7 +74,7 @@ export class FaultyProxy {
       return
     }
     const upstream = connect(this.#target, '127.0.0.1')
-    const connection = { client, upstream, isStream: false, isStalled: false }
+    const connection = { client, upstream, isStream: false, isStalled: this.#isFrozen }
     this.#connections.add(connection)
     client.on('data', (data) => {
       connection.isStream ||= /^GET \S*\/(events|ws)\b/.test(data.toString('latin1'))

@@ -20,7 +20,14 @@ export { realFolder, type ReadLink } from './decide/follow-path.js'
 export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
 export type { ApprovalRule } from './decide/rules.js'
 export type { ToolCallAnswer } from './desk/answer-tool-call.js'
-export type { DeskOptions, Opened, OpenInput, Origin, SessionSnapshot } from './desk/desk-options.js'
+export type {
+  DeskOptions,
+  Opened,
+  OpenInput,
+  Origin,
+  ReadOptions,
+  SessionSnapshot,
+} from './desk/desk-options.js'
 export { createDesk, type Desk } from './desk/desk.js'
 export { eventTexts } from './desk/event-texts.js'
 export type { Advance, DurableSeq, Follower, Head } from './desk/committed.js'

@@ -82,6 +82,8 @@ async function composeOn(
     protectedPaths: config.protectedPaths,
     limits: { pendingPerSession, requestBytes, sessions },
     onError: report,
+    // Looked at often enough that reads are hardly ever older than the time of a lease.
+    ...(shared && { maxStaleMs: shared.leases.leaseMs, repairMs: Math.min(5000, shared.leases.leaseMs / 2) }),
     ...(timeoutMs !== undefined && { timeouts: { defaultMs: timeoutMs } }),
     ...(config.retentionDays !== undefined && { retentionMs: config.retentionDays * DAY_MS }),
   })

@@ -12,7 +12,7 @@ import type { Clock } from '../clock.js'
 import type { Bus } from '../cluster/bus.js'
 import type { Leases } from '../cluster/leases.js'
 import type { Desk } from '../desk/desk.js'
-import type { Origin, SessionSnapshot } from '../desk/desk-options.js'
+import type { Origin, ReadOptions, SessionSnapshot } from '../desk/desk-options.js'
 import type { Fence } from '../store/store.js'
 import type { AgentAdapter, Availability } from './agent.js'
 import { AgentList } from './agent-list.js'
@@ -77,8 +77,11 @@ export class Host {
     return this.desk.createSession({ ...body, agent })
   }
 
-  async snapshot(sessionId: string): Promise<SessionSnapshot & { live: LiveEvent[] }> {
-    const snapshot = await this.desk.snapshot(sessionId)
+  async snapshot(
+    sessionId: string,
+    options: ReadOptions = {},
+  ): Promise<SessionSnapshot & { live: LiveEvent[] }> {
+    const snapshot = await this.desk.snapshot(sessionId, options)
     return { ...snapshot, live: this.#live.blocks(sessionId) }
   }
 

@@ -22,7 +22,8 @@ export function checkOptions(options: DeskOptions): void {
   may('kinds', Array.isArray, 'a list of definitions')
   may('clock', can(['now', 'alarm']), 'a clock, with now() and alarm()')
   for (const name of ['newId', 'readLink', 'onError']) may(name, isFunction, 'a function')
-  for (const name of ['retentionMs', 'repairMs']) may(name, isDuration, 'a number of milliseconds above 0')
+  for (const name of ['retentionMs', 'repairMs', 'maxStaleMs'])
+    may(name, isDuration, 'a number of milliseconds above 0')
   const limits = fieldsOf(given.limits ?? {}, 'limits')
   for (const name of Object.keys(limits)) {
     if (!LIMITS.has(name)) refuse(name, `is no limit; there are ${[...LIMITS].join(', ')}`)

@@ -44,6 +44,7 @@ export interface OwnAppend {
 
 interface CommittedPorts {
   store: Store
+  now: () => number
   /** `foreign` are the events that this process did not append. */
   advanced(advance: Advance, foreign: SessionEvent[]): void
   gone(sessionId: string): void
@@ -73,6 +74,8 @@ const NO_EVENTS: SessionEvent[] = []
 export class Committed {
   readonly sessionId: string
   readonly followers = new Set<Follower>()
+  /** When the last read of the log began that succeeded, by the desk's clock: what others had appended by then is known. */
+  readAt = 0
   readonly #ports: CommittedPorts
   #head: Head | null = null
   #isKnown = false
@@ -112,8 +115,9 @@ export class Committed {
   }
 
   /** Sets the head to the end of a log that was just read. */
-  begin(last: { logId: string; seq: number; id: string } | null): void {
+  begin(last: { logId: string; seq: number; id: string } | null, readAt: number): void {
     this.#isKnown = true
+    this.readAt = readAt
     this.#head = last && { logId: last.logId, seq: last.seq as DurableSeq, id: last.id }
     if (this.#head && this.#ports.store.shared) this.#tell(this.#head, NO_EVENTS, NO_EVENTS)
   }
@@ -180,7 +184,8 @@ export class Committed {
   }
 
   async #pull(): Promise<void> {
-    const { store } = this.#ports
+    const { store, now } = this.#ports
+    const startedAt = now()
     const doubtful = this.#sent.filter(({ outcome }) => outcome === 'unknown')
     for (;;) {
       const from = this.#head
@@ -194,6 +199,7 @@ export class Committed {
       if (fresh.length > 0) this.#advance(fresh)
       if (page.length < LOG_PAGE) break
     }
+    this.readAt = startedAt
     // Those that were written have been recognised by now.
     for (const sent of doubtful) this.abandon(sent)
   }

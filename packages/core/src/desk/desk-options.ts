@@ -42,7 +42,19 @@ export interface DeskOptions {
    * @default []
    */
   protectedPaths?: readonly string[]
+  /**
+   * On a store that other processes write to: how often it is looked at for what no doorbell told of, in milliseconds.
+   *
+   * @default 5000
+   */
   repairMs?: number
+  /**
+   * On a store that other processes write to: how old what is read may be, in milliseconds. A read that would be older looks
+   * at the store first, and fails if that cannot be reached.
+   *
+   * @default 10000
+   */
+  maxStaleMs?: number
   onError?: (error: unknown) => void
 }
 
@@ -75,6 +87,15 @@ export interface OpenInput extends OpenBody {
   fence?: Fence | undefined
   /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
   role?: Role | undefined
+}
+
+export interface ReadOptions {
+  /**
+   * Whether it holds everything that was in the store when it was asked for, also what other processes wrote.
+   *
+   * @default false
+   */
+  fresh?: boolean
 }
 
 export interface Opened {

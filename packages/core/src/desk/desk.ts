@@ -28,6 +28,7 @@ import {
   type Session,
   type Routed,
   type SessionEvent,
+  type SessionState,
   type ToolCall,
   type ToolCallBody,
   type AuditRow,
@@ -53,7 +54,7 @@ import { checkOptions, reportError, safely } from './check-options.js'
 import type { Follower, Head } from './committed.js'
 import { createSession } from './create-session.js'
 import { deleteRule } from './delete-rule.js'
-import type { DeskOptions, OpenInput, Opened, Origin, SessionSnapshot } from './desk-options.js'
+import type { DeskOptions, OpenInput, Opened, Origin, ReadOptions, SessionSnapshot } from './desk-options.js'
 import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
 import { Engine } from './engine.js'
 import { Housekeeping } from './housekeeping.js'
@@ -69,6 +70,7 @@ import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
+const MAX_STALE_MS = 10_000
 /** A hundred thousand sessions that wait for an answer each, and have waited before: a few hundred MB. */
 const IN_MEMORY = 2_500_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
@@ -115,6 +117,7 @@ export class Desk {
         edits: { readLink: options.readLink, protectedPaths: this.#protectedPaths },
         maxPending: limits.pendingPerSession ?? 5000,
         memoryBudget: limits.inMemory ?? IN_MEMORY,
+        maxStaleMs: options.maxStaleMs ?? MAX_STALE_MS,
         onError: safely(onError),
       },
       {
@@ -354,25 +357,26 @@ export class Desk {
     }))
   }
 
-  async snapshot(sessionId: string): Promise<SessionSnapshot> {
-    const now = this.#clock.now()
-    return this.#engine.read(sessionId, (state) => {
+  async snapshot(sessionId: string, options: ReadOptions = {}): Promise<SessionSnapshot> {
+    const view = (state: SessionState) => {
+      const now = this.#clock.now()
       const json = stateToJson(state)
       const pending = json.pending.map((item) => viewInteraction(item, now))
-      return {
-        session: sessionOf(state),
-        state: { ...json, pending },
-        seq: state.seq,
-        now,
-        logId: state.logId,
-      }
-    })
+      const { seq, logId } = state
+      return { session: sessionOf(state), state: { ...json, pending }, seq, now, logId }
+    }
+    return this.#engine.read(sessionId, view, options)
   }
 
-  async interaction(sessionId: string, interactionId: string): Promise<Interaction> {
+  /** Fresh unless said otherwise: an agent acts on it. */
+  async interaction(
+    sessionId: string,
+    interactionId: string,
+    options: ReadOptions = { fresh: true },
+  ): Promise<Interaction> {
     checkId(interactionId, 'interaction')
     const item =
-      (await this.#engine.read(sessionId, (state) => state.interactions.get(interactionId))) ??
+      (await this.#engine.read(sessionId, (state) => state.interactions.get(interactionId), options)) ??
       (await this.#options.store.interaction(interactionId))
     if (item?.sessionId === sessionId) return this.#view(item)
     throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)

@@ -34,6 +34,8 @@ export interface EngineOptions {
   maxPending: number
   /** How much of the sessions in which nothing happens stays in memory, by their weight. */
   memoryBudget: number
+  /** How old what is read may be where other processes write, too, in milliseconds. */
+  maxStaleMs: number
   /** For what happens in the background and has no caller to tell. */
   onError: (error: unknown) => void
 }
@@ -61,6 +63,8 @@ interface Appending {
   fence: Fence | undefined
   lockOwner: string | undefined
 }
+
+const MAX_REFRESH_MS = 5000
 
 /** Runs commands: look up, decide, append. The caller gets its result when that is durable. */
 export class Engine {
@@ -210,8 +214,13 @@ export class Engine {
     }
   }
 
-  /** What `project` makes of the state, when all of that is durable. */
-  async read<T>(sessionId: string, project: (state: SessionState) => T): Promise<T> {
+  /**
+   * What `project` makes of the state, when all of that is durable. Where other processes write too it may be older than
+   * the store, by `maxStaleMs` at most; with `fresh` it holds all that was in the store when this was called.
+   */
+  async read<T>(sessionId: string, project: (state: SessionState) => T, { fresh = false } = {}): Promise<T> {
+    if (this.options.store.shared && (fresh || this.#isTooOld(sessionId)))
+      await this.#refreshInTime(sessionId)
     for (;;) {
       const known = this.log(sessionId)
       const log = known instanceof Promise ? await known : known
@@ -251,6 +260,11 @@ export class Engine {
   /** Reads what others have appended. */
   refresh(sessionId: string): Promise<void> {
     return this.#cache.refresh(sessionId)
+  }
+
+  /** Everything in memory was compared with the store; that began at this time. */
+  compared(at: number): void {
+    this.#cache.comparedAt = at
   }
 
   /** Tells `follower` each durable event after the returned head. */
@@ -306,6 +320,26 @@ export class Engine {
       placeholders,
       imported,
     })
+  }
+
+  #isTooOld(sessionId: string): boolean {
+    const currentAsOf = this.#cache.currentAsOf(sessionId)
+    return currentAsOf !== null && this.options.clock.now() - currentAsOf > this.options.maxStaleMs
+  }
+
+  /** A store that hangs must not hold up who would rather know that it does. */
+  async #refreshInTime(sessionId: string): Promise<void> {
+    const { clock } = this.options
+    let disarm = () => {}
+    const late = new Promise<never>((_, reject) => {
+      const error = new AskbackError('unavailable', 'The store does not answer, so what is known may be old.')
+      disarm = clock.alarm(clock.now() + MAX_REFRESH_MS, () => reject(error))
+    })
+    try {
+      await Promise.race([this.#cache.refresh(sessionId), late])
+    } finally {
+      disarm()
+    }
   }
 
   async #unchanged(

@@ -76,7 +76,8 @@ export class Housekeeping {
 
   /** Finds what no doorbell told of. A session whose log cannot be read now is tried again by the cache. */
   async repair(): Promise<void> {
-    const { onError } = this.#engine.options
+    const { onError, clock } = this.#engine.options
+    const startedAt = clock.now()
     for (let news = await this.#news(); news.length > 0; news = await this.#news()) {
       for (const { sessionId, reaches } of news) {
         if (reaches && this.#engine.reaches(sessionId, reaches)) continue
@@ -85,6 +86,7 @@ export class Housekeeping {
       this.#cursor = news.at(-1)!.cursor
       this.#engine.allSessions.hint()
     }
+    this.#engine.compared(startedAt)
     await this.#keepDeadlines()
     await this.#finishErasures()
   }
@@ -110,10 +112,12 @@ export class Housekeeping {
   }
 
   async #takeUp(): Promise<void> {
-    const { store } = this.#engine.options
+    const { store, clock } = this.#engine.options
     const { repairMs, retentionMs, takeUp } = this.#options
     if (store.shared && this.#cursor === null) {
+      const startedAt = clock.now()
       this.#cursor = await store.head()
+      this.#engine.compared(startedAt)
       this.#every('repair', repairMs, () => this.repair())
     }
     await this.#keepDeadlines()

@@ -51,6 +51,8 @@ export class SessionCache {
   /** Sessions whose log or waiters could not be looked at: they are looked at again until that succeeds. */
   readonly #failed = new Set<string>()
   #disarmRetry: (() => void) | null = null
+  /** When the last comparison of everything in memory with the store began that succeeded. */
+  comparedAt = 0
   #closed = false
 
   constructor(ports: SessionCachePorts) {
@@ -122,6 +124,13 @@ export class SessionCache {
     return this.#committed.get(sessionId)?.knows(eventId) ?? false
   }
 
+  /** Since when nothing that others appended can have been missed, by the desk's clock; `null` if it is not in memory. */
+  currentAsOf(sessionId: string): number | null {
+    const committed = this.#committed.get(sessionId)
+    if (!committed?.isKnown) return null
+    return this.#failed.has(sessionId) ? committed.readAt : Math.max(committed.readAt, this.comparedAt)
+  }
+
   /** Whether that much of that log is known here. */
   reaches(sessionId: string, { logId, seq }: { logId: string; seq: number }): boolean {
     const head = this.#committed.get(sessionId)?.head
@@ -157,7 +166,7 @@ export class SessionCache {
   }
 
   async #load(sessionId: string, loading: Loading): Promise<Speculative> {
-    const { store } = this.#ports
+    const { store, clock } = this.#ports
     const committed = this.#committedOf(sessionId)
     try {
       // Appends of a stale state may still be under way: what they write must be read.
@@ -167,11 +176,12 @@ export class SessionCache {
         const wasKnown = committed.isKnown
         if (wasKnown) await committed.pull()
         loading.arrived = []
+        const readAt = clock.now()
         const loaded = await loadState(store, sessionId, wasKnown ? committed.head : undefined)
         if (loading.isOutdated || !loaded) continue
         const { state, headId } = loaded
         if (!wasKnown)
-          committed.begin(headId === null ? null : { logId: state.logId, seq: state.seq, id: headId })
+          committed.begin(headId === null ? null : { logId: state.logId, seq: state.seq, id: headId }, readAt)
         const log = new Speculative(store, committed, loaded)
         log.follow(loading.arrived)
         if (log.stale) continue
@@ -191,9 +201,10 @@ export class SessionCache {
   #committedOf(sessionId: string): Committed {
     const known = this.#committed.get(sessionId)
     if (known) return known
-    const { store, onError } = this.#ports
+    const { store, clock, onError } = this.#ports
     const committed = new Committed(sessionId, {
       store,
+      now: () => clock.now(),
       onError,
       advanced: (advance, foreign) => this.#advanced(advance, foreign),
       gone: () => this.#gone(sessionId),

@@ -1,4 +1,4 @@
-import type { Interaction, SessionEvent } from '@askback/protocol'
+import type { Interaction, SessionEvent, SessionState } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 import { checkId } from './check-id.js'
@@ -251,8 +251,9 @@ async function standing(
   engine: Engine,
   { sessionId, interactionId }: { sessionId: string; interactionId: string },
 ): Promise<Interaction> {
+  const inMemory = (state: SessionState) => state.interactions.get(interactionId)
   const item =
-    (await engine.read(sessionId, (state) => state.interactions.get(interactionId))) ??
+    (await engine.read(sessionId, inMemory, { fresh: true })) ??
     (await settledEarlier(engine, sessionId, interactionId))
   if (!item) throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
   const next = await reprompted(engine, item)

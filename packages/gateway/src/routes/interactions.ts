@@ -11,6 +11,7 @@ import { fenceOf } from '../http/fence.js'
 import { sourceIn } from '../http/source.js'
 import { route, type Route } from '../route.js'
 import {
+  freshness,
   interactionAnswer,
   interactionParams,
   next,
@@ -73,11 +74,11 @@ export function interactionRoutes(context: GatewayContext): Route[] {
       who: 'agent',
       summary: 'An interaction as it stands, or, with `wait`, when it is settled',
       params: interactionParams,
-      query: waiting,
+      query: waiting.extend(freshness.shape),
       answers: { 200: interactionAnswer },
       errors: [404],
-      async handle({ params: { id, interactionId }, query: { wait }, credential, reply }) {
-        const item = await desk.interaction(id, interactionId)
+      async handle({ params: { id, interactionId }, query: { wait, fresh = true }, credential, reply }) {
+        const item = await desk.interaction(id, interactionId, { fresh })
         const to = opened(item, credential) ? credential.id : null
         const read = { item, to, wait, reply, fence: fenceOf(context, credential) }
         return { status: 200, body: { interaction: await settlementOf(context, read) } }

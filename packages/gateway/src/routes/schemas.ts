@@ -31,6 +31,14 @@ export const waiting = z.object({
     .optional(),
 })
 
+const isFresh = z
+  .enum(['0', '1'])
+  .transform((value) => value === '1')
+  .optional()
+
+/** Whether what is read must hold everything that is in the store now, also what other gateways wrote. */
+export const freshness = z.object({ fresh: isFresh })
+
 export const next = z.string().nullable()
 export const ok = z.object({ ok: z.literal(true) })
 export const interactionAnswer = z.object({ interaction })

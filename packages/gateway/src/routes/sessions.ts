@@ -9,7 +9,7 @@ import {
 import { z } from 'zod'
 import type { GatewayContext } from '../context.js'
 import { route, type Route } from '../route.js'
-import { accepted, next, ok, page, sessionParams } from './schemas.js'
+import { accepted, freshness, next, ok, page, sessionParams } from './schemas.js'
 
 const agent = z.object({
   id: z.string(),
@@ -81,9 +81,14 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
       who: 'agent',
       summary: 'A session as it stands: the fold of its log, and the blocks that are being made',
       params: sessionParams,
+      query: freshness,
       answers: { 200: snapshot },
       errors: [404],
-      handle: async ({ params }) => ({ status: 200, body: await host.snapshot(params.id) }),
+      async handle({ params, query: { fresh }, credential }) {
+        // An agent may act on what it reads.
+        const options = { fresh: fresh ?? credential.kind === 'agent' }
+        return { status: 200, body: await host.snapshot(params.id, options) }
+      },
     }),
     route({
       name: 'deleteSession',

@@ -1,0 +1,61 @@
+import type { Clock, Store } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+
+const KEY = 'readiness'
+/** Whoever asks more often gets the last result. */
+const MIN_INTERVAL_MS = 1000
+const TIMEOUT_MS = 3000
+const MAX_ATTEMPTS = 3
+
+/**
+ * Whether the store can be read and written now: reads a key and writes it again, which fails where the database is away or
+ * the disk is full. At most one look at a time and one a second, however many ask.
+ */
+export class StoreProbe {
+  readonly #store: Store
+  readonly #clock: Clock
+  #last: { at: number; result: Promise<void> } | null = null
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Rejects with `unavailable` and why. */
+  async check(): Promise<void> {
+    const now = this.#clock.now()
+    const age = this.#last ? now - this.#last.at : Infinity
+    // A clock that was set back must not keep an old result for ever.
+    if (!this.#last || age >= MIN_INTERVAL_MS || age < 0) {
+      const result = this.#look()
+      result.catch(() => undefined)
+      this.#last = { at: now, result }
+    }
+    await this.#last.result
+  }
+
+  async #look(): Promise<void> {
+    let disarm = () => {}
+    const late = new Promise<never>((_, reject) => {
+      const error = new AskbackError('unavailable', 'The store does not answer.')
+      disarm = this.#clock.alarm(this.#clock.now() + TIMEOUT_MS, () => reject(error))
+    })
+    try {
+      await Promise.race([this.#readAndWrite(), late])
+    } catch (error) {
+      if (error instanceof AskbackError) throw error
+      throw new AskbackError('unavailable', 'The store failed.', { cause: error })
+    } finally {
+      disarm()
+    }
+  }
+
+  /** Another gateway may write the key in between: then its next version is tried. */
+  async #readAndWrite(): Promise<void> {
+    const { kv } = this.#store
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const entry = await kv.get(KEY)
+      if (await kv.put(KEY, { at: this.#clock.now() }, entry?.version ?? null)) return
+    }
+  }
+}
