@@ -19,7 +19,7 @@ function probed() {
   const check = () =>
     probe.check().then(
       () => 'ready',
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     )
   return { state, clock, check }
 }

@@ -103,36 +103,43 @@ async function composeOn(
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
-  const connectors = await connectorsFor({ config, secrets, host, store, credentials, onError: report })
-  const webApp = webAppFolder()
-  const gateway = createGateway({
-    host,
-    store,
-    credentials,
-    config,
-    metrics,
-    version: version(),
-    connectors: connectors.list,
-    mcp: lazyMcp(host),
-    log: escapedLog(process.stderr),
-    requireProxy,
-    ...(webApp !== undefined && { webApp }),
-    ...(tls && { tls }),
-  })
-  const log = (error: unknown) => gateway.app.log.error({ err: error }, 'Something failed in the background')
-  const url = await gateway.listen({ host: address, port })
-  listening(url)
-  // What fails from here on is tried again: a start that takes long says why.
-  trouble.tell(log)
-  connectors.start()
-  const code = credentials.loginCode(credentials.owner)
-  const openUrl = `${url}/login?code=${code}`
-  const isLinkUsed = () => credentials.personOfCode(code) === null
-  const close = async () => {
-    await connectors.stop()
-    await gateway.close()
+  try {
+    const connectors = await connectorsFor({ config, secrets, host, store, credentials, onError: report })
+    const webApp = webAppFolder()
+    const gateway = createGateway({
+      host,
+      store,
+      credentials,
+      config,
+      metrics,
+      version: version(),
+      connectors: connectors.list,
+      mcp: lazyMcp(host),
+      log: escapedLog(process.stderr),
+      requireProxy,
+      ...(webApp !== undefined && { webApp }),
+      ...(tls && { tls }),
+    })
+    const log = (error: unknown) =>
+      gateway.app.log.error({ err: error }, 'Something failed in the background')
+    const url = await gateway.listen({ host: address, port })
+    listening(url)
+    // What fails from here on is tried again: a start that takes long says why.
+    trouble.tell(log)
+    connectors.start()
+    const code = credentials.loginCode(credentials.owner)
+    const openUrl = `${url}/login?code=${code}`
+    const isLinkUsed = () => credentials.personOfCode(code) === null
+    const close = async () => {
+      await connectors.stop()
+      await gateway.close()
+    }
+    return { gateway: { ...gateway, close }, url, openUrl, isLinkUsed, localToken, ready: host.ready }
+  } catch (error) {
+    // Else its timers would keep the process alive.
+    await host.close()
+    throw error
   }
-  return { gateway: { ...gateway, close }, url, openUrl, isLinkUsed, localToken, ready: host.ready }
 }
 
 /** The protocol's library is large, and most gateways never hear a word of it. */

@@ -392,13 +392,11 @@ export class Desk {
   }
 
   async sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
-    const { limit = 100, ...rest } = optional(parse(page, query, 'the query'))
-    return this.#options.store.sessions({ ...rest, limit })
+    return this.#options.store.sessions({ limit: 100, ...optional(parse(page, query, 'the query')) })
   }
 
   async audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
-    const { limit = 1000, ...rest } = optional(parse(page, query, 'the query'))
-    return this.#options.store.audit({ ...rest, limit })
+    return this.#options.store.audit({ limit: 1000, ...optional(parse(page, query, 'the query')) })
   }
 
   async rules(): Promise<ApprovalRule[]> {

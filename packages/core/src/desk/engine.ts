@@ -19,7 +19,7 @@ import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './id
 import { Listeners, type GoneListener, type Listener } from './listeners.js'
 import { lookUp, type Edits, type Looked } from './lookups.js'
 import { SessionCache } from './session-cache.js'
-import { Contention, SessionQueue } from './session-lock.js'
+import { Contention, SessionQueue, type ContentionPorts } from './session-lock.js'
 import { interactionIn, settledBy } from './settled-by.js'
 import type { Speculative } from './speculative.js'
 import { Timeouts } from './timeouts.js'
@@ -64,8 +64,6 @@ interface Appending {
   lockOwner: string | undefined
 }
 
-const MAX_REFRESH_MS = 5000
-
 /** Runs commands: look up, decide, append. The caller gets its result when that is durable. */
 export class Engine {
   readonly options: EngineOptions
@@ -78,6 +76,7 @@ export class Engine {
   readonly #listeners: Listeners
   readonly #waiterPorts: WaiterPorts
   readonly #queue = new SessionQueue()
+  readonly #contentionPorts: ContentionPorts
   #closed = false
 
   constructor(options: EngineOptions, waiterPorts: WaiterPorts) {
@@ -110,6 +109,15 @@ export class Engine {
       hasWaiters: (sessionId) => this.waiters.isWaitedIn(sessionId),
       recheckWaiters: (sessionId) => waiterPorts.recheck(sessionId),
     })
+    this.#contentionPorts = {
+      store,
+      clock,
+      newId: options.newId,
+      queue: this.#queue,
+      hold: (sessionId) => this.#cache.hold(sessionId),
+      refresh: (sessionId) => this.#cache.refresh(sessionId),
+      nextAdvance: (sessionId) => this.#listeners.next(sessionId),
+    }
   }
 
   /**
@@ -120,12 +128,12 @@ export class Engine {
     let contention: Contention | null = null
     let isWritten = false
     const overtaken = (isLocked?: boolean) => {
-      contention ??= this.#contention(sessionId)
+      contention ??= new Contention(this.#contentionPorts, sessionId)
       return contention.overtaken(isLocked)
     }
     try {
       if (this.#queue.has(sessionId)) {
-        contention = this.#contention(sessionId)
+        contention = new Contention(this.#contentionPorts, sessionId)
         await contention.enter()
       }
       for (;;) {
@@ -219,8 +227,8 @@ export class Engine {
    * the store, by `maxStaleMs` at most; with `fresh` it holds all that was in the store when this was called.
    */
   async read<T>(sessionId: string, project: (state: SessionState) => T, { fresh = false } = {}): Promise<T> {
-    if (this.options.store.shared && (fresh || this.#isTooOld(sessionId)))
-      await this.#refreshInTime(sessionId)
+    const { store, maxStaleMs } = this.options
+    if (store.shared) await this.#cache.bringUpToDate(sessionId, fresh ? 0 : maxStaleMs)
     for (;;) {
       const known = this.log(sessionId)
       const log = known instanceof Promise ? await known : known
@@ -260,6 +268,11 @@ export class Engine {
   /** Reads what others have appended. */
   refresh(sessionId: string): Promise<void> {
     return this.#cache.refresh(sessionId)
+  }
+
+  /** The same for all sessions in memory. */
+  refreshAll(): Promise<void> {
+    return this.#cache.refreshAll()
   }
 
   /** Everything in memory was compared with the store; that began at this time. */
@@ -320,26 +333,6 @@ export class Engine {
       placeholders,
       imported,
     })
-  }
-
-  #isTooOld(sessionId: string): boolean {
-    const currentAsOf = this.#cache.currentAsOf(sessionId)
-    return currentAsOf !== null && this.options.clock.now() - currentAsOf > this.options.maxStaleMs
-  }
-
-  /** A store that hangs must not hold up who would rather know that it does. */
-  async #refreshInTime(sessionId: string): Promise<void> {
-    const { clock } = this.options
-    let disarm = () => {}
-    const late = new Promise<never>((_, reject) => {
-      const error = new AskbackError('unavailable', 'The store does not answer, so what is known may be old.')
-      disarm = clock.alarm(clock.now() + MAX_REFRESH_MS, () => reject(error))
-    })
-    try {
-      await Promise.race([this.#cache.refresh(sessionId), late])
-    } finally {
-      disarm()
-    }
   }
 
   async #unchanged(
@@ -439,29 +432,6 @@ export class Engine {
       event.at = times?.[index] ?? at
       return event
     })
-  }
-
-  #contention(sessionId: string): Contention {
-    const { store, clock, newId } = this.options
-    return new Contention(
-      {
-        store,
-        clock,
-        newId,
-        queue: this.#queue,
-        hold: (id) => this.#cache.hold(id),
-        refresh: (id) => this.#cache.refresh(id),
-        nextAdvance: (id) =>
-          new Promise((resolve) => {
-            const stop = this.on(({ sessionId: advanced }) => {
-              if (advanced !== id) return
-              stop()
-              resolve()
-            })
-          }),
-      },
-      sessionId,
-    )
   }
 }
 

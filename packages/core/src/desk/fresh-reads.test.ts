@@ -44,7 +44,7 @@ async function cutOffDesk() {
   const status = (fresh: boolean) =>
     here.interaction('s', interactionId, { fresh }).then(
       (item) => item.status,
-      (error: AskbackError) => error.code,
+      (error: unknown) => (error as AskbackError).code,
     )
   return { here, clock, pass, cut, answer, status }
 }

@@ -117,8 +117,10 @@ export class Housekeeping {
     if (store.shared && this.#cursor === null) {
       const startedAt = clock.now()
       this.#cursor = await store.head()
-      this.#engine.compared(startedAt)
       this.#every('repair', repairMs, () => this.repair())
+      // What is in memory already was read before the cursor, which passes over what came in between.
+      await this.#engine.refreshAll()
+      this.#engine.compared(startedAt)
     }
     await this.#keepDeadlines()
     await this.#finishErasures()

@@ -20,6 +20,17 @@ export class Listeners {
     return () => this.#listeners.delete(entry)
   }
 
+  /** Resolves when something new is known of the session's log. */
+  next(sessionId: string): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.add((advance) => {
+        if (advance.sessionId !== sessionId) return
+        stop()
+        resolve()
+      })
+    })
+  }
+
   advanced(advance: Advance): void {
     for (const { advanced } of this.#listeners) this.#call(() => advanced(advance))
   }

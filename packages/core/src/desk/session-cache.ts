@@ -1,4 +1,4 @@
-import type { SessionEvent } from '@askback/protocol'
+import { AskbackError, type SessionEvent } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Store } from '../store/store.js'
 import { Committed, type Advance, type Follower, type Head } from './committed.js'
@@ -7,6 +7,8 @@ import { loadState, Speculative } from './speculative.js'
 /** How many sessions one eviction looks at: with a hundred thousand in memory, nobody waits until all were looked at. */
 const MAX_LOOKS = 100
 const RETRY_MS = 1000
+/** How long a reader waits for the store. */
+const MAX_REFRESH_MS = 5000
 
 interface Loading {
   log: Promise<Speculative>
@@ -119,16 +121,41 @@ export class SessionCache {
     }
   }
 
+  /** The same for all sessions in memory. What fails is tried again. */
+  async refreshAll(): Promise<void> {
+    const { onError } = this.#ports
+    for (const sessionId of this.#committed.keys())
+      await this.refresh(sessionId).catch((error: unknown) => this.#closed || onError(error))
+  }
+
   /** The doorbell of an own append needs no look: its reply tells more. */
   isOwn(sessionId: string, eventId: string): boolean {
     return this.#committed.get(sessionId)?.knows(eventId) ?? false
   }
 
-  /** Since when nothing that others appended can have been missed, by the desk's clock; `null` if it is not in memory. */
-  currentAsOf(sessionId: string): number | null {
+  /**
+   * Reads what others have appended, unless nothing older than `maxAgeMs` can have been missed. Rejects if the store does not
+   * answer in time: who reads would rather know that than wait.
+   */
+  async bringUpToDate(sessionId: string, maxAgeMs: number): Promise<void> {
+    const { clock } = this.#ports
     const committed = this.#committed.get(sessionId)
-    if (!committed?.isKnown) return null
-    return this.#failed.has(sessionId) ? committed.readAt : Math.max(committed.readAt, this.comparedAt)
+    // What is not in memory is read anyway.
+    if (!committed?.isKnown) return
+    const currentAt = this.#failed.has(sessionId)
+      ? committed.readAt
+      : Math.max(committed.readAt, this.comparedAt)
+    if (maxAgeMs > 0 && clock.now() - currentAt <= maxAgeMs) return
+    let disarm = () => {}
+    const late = new Promise<never>((_, reject) => {
+      const error = new AskbackError('unavailable', 'The store does not answer, so what is known may be old.')
+      disarm = clock.alarm(clock.now() + MAX_REFRESH_MS, () => reject(error))
+    })
+    try {
+      await Promise.race([this.refresh(sessionId), late])
+    } finally {
+      disarm()
+    }
   }
 
   /** Whether that much of that log is known here. */

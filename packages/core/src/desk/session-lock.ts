@@ -36,7 +36,7 @@ export class SessionQueue {
   }
 }
 
-interface ContentionPorts {
+export interface ContentionPorts {
   store: Store
   clock: Clock
   queue: SessionQueue

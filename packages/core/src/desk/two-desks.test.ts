@@ -271,6 +271,21 @@ describe('lost doorbells', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
   })
 
+  it('cost nothing more while a desk starts: what it read before it looks for news is read again', async () => {
+    const { there, store, clock, open } = await twoDesks({ deaf: true })
+    const heads = gate()
+    const early = createDesk({
+      store: { ...store, onAppend: () => () => undefined, head: () => heads.opened.then(() => store.head()) },
+      clock,
+    })
+    await early.snapshot('s')
+    const { interactionId } = await open(there, 'question', database)
+    heads.open()
+    await early.ready
+    expect((await early.snapshot('s')).state.pending).toMatchObject([{ interactionId }])
+    early.close()
+  })
+
   it('a desk that has not heard yet decides on what is there, not on what it remembers', async () => {
     const { here, there, open } = await twoDesks({ deaf: true })
     const { interactionId } = await open(here, 'question', database)
