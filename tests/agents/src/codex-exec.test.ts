@@ -133,7 +133,7 @@ describe.concurrent('codex exec', () => {
     await first.close()
     await noProgram(first.home)
     const second = await begin({ before: first })
-    expect(await second.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    expect(await second.of('turn_ended')).toMatchObject([{ reason: 'error', cause: 'agent_lost' }])
     const when = 'what was that'
     endpoint.add({ when, steps: [{ say: [{ text: 'A long sleep.' }] }] })
     await second.say(when)
@@ -155,7 +155,7 @@ describe.concurrent('codex exec', () => {
     const store = sqliteStore({ path: killed.db })
     const { sessionId, cwd } = killed
     const session = await begin({ before: { store, sessionId, home, cwd } })
-    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'error', cause: 'agent_lost' }])
     await hello(session, 2)
     await session.close()
     await store.close()

@@ -168,7 +168,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       expect(ran).toEqual([])
     })
 
-    it('ends a turn that a restart cut with nothing pending as interrupted', async () => {
+    it('ends a turn that a restart cut with nothing pending as lost, not as interrupted by a person', async () => {
       const first = await begin(create)
       await first.host.desk.report({
         sessionId: first.sessionId,
@@ -178,7 +178,8 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       const second = await begin(create, first)
       expect(one(await second.until('turn_ended'), 'turn_ended')).toMatchObject({
         turnId: 'cut',
-        reason: 'interrupted',
+        reason: 'error',
+        cause: 'agent_lost',
       })
     })
   })
