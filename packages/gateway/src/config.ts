@@ -102,6 +102,8 @@ export const gatewayConfig = z.strictObject({
       jsonDepth: count.default(100),
       pendingPerSession: count.default(5000),
       sessions: count.default(10_000),
+      /** What the sessions that are kept in memory may take, roughly. Others are read from the store when they are used. */
+      memoryMb: count.default(500),
       sockets: count.default(1000),
       streams: count.default(10_000),
       failedLoginsPerMinute: count.default(20),

@@ -14,7 +14,7 @@ import { CALL_FORGOTTEN_MS, type Item, type SessionState, type ToolCall } from '
 /** The open turn and twenty before it. */
 const TURNS_KEPT = 21
 /** Items without a turn share one of these containers, so that a session that has no turns stays bounded too. */
-const ITEMS_WITHOUT_TURN = 50
+const ITEMS_WITHOUT_TURN = 10
 /** Of those whose turn has left: one that is never told to have ended must not stay for ever. */
 const CALLS_ADRIFT = 50
 

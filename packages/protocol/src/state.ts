@@ -5,7 +5,7 @@ import { NO_TOOL_CALLS, NO_IDS } from './nothing.js'
 import type { PermissionMode, Session, SessionStatus } from './session.js'
 
 /** Bumped when `reduce` changes what it makes of old events, so that stored snapshots of an older make are not used. */
-export const STATE_VERSION = 4
+export const STATE_VERSION = 5
 
 /** How long a call that has ended can still be matched: its script may have outlived it a little. */
 export const CALL_FORGOTTEN_MS = 30_000

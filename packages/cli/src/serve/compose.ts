@@ -1,4 +1,4 @@
-import { createDesk, createHost, type Host, type Store } from '@askback/core'
+import { createDesk, createHost, WEIGHT_BYTES, type Host, type Store } from '@askback/core'
 import {
   createCredentials,
   createGateway,
@@ -75,12 +75,12 @@ async function composeOn(
     ...(shared && { bus: shared.bus, gateway: { id: gatewayIdOf(dataFolder), sharesTokens } }),
     onError: report,
   })
-  const { pendingPerSession, requestBytes, sessions } = config.limits
+  const { pendingPerSession, requestBytes, sessions, memoryMb } = config.limits
   const desk = createDesk({
     store,
     readLink,
     protectedPaths: config.protectedPaths,
-    limits: { pendingPerSession, requestBytes, sessions },
+    limits: { pendingPerSession, requestBytes, sessions, inMemory: (memoryMb * 1_000_000) / WEIGHT_BYTES },
     onError: report,
     // Looked at often enough that reads are hardly ever older than the time of a lease.
     ...(shared && { maxStaleMs: shared.leases.leaseMs, repairMs: Math.min(5000, shared.leases.leaseMs / 2) }),

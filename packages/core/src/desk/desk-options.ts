@@ -27,8 +27,10 @@ export interface DeskOptions {
     requestBytes?: number
     sessions?: number
     /**
-     * What stays in memory of sessions in which nothing happens, in some 200 bytes: each counts one, each of its
-     * interactions four, each turn and tool call of its window ten, however long their texts are.
+     * What stays in memory of sessions in which nothing happens, in units of about `WEIGHT_BYTES` (200): each counts one, each
+     * of its interactions four, each turn and tool call of its window ten, and more where its events are large.
+     *
+     * @default 2500000
      */
     inMemory?: number
   }

@@ -1,6 +1,8 @@
+import type { SessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.js'
 import type { Store } from '../store/store.js'
+import { eventTexts } from './event-texts.js'
 import { SessionCache } from './session-cache.js'
 import { testDesk } from './test-desk.test.helper.js'
 
@@ -77,6 +79,23 @@ describe('the sessions in memory', () => {
       },
       { committed: () => undefined, abandoned: () => undefined },
     )
+    await logs.get('e')
+    expect(inMemory()).toBe('e')
+  })
+
+  it('are fewer where their events are large', async () => {
+    const { logs, inMemory } = await logsWithRoom(60)
+    for (const id of letters) await logs.get(id)
+    const log = await logs.get('e')
+    for (let count = 0; count < 100; count++) {
+      const { sessionId, seq } = log.state
+      const said = { seq: seq + 1, id: `x${count}`, sessionId, at: 0, type: 'user_message' as const }
+      const events: SessionEvent[] = [{ ...said, text: 'x'.repeat(20_000), by: { id: 'ada' } }]
+      // As a store does that keeps text.
+      const texts = () => eventTexts(events)
+      texts()
+      await log.append({ events, texts }, { committed: () => undefined, abandoned: () => undefined })
+    }
     await logs.get('e')
     expect(inMemory()).toBe('e')
   })

@@ -11,10 +11,14 @@ import {
   type SessionStateJson,
 } from '@askback/protocol'
 import type { Append, AppendResult, Store } from '../store/store.js'
+import { knownTexts } from './event-texts.js'
 import { LOG_PAGE, readAfter, type Committed, type Head, type OwnAppend } from './committed.js'
 
 /** A cold start reads at most about this many events after its snapshot, or four times as many as the snapshot holds things. */
 const EVENTS_PER_SNAPSHOT = 250
+/** The unit of `weight`. */
+export const WEIGHT_BYTES = 200
+const USUAL_EVENT_BYTES = 500
 
 /**
  * The state that commands are decided on. It runs ahead of what is durable: own appends are folded in when they are sent,
@@ -33,6 +37,8 @@ export class Speculative {
   weighed = 0
   readonly #store: Store
   #underway = 0
+  /** Moving average of the size of an event. */
+  #eventBytes = USUAL_EVENT_BYTES
   #last: Promise<AppendResult> = Promise.resolve({ ok: true })
   #snapshotSeq: number
 
@@ -44,12 +50,13 @@ export class Speculative {
   }
 
   /**
-   * Roughly what it takes in memory, in some 200 bytes. A turn holds what was said in it and a tool call what came of it, at
-   * their usual size: to measure them at every use would cost more than the use.
+   * Roughly what it takes in memory, in `WEIGHT_BYTES`. To measure what it holds at every use would cost more than the use:
+   * things are counted, and weighed by the size of the events of late.
    */
   get weight(): number {
     const { interactions, toolCalls, turns } = this.state
-    return 1 + 4 * interactions.size + 10 * (toolCalls.size + turns.length)
+    const things = 1 + 4 * interactions.size + 10 * (toolCalls.size + turns.length)
+    return Math.ceil(things * Math.max(1, this.#eventBytes / USUAL_EVENT_BYTES))
   }
 
   /** Whether no append is under way. */
@@ -77,7 +84,9 @@ export class Speculative {
     const sent = this.committed.expect({ events, ...own })
     foldInto(this.state, events)
     this.#underway++
-    this.#last = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner }).then(
+    const sending = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner })
+    this.#measure(events)
+    this.#last = sending.then(
       (result) => {
         this.#underway--
         // A read of the log may have shown it before the reply came.
@@ -98,6 +107,15 @@ export class Speculative {
       },
     )
     return this.#last
+  }
+
+  /** A store that keeps text has made the texts by now. */
+  #measure(events: SessionEvent[]): void {
+    const texts = knownTexts(events)
+    if (!texts) return
+    let bytes = 0
+    for (const text of texts) bytes += text.length
+    this.#eventBytes += (bytes / texts.length - this.#eventBytes) * 0.02
   }
 
   /**
