@@ -60,6 +60,37 @@ describe('what is told', () => {
     expect((await events()).filter(({ type }) => type === 'interaction_delivered')).toHaveLength(1)
   })
 
+  it('an append that is acknowledged proves the one before it, though its reply was lost', async () => {
+    const base = memoryStore()
+    let loses = false
+    const store: Store = {
+      ...base,
+      append: async (append) => {
+        const isLost = loses
+        loses = false
+        const result = await base.append(append)
+        if (isLost) throw new AskbackError('unavailable', 'The reply was lost.')
+        return result
+      },
+      // The read that would tell never comes back.
+      read: (query) => (query.after === undefined ? base.read(query) : new Promise(() => undefined)),
+    }
+    const { desk, open } = await testDesk({ store })
+    const { interactionId } = await open('approval', listFiles)
+    const { settlement } = await waiting(desk, interactionId)
+    const told: number[] = []
+    desk.on(({ events }) => told.push(...events.map(({ seq }) => seq)))
+    loses = true
+    const report = (text: string) =>
+      desk.report({ sessionId: 's', events: [{ type: 'text', blockId: text, text }] })
+    const lost = desk.respond({ ...ada, sessionId: 's', interactionId, answer: yes })
+    const acknowledged = report('next')
+    await expect(lost).rejects.toMatchObject({ code: 'unavailable' })
+    await acknowledged
+    expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
+    expect(told).toEqual([5, 6, 7, 8, 9])
+  })
+
   it('a waiter whose claim was not written goes on waiting', async () => {
     const base = memoryStore()
     let refuses = false

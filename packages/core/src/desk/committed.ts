@@ -52,7 +52,7 @@ interface CommittedPorts {
 }
 
 export interface Sent extends OwnAppend {
-  outcome: 'open' | 'unknown' | 'committed' | 'abandoned'
+  outcome: 'open' | 'unknown' | 'acknowledged' | 'committed' | 'abandoned'
 }
 
 /** Events read at once. */
@@ -146,7 +146,10 @@ export class Committed {
   /** The store has acknowledged the append. */
   confirm(sent: Sent): void {
     if (sent.outcome === 'committed') return
-    if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) this.#advance(sent.events)
+    if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) return this.#advance(sent.events)
+    sent.outcome = 'acknowledged'
+    const proven = this.#chainTo(sent)
+    if (proven) this.#advance(proven)
     else void this.pull().catch(ignore)
   }
 
@@ -173,6 +176,23 @@ export class Committed {
   close(): void {
     this.#closed = true
     for (const sent of this.#sent.filter(({ outcome }) => outcome === 'unknown')) this.abandon(sent)
+  }
+
+  /**
+   * The events from the head to an append that was acknowledged. Where only this process writes, that append could follow on
+   * earlier ones only if they were written, too, though their own replies were lost.
+   */
+  #chainTo(last: Sent): SessionEvent[] | null {
+    if (this.#ports.store.shared) return null
+    let seq: number = this.#head?.seq ?? 0
+    const events: SessionEvent[] = []
+    for (const sent of this.#sent) {
+      if (sent.events[0]!.seq !== seq + 1) continue
+      for (const event of sent.events) events.push(event)
+      seq = sent.events.at(-1)!.seq
+      if (sent === last) return events
+    }
+    return null
   }
 
   #startPull(): Promise<void> {
@@ -216,6 +236,7 @@ export class Committed {
     }
     this.#head = null
     this.#ownUntil = 0
+    for (const sent of this.#sent.filter(({ outcome }) => outcome === 'acknowledged')) this.#settle(sent)
     this.#ports.gone(this.sessionId)
     this.#tellFollowers((follower) => follower.gone())
   }
@@ -254,12 +275,17 @@ export class Committed {
         foreign.push(event)
         continue
       }
-      const [sent] = this.#sent.splice(index, 1)
-      this.#ownUntil = sent!.events.at(-1)!.seq
-      sent!.outcome = 'committed'
-      sent!.committed()
+      const sent = this.#sent[index]!
+      this.#ownUntil = sent.events.at(-1)!.seq
+      this.#settle(sent)
     }
     return foreign
+  }
+
+  #settle(sent: Sent): void {
+    this.#sent.splice(this.#sent.indexOf(sent), 1)
+    sent.outcome = 'committed'
+    sent.committed()
   }
 }
 

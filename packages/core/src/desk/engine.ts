@@ -162,6 +162,7 @@ export class Engine {
         const claims: Waiter[] = []
         const now = this.options.clock.now()
         const decidedOn = log.state.seq
+        const wasThere = isThere(log.state)
         let decision: Decision
         try {
           decision = this.#decide(log.state, command, extra, now, claims)
@@ -174,6 +175,11 @@ export class Engine {
           // The same command may have been under way under the same key: then this one ended as that one did.
           const since = key && (await recall(this.options, key))
           if (since) return since
+          // Its record may have been erased with the session just now.
+          if (wasThere && !isThere(log.state)) {
+            await overtaken()
+            continue
+          }
           throw error
         }
         // A kind of the embedder's own may have written to the session while it was asked.

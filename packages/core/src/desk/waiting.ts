@@ -143,12 +143,12 @@ export async function recheck(engine: Engine, sessionId?: string): Promise<void>
   for (const { sessionId: session, interactionId } of waited) {
     const item = await durableItem(engine, session, interactionId)
     if (item?.status === 'pending') continue
-    const next = item ? await reprompted(engine, item) : null
+    const next = item && (await reprompted(engine, item).catch(ifDeleted))
     // That may be settled by now, too.
-    if (next !== null) waited.push({ sessionId: session, interactionId: next })
+    if (next && next !== DELETED) waited.push({ sessionId: session, interactionId: next })
     for (const waiter of engine.waiters.take(interactionId)) {
-      if (!item) waiter.reject(new AskbackError('not_found', 'The session was deleted.'))
-      else if (next !== null) move(engine, waiter, next)
+      if (!item || next === DELETED) waiter.reject(deletedError())
+      else if (next) move(engine, waiter, next)
       else finish(engine, waiter, item)
     }
   }
@@ -214,14 +214,29 @@ function repromptIn(events: SessionEvent[], item: Interaction): string | undefin
   return again ? supersededBy : undefined
 }
 
-/** The interaction that asks the same again; only a reprompt carries errors. */
+/**
+ * The interaction that asks the same again; only a reprompt carries errors. Rejects with `not_found` if the session was deleted
+ * in between: then nobody knows whether it was asked again.
+ */
 async function reprompted(engine: Engine, item: Interaction): Promise<string | null> {
   if (item.supersededBy === undefined) return null
   const log = await engine.log(item.sessionId)
   const next =
     log.state.interactions.get(item.supersededBy) ??
     (await engine.options.store.interaction(item.supersededBy))
-  return next?.errors ? next.interactionId : null
+  if (!next) throw deletedError()
+  return next.errors ? next.interactionId : null
+}
+
+const DELETED = Symbol('deleted')
+
+function ifDeleted(error: unknown): typeof DELETED {
+  if (error instanceof AskbackError && error.code === 'not_found') return DELETED
+  throw error
+}
+
+function deletedError(): AskbackError {
+  return new AskbackError('not_found', 'The session was deleted.')
 }
 
 async function durableItem(
