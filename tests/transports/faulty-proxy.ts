@@ -16,6 +16,7 @@ export class FaultyProxy {
   #target: number
   #isOffline = false
   #isFrozen = false
+  #delayMs = 0
   #cutsNext = false
 
   constructor(target: number) {
@@ -57,6 +58,11 @@ export class FaultyProxy {
     if (!isFrozen) this.cut()
   }
 
+  /** Everything takes so long to get through, each way. */
+  delay(ms: number): void {
+    this.#delayMs = ms
+  }
+
   offline(isOffline: boolean): void {
     this.#isOffline = isOffline
     if (isOffline) this.cut()
@@ -66,6 +72,11 @@ export class FaultyProxy {
     this.cut()
     this.#server.close()
     await once(this.#server, 'close')
+  }
+
+  #later(pass: () => void): void {
+    if (this.#delayMs === 0) pass()
+    else setTimeout(pass, this.#delayMs)
   }
 
   #accept(client: Socket): void {
@@ -78,11 +89,11 @@ export class FaultyProxy {
     this.#connections.add(connection)
     client.on('data', (data) => {
       connection.isStream ||= /^GET \S*\/(events|ws)\b/.test(data.toString('latin1'))
-      if (!connection.isStalled) upstream.write(data)
+      if (!connection.isStalled) this.#later(() => upstream.write(data))
     })
     upstream.on('data', (data) => {
       if (connection.isStalled) return
-      if (!this.#cutsNext) return void client.write(data)
+      if (!this.#cutsNext) return this.#later(() => client.write(data))
       this.#cutsNext = false
       client.write(data.subarray(0, Math.ceil(data.length / 2)), () => {
         client.destroy()

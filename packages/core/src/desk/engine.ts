@@ -115,7 +115,6 @@ export class Engine {
       newId: options.newId,
       queue: this.#queue,
       hold: (sessionId) => this.#cache.hold(sessionId),
-      refresh: (sessionId) => this.#cache.refresh(sessionId),
       nextAdvance: (sessionId) => this.#listeners.next(sessionId),
     }
   }
@@ -127,9 +126,9 @@ export class Engine {
   async run(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
     let contention: Contention | null = null
     let isWritten = false
-    const overtaken = (isLocked?: boolean) => {
+    const overtaken = (how?: { isLocked: boolean; sentAt: number }) => {
       contention ??= new Contention(this.#contentionPorts, sessionId)
-      return contention.overtaken(isLocked)
+      return contention.overtaken(how)
     }
     try {
       if (this.#queue.has(sessionId)) {
@@ -213,9 +212,12 @@ export class Engine {
         }
         if (!result.ok) {
           if (result.conflict === 'fence') this.#fencedOff(claims)
-          this.#cache.hint(sessionId)
-          if (result.conflict === 'fence' && fence) throw fencedError()
-          await overtaken(result.conflict === 'locked')
+          if (result.conflict === 'fence' && fence) {
+            this.#cache.hint(sessionId)
+            throw fencedError()
+          }
+          // The state is stale now: the next attempt reads the log.
+          await overtaken({ isLocked: result.conflict === 'locked', sentAt: now })
           continue
         }
         isWritten = true

@@ -201,10 +201,14 @@ export class SessionCache {
       for (;;) {
         loading.isOutdated = false
         const wasKnown = committed.isKnown
-        if (wasKnown) await committed.pull()
-        loading.arrived = []
         const readAt = clock.now()
-        const loaded = await loadState(store, sessionId, wasKnown ? committed.head : undefined)
+        // Together, as each may take long on a database that is far away.
+        const [snapshot] = await Promise.all([
+          store.loadSnapshot(sessionId),
+          wasKnown ? committed.pull() : undefined,
+        ])
+        loading.arrived = []
+        const loaded = await loadState(store, sessionId, snapshot, wasKnown ? committed.head : undefined)
         if (loading.isOutdated || !loaded) continue
         const { state, headId } = loaded
         if (!wasKnown)

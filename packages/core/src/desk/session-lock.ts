@@ -6,6 +6,8 @@ import type { Store } from '../store/store.js'
 const MAX_CONFLICT_MS = 5000
 /** After so many conflicts a command takes the lock of the store, where there is one. */
 const CONFLICTS_BEFORE_LOCK = 2
+/** Where an append takes as long, others that are nearer to the store would win every time: then the first conflict counts. */
+const SLOW_APPEND_MS = 100
 /** Long enough for a read and an append over a connection with a second of latency each. */
 const LOCK_MS = 4000
 const LOCKED_PAUSE_MS = 50
@@ -45,8 +47,6 @@ export interface ContentionPorts {
   hold(sessionId: string): () => void
   /** Resolves when something new is known of the session's log. */
   nextAdvance(sessionId: string): Promise<void>
-  /** Reads what others have appended. */
-  refresh(sessionId: string): Promise<void>
 }
 
 /** What one command does to get its turn when others write to the same session: queue here, then lock the store. */
@@ -80,8 +80,9 @@ export class Contention {
   }
 
   /** The facts changed before the command was written. Resolves when it may decide again. */
-  async overtaken(isLocked = false): Promise<void> {
+  async overtaken({ isLocked = false, sentAt }: { isLocked?: boolean; sentAt?: number } = {}): Promise<void> {
     const { clock, store } = this.#ports
+    const isSlow = sentAt !== undefined && clock.now() - sentAt > SLOW_APPEND_MS
     if (this.#conflicts++ === 0) {
       this.#since = clock.now()
       // Else other sessions could evict it again and again before it is decided.
@@ -90,14 +91,13 @@ export class Contention {
     await this.enter()
     if (isLocked) await this.#pause()
     this.#checkTime()
-    if (!store.shared || !store.locks || this.#conflicts < CONFLICTS_BEFORE_LOCK) return
+    if (!store.shared || !store.locks || (this.#conflicts < CONFLICTS_BEFORE_LOCK && !isSlow)) return
     const owner = this.#lockOwner ?? this.#ports.newId()
     while (!(await store.locks.acquire(this.#sessionId, owner, LOCK_MS))) {
       await this.#pause()
       this.#checkTime()
     }
     this.#lockOwner = owner
-    await this.#ports.refresh(this.#sessionId)
   }
 
   /** Whoever waits goes on. The append that succeeded has released the store's lock. */

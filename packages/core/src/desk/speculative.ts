@@ -10,7 +10,7 @@ import {
   type SessionState,
   type SessionStateJson,
 } from '@askback/protocol'
-import type { Append, AppendResult, Store } from '../store/store.js'
+import type { Append, AppendResult, Snapshot, Store } from '../store/store.js'
 import { knownTexts } from './event-texts.js'
 import { LOG_PAGE, readAfter, type Committed, type Head, type OwnAppend } from './committed.js'
 
@@ -182,9 +182,9 @@ export interface LoadedState {
 export async function loadState(
   store: Store,
   sessionId: string,
+  snapshot: Snapshot | null,
   until?: Head | null,
 ): Promise<LoadedState | null> {
-  const snapshot = await store.loadSnapshot(sessionId)
   if (snapshot?.version === STATE_VERSION) {
     const { headId, ...json } = snapshot.state as unknown as SessionStateJson & { headId?: string }
     // Without the id it cannot be told from the snapshot of an erased log.
