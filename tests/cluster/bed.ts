@@ -23,12 +23,31 @@ export class Bed {
     return bed
   }
 
-  /** With `port` it reaches the database through what listens there. */
-  async add({ port }: { port?: number } = {}): Promise<RunningGateway> {
-    const url = new URL(this.postgres.url())
-    if (port !== undefined) url.port = String(port)
-    const args = ['--store', url.href, '--lease', `${this.#leaseMs}ms`, '--timeout', 'never']
-    const gateway = await serve({ args })
+  /** With `port` it reaches the database through what listens there, with `listenPort` the connection that listens does. */
+  async add({
+    port,
+    listenPort,
+    skewMs = 0,
+  }: { port?: number; listenPort?: number; skewMs?: number } = {}): Promise<RunningGateway> {
+    const through = (other?: number) => {
+      const url = new URL(this.postgres.url())
+      if (other !== undefined) url.port = String(other)
+      return url.href
+    }
+    const args = [
+      '--store',
+      through(port),
+      '--store-listen',
+      through(listenPort),
+      '--lease',
+      `${this.#leaseMs}ms`,
+      '--timeout',
+      'never',
+    ]
+    // A machine whose clock is wrong.
+    const code = `const { now } = Date; Date.now = () => now() + ${skewMs}`
+    const clock = `data:text/javascript,${encodeURIComponent(code)}`
+    const gateway = await serve({ args, ...(skewMs && { env: { NODE_OPTIONS: `--import=${clock}` } }) })
     this.gateways.push(gateway)
     return gateway
   }
@@ -63,6 +82,13 @@ export class Bed {
     await this.sql(`ALTER SYSTEM SET commit_delay = ${ms * 1000}`)
     await this.sql('ALTER SYSTEM SET commit_siblings = 0')
     await this.sql('SELECT pg_reload_conf()')
+  }
+
+  /** Nothing is read or written for so long. */
+  async stall(ms: number): Promise<void> {
+    await this.sql(
+      `BEGIN; LOCK TABLE askback.sessions, askback.kv IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(${ms / 1000}); COMMIT`,
+    )
   }
 
   async sql<Row extends object>(text: string): Promise<Row[]> {

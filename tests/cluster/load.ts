@@ -21,16 +21,27 @@ const ASKED_IN_SESSION = 200
 /** Askers and people that use whichever gateway answers, and try again with the same key until one does. */
 export class Load {
   readonly asked: Asked[] = []
+  /** Sessions that were made, as soon as they are. */
+  onSession: (sessionId: string) => void = () => undefined
+  /** Gateways that did not see what they had acknowledged. */
+  readonly forgotten: string[] = []
   readonly #gateways: () => RunningGateway[]
   readonly #random: () => number
   readonly #pauseMs: number
+  readonly #sharing: number
+  readonly #shared = new Map<number, Promise<string>>()
   #stopped = false
 
-  /** `pauseMs` between two questions of one client. */
-  constructor(gateways: () => RunningGateway[], random: () => number, pauseMs = 0) {
+  /** `pauseMs` between two questions of one client; of the clients the first `sharing` use the same session. */
+  constructor(
+    gateways: () => RunningGateway[],
+    random: () => number,
+    { pauseMs = 0, sharing = 0 }: { pauseMs?: number; sharing?: number } = {},
+  ) {
     this.#gateways = gateways
     this.#random = random
     this.#pauseMs = pauseMs
+    this.#sharing = sharing
   }
 
   async run(clients: number): Promise<void> {
@@ -44,15 +55,30 @@ export class Load {
   async #client(index: number): Promise<void> {
     let sessionId = ''
     for (let round = 0; !this.#stopped; round++) {
-      if (round % ASKED_IN_SESSION === 0) sessionId = await this.#session(`session-${index}.${round}`)
+      if (round % ASKED_IN_SESSION === 0) sessionId = await this.#sessionFor(index, round)
       await this.#ask({ sessionId, key: `${index}.${round}` })
       await delay(this.#pauseMs)
     }
   }
 
+  async #sessionFor(index: number, round: number): Promise<string> {
+    if (index >= this.#sharing) return this.#session(`session-${index}.${round}`)
+    const made = this.#shared.get(round) ?? this.#session(`session-shared.${round}`)
+    this.#shared.set(round, made)
+    return made
+  }
+
   async #session(key: string): Promise<string> {
     const made = await this.#send<{ session: Session }>('POST', '/api/sessions', { agent: null }, key, true)
+    this.onSession(made.session.id)
     return made.session.id
+  }
+
+  /** Also without a look at the store, a gateway knows what it has acknowledged itself. */
+  async #checkKnown(gateway: RunningGateway, path: string): Promise<void> {
+    const options = { body: undefined, key: undefined, asAgent: false }
+    const read = await attempt<{ interaction: Interaction }>(gateway, 'GET', `${path}?fresh=0`, options)
+    if (read?.interaction.status === 'pending') this.forgotten.push(`${gateway.ready.url}${path}`)
   }
 
   async #ask(asked: Asked): Promise<void> {
@@ -108,6 +134,8 @@ export class Load {
       const gateways = this.#gateways()
       const gateway = gateways[Math.floor(this.#random() * gateways.length)]
       const answer = gateway && (await attempt<Body>(gateway, method, path, { body, key, asAgent }))
+      if (answer && path.endsWith('/response'))
+        await this.#checkKnown(gateway, path.slice(0, -'/response'.length))
       if (answer) return answer
       await delay(50)
     }
