@@ -18,6 +18,9 @@ const FLAGS = [
   '--disable-sync',
 ]
 
+/** More than the pause that a card wants after a press that did not count. */
+const BETWEEN_PRESSES_MS = 400
+
 /** As long as `expect.poll` has. */
 const PATIENCE_MS = 45_000
 
@@ -53,15 +56,18 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
 
 /**
  * Presses a control of a card until `isDone`. A banner that came or went has moved the card, and a press counts only once the
- * control has stood still for a moment.
+ * control has stood still for a moment, and not right after one that did not count.
  */
 export async function pressUntil(control: Locator, isDone: () => Promise<boolean>): Promise<void> {
   await expect
-    .poll(async () => {
-      if (await isDone()) return true
-      if ((await control.isVisible()) && (await control.isEnabled())) await control.click()
-      return isDone()
-    })
+    .poll(
+      async () => {
+        if (await isDone()) return true
+        if ((await control.isVisible()) && (await control.isEnabled())) await control.click()
+        return isDone()
+      },
+      { interval: BETWEEN_PRESSES_MS },
+    )
     .toBe(true)
 }
 

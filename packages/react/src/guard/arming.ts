@@ -17,6 +17,7 @@ export type Press = 'accepted' | 'moved' | 'resting_pointer'
  *   focus, wherever that is, and scrolling is no change of the layout.
  * - Controls that came under a pointer which has not moved since, also by scrolling, ignore one press of it: that was aimed
  *   at what was there before.
+ * - A press that follows a refused one within 300 ms is refused too, as the rest of a double click or of a series.
  */
 export class Arming {
   readonly #findControls: () => Element | null
@@ -26,6 +27,9 @@ export class Arming {
   #isMoving = false
   #armTimer: ReturnType<typeof setTimeout> | undefined
   #restTimer: ReturnType<typeof setTimeout> | undefined
+  /** Why the last press was refused, until a pause of 300 ms. */
+  #refusal: Exclude<Press, 'accepted'> | null = null
+  #refusalTimer: ReturnType<typeof setTimeout> | undefined
   /** Where the pointer rested when the controls came under it. */
   #restingAt: Point | null = null
 
@@ -54,6 +58,8 @@ export class Arming {
       window.removeEventListener('focus', this.#restart)
       clearTimeout(this.#armTimer)
       clearTimeout(this.#restTimer)
+      clearTimeout(this.#refusalTimer)
+      this.#refusal = null
     }
   }
 
@@ -74,10 +80,20 @@ export class Arming {
     if (!isByPointer) return 'accepted'
     // Between two checks the controls may have moved, a moment before this press.
     this.check()
-    if (this.#isMoving) return 'moved'
-    if (this.#restingAt === null) return 'accepted'
-    this.#restingAt = null
-    return 'resting_pointer'
+    if (this.#isMoving) return this.#refuse('moved')
+    if (this.#restingAt !== null) {
+      this.#restingAt = null
+      return this.#refuse('resting_pointer')
+    }
+    return this.#refusal === null ? 'accepted' : this.#refuse(this.#refusal)
+  }
+
+  /** Nobody can have read within 300 ms that a press was refused. */
+  #refuse(why: Exclude<Press, 'accepted'>): Press {
+    this.#refusal = why
+    clearTimeout(this.#refusalTimer)
+    this.#refusalTimer = setTimeout(() => (this.#refusal = null), ARM_MS)
+    return why
   }
 
   readonly #restart = (): void => {

@@ -110,6 +110,21 @@ it('refuses a press in the moment in which the card has moved, before any check 
   expect(answers()).toHaveLength(1)
 })
 
+it('refuses presses without a pause after the card has moved, however long they go on', async () => {
+  const { answers } = await show({ events: approval })
+  vi.mocked(screen.rectOf).mockReturnValue(new DOMRect(100, 160, 100, 20))
+  for (let count = 1; count <= 8; count++) {
+    fireEvent.click(approve(), { detail: count })
+    page.getByText(/moved just now/)
+    await pass(150)
+  }
+  expect(answers()).toEqual([])
+  await pass(150)
+  fireEvent.click(approve(), { detail: 1 })
+  await pass(0)
+  expect(answers()).toHaveLength(1)
+})
+
 it('takes a press at once after the person has scrolled, as that is no change of the layout', async () => {
   const { answers, container } = await show({ events: approval })
   container.scrollTop = 60
@@ -137,6 +152,24 @@ it('ignores one press of a pointer that rested where the controls came, and none
   fireEvent.click(approve(), { detail: 1 })
   page.getByText(/came under your pointer/)
   expect(answers()).toEqual([])
+  await pass(300)
+  fireEvent.click(approve(), { detail: 1 })
+  await pass(0)
+  expect(answers()).toHaveLength(1)
+})
+
+it('ignores the second press of a double click that it ignored, and every further one without a pause', async () => {
+  const { answers, play } = await show()
+  fireEvent.pointerMove(window, { clientX: 150, clientY: 110, pointerType: 'mouse' })
+  await play(...approval)
+  await pass(400)
+  for (let count = 1; count <= 8; count++) {
+    fireEvent.click(approve(), { detail: count })
+    page.getByText(/came under your pointer/)
+    await pass(299)
+  }
+  expect(answers()).toEqual([])
+  await pass(1)
   fireEvent.click(approve(), { detail: 1 })
   await pass(0)
   expect(answers()).toHaveLength(1)
