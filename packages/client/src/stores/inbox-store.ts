@@ -1,7 +1,8 @@
 import {
+  closeInteraction,
   openInteraction,
   progressInteraction,
-  settleInteraction,
+  respondToInteraction,
   type Interaction,
   type Json,
   type SessionEvent,
@@ -57,6 +58,8 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
   readonly #clock: Clock
   readonly #leaving = new Map<string, { item: Interaction; disarm: () => void }>()
   readonly #unlisted = new Map<string, Arrival>()
+  /** Pending by their event, while the request that follows it is still to come (L1). */
+  readonly #announced = new Set<string>()
   #counts: Counts = { total: 0, perSession: new Map() }
   #disarmCount: (() => void) | null = null
   #stopListening: () => void = () => undefined
@@ -132,23 +135,37 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     const index =
       'interactionId' in event ? items.findIndex((item) => item.interactionId === event.interactionId) : -1
     switch (event.type) {
+      case 'interaction_pending':
+        if (!event.pending) return this.#close(items, event.interactionId)
+        this.#announced.add(event.interactionId)
+        return items
       case 'interaction_request':
         // The newest come last: where there are more pages, it is on the last of them.
-        if (index >= 0) return items
+        if (!this.#announced.delete(event.interactionId) || index >= 0) return items
         if (next === null) return [...items, openInteraction(event)]
         this.#unlisted.set(event.interactionId, arrivalOf(event))
         this.changed()
         return items
       case 'interaction_response':
-        if (this.#unlisted.delete(event.interactionId)) this.changed()
-        if (index < 0) return items
-        if (event.settlement !== 'superseded') this.#letLeave(settleInteraction(items[index]!, event))
-        return items.toSpliced(index, 1)
+        // A gateway from before L2 closes what is superseded by this alone.
+        if (event.settlement === 'superseded') return this.#close(items, event.interactionId)
+        return index < 0 ? items : items.with(index, respondToInteraction(items[index]!, event))
       case 'interaction_progress':
         return index < 0 ? items : items.with(index, progressInteraction(items[index]!, event))
       default:
         return items
     }
+  }
+
+  /** It is pending no longer (L2). What was asked anew leaves without a trace. */
+  #close(items: Interaction[], interactionId: string): Interaction[] {
+    this.#announced.delete(interactionId)
+    if (this.#unlisted.delete(interactionId)) this.changed()
+    const index = items.findIndex((item) => item.interactionId === interactionId)
+    if (index < 0) return items
+    const item = items[index]!
+    if (item.settlement !== undefined) this.#letLeave(closeInteraction(item))
+    return items.toSpliced(index, 1)
   }
 
   #countSoon(): void {

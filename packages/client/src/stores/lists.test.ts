@@ -41,6 +41,27 @@ describe('the inbox', () => {
     expect(inbox.getSnapshot()).toBe(before)
   })
 
+  it('[L2] holds what `interaction_pending` says is pending, and infers nothing from request and response', async () => {
+    const { inbox, transport } = setup()
+    const [opens, request] = asked('i1')
+    const [response, closes] = settled('i1')
+    inbox.subscribe(() => undefined)
+    await eventually(() => expect(ids(inbox)).toEqual([]))
+    transport.play('s1', asked('i0')[1]!, ...asked('i2'))
+    await eventually(() => expect(ids(inbox)).toEqual(['i2']))
+    transport.play('s1', opens!, request!)
+    await eventually(() => expect(ids(inbox)).toEqual(['i2', 'i1']))
+    transport.play('s1', response!, ...settled('i2'))
+    await eventually(() => expect(ids(inbox)).toEqual(['i1']))
+    expect(inbox.getSnapshot()).toMatchObject({ total: 1, leaving: [{ interactionId: 'i2' }] })
+    transport.play('s1', closes!)
+    await eventually(() => expect(ids(inbox)).toEqual([]))
+    expect(inbox.getSnapshot().leaving).toMatchObject([
+      { interactionId: 'i2', status: 'settled', settlement: 'approved' },
+      { interactionId: 'i1', status: 'settled', settlement: 'approved' },
+    ])
+  })
+
   it('[lesson 16] shows no ghost of what was settled while the page was on its way', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'), ...asked('i2'))
