@@ -57,6 +57,24 @@ layoutCases({
             approval i2 open
       waiting`,
   },
+  '[L2] a response alone ends no waiting: the end of pending does': {
+    events: [turn('t1'), ...asked('i1', r1), settled('i1')[0]!],
+    drawn: `
+      turn t1
+        response r1
+          placeholder call-i1 waiting
+            approval i1 open
+      waiting`,
+  },
+  '[L2] a request that is not pending keeps nobody waiting, and looks decided by nobody': {
+    events: [turn('t1'), asked('i1', r1)[1]!],
+    drawn: `
+      turn t1
+        response r1
+          placeholder call-i1 interrupted
+            approval i1 closed
+      typing`,
+  },
   'pending outside any turn waits without typing': {
     events: askedQuestion('i1'),
     drawn: `

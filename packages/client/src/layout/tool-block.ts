@@ -46,7 +46,8 @@ export function toolBlock(call: ToolCall, turn: Turn, drawing: Drawing): ToolBlo
 export function placeholderBlock(approval: Interaction, drawing: Drawing): ToolBlock {
   const { toolCallId, toolName } = approval
   const approvals = drawing.placement.approvals.get(toolCallId) ?? []
-  const status = decided(askedAbout(toolCallId, drawing)) ?? 'approved'
+  // Nothing looks approved that nobody approved.
+  const status = decided(askedAbout(toolCallId, drawing)) ?? 'interrupted'
   return {
     key: `call:${toolCallId}`,
     toolCallId,
