@@ -162,10 +162,15 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect((await backend.log(sessionId)).at(-1)?.type).toMatch(/context_cleared|session_status/)
     })
 
-    it('sets the permission mode', async () => {
-      const { transport, sessionId } = await outside()
+    it('sets the permission mode, in the name of its person', async () => {
+      const { transport, backend, sessionId } = await outside()
       await transport.setPermissionMode(sessionId, 'acceptEdits')
       expect((await transport.snapshot(sessionId)).session.permissionMode).toBe('acceptEdits')
+      expect((await backend.log(sessionId)).at(-1)).toMatchObject({
+        type: 'session_status',
+        by: { id: expect.any(String) as string },
+        via: expect.stringMatching(/^(http|web|direct)$/) as string,
+      })
     })
 
     it('shows the inbox over all sessions, oldest first', async () => {
