@@ -63,6 +63,52 @@ it('refuses what a person finishes sending after they were revoked', async () =>
   expect(after.interaction.status).toBe('pending')
 })
 
+it('ends a long poll at once when its person is revoked, and tells them nothing', async () => {
+  const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
+  const item = await owner.open(await owner.session(), approval)
+  const path = `/api/sessions/${item.sessionId}/interactions/${item.interactionId}`
+  const seen = once(gateway.gateway.app.server, 'request')
+  const waiting = fetch(`${gateway.url}${path}?wait=60`, { headers: bearer(body.token) })
+  await seen
+  expect((await owner.get(path)).status).toBe(200)
+  expect((await owner.delete('/api/tokens/bob')).status).toBe(200)
+  const response = await waiting
+  expect(response.status).toBe(401)
+  expect(await response.json()).toMatchObject({ error: { code: 'unauthorized' } })
+})
+
+it('ends the MCP request of a person who is revoked, and of nobody else', async () => {
+  const served: string[] = []
+  const ended: string[] = []
+  await gateway.close()
+  gateway = await startTestGateway({
+    mcp: ({ credential, response, signal }) =>
+      new Promise((resolve) => {
+        served.push(credential.id)
+        signal.addEventListener('abort', () => {
+          ended.push(credential.id)
+          response.end('{}')
+          resolve()
+        })
+      }),
+  })
+  owner = new Api(gateway)
+  const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
+  const call = (token: string) =>
+    fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: { ...bearer(token), 'content-type': 'application/json' },
+      body: '{}',
+    })
+  const [bobs, owners] = [call(body.token), call(gateway.token)]
+  await expect.poll(() => served.toSorted()).toEqual(['person:bob', 'person:owner'])
+  expect((await owner.delete('/api/tokens/bob')).status).toBe(200)
+  await bobs
+  expect(ended).toEqual(['person:bob'])
+  await gateway.gateway.drain()
+  await owners
+})
+
 it('refuses what a browser finishes sending after it was logged out', async () => {
   const login = await signIn(gateway)
   const finish = await slowRequest('/api/logins', {}, { ...login })

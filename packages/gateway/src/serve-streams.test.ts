@@ -1,9 +1,10 @@
+import { memoryStore } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { Api, signIn, startTestGateway, type TestGateway } from './testing/index.js'
+import { Api, approval, signIn, startTestGateway, type TestGateway } from './testing/index.js'
 
 let gateway: TestGateway
 let id: string
@@ -206,7 +207,8 @@ describe('a WebSocket', () => {
         .poll(() => [first.seen, second.seen])
         .toEqual([[{ ref: null, ok: true }], [{ ref: null, ok: true }]])
       expect((await new Api(gateway, null, { ...one }).post('/api/logout')).status).toBe(200)
-      await Promise.all([first.closed, silent.closed])
+      // Cut at once, also the one that has yet to say hello: not refused when its time for that is over.
+      expect(await Promise.all([first.closed, silent.closed])).toEqual([1006, 1006])
       second.socket.send(JSON.stringify({ op: 'ping', ref: 2 }))
       await expect.poll(() => second.seen).toContainEqual({ ref: 2, ok: true })
       expect((await new Api(gateway, null, { ...two }).post('/api/logout', { all: true })).status).toBe(200)
@@ -250,6 +252,32 @@ describe('a WebSocket', () => {
     expect(statusCode).toBe(429)
     // The rest of the minute, not what is said where nobody knows better.
     expect(Number(headers['retry-after'])).toBeGreaterThan(10)
+  })
+
+  it('settles nothing for a person whose revocation this gateway has not heard of', async () => {
+    await gateway.close()
+    gateway = await startTestGateway({ store: { ...memoryStore(), shared: true }, clock: fakeClock() })
+    const owner = new Api(gateway)
+    const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
+    const { sessionId, interactionId } = await owner.open(await owner.session(), approval)
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, {
+      headers: { authorization: `Bearer ${body.token}` },
+    })
+    const seen: unknown[] = []
+    socket.on('message', (data: Buffer) => seen.push(JSON.parse(data.toString())))
+    await once(socket, 'open')
+    // As another gateway writes it.
+    const { kv } = gateway.store
+    const [record] = await kv.list('credential/person/')
+    await kv.put(record!.key, { ...(record!.value as object), revokedAt: 1 }, record!.version)
+    const answer = { decision: 'approve' }
+    socket.send(JSON.stringify({ op: 'respond', ref: 1, sessionId, interactionId, answer }))
+    // It is refused, or cut first: the gateway has heard of it now.
+    const isOver = () => seen.length > 0 || socket.readyState === WebSocket.CLOSED
+    await expect.poll(isOver).toBe(true)
+    for (const said of seen) expect(said).toMatchObject({ ok: false, error: { code: 'unauthorized' } })
+    expect((await gateway.host.desk.interaction(sessionId, interactionId)).status).toBe('pending')
+    socket.terminate()
   })
 
   it('ends when its credential is revoked', async () => {

@@ -3,8 +3,8 @@ import { fakeClock } from '@askback/core/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { createCredentials, type Credentials } from './credentials.js'
 
-/** Two gateways on one store. Their clock stands still, so that what one learns from the other comes by the bus. */
-async function twoGateways(): Promise<[Credentials, Credentials]> {
+/** Two gateways on one store. Their clock stands still, so that what one learns from the other comes by the bus, if at all. */
+async function twoGateways({ bus = true } = {}): Promise<[Credentials, Credentials]> {
   const store = { ...memoryStore(), shared: true }
   const join = memoryBus()
   const clock = fakeClock()
@@ -12,7 +12,7 @@ async function twoGateways(): Promise<[Credentials, Credentials]> {
     createCredentials({
       store,
       clock,
-      bus: join(),
+      ...(bus && { bus: join() }),
       owner: { name: 'Ada', tokens: [`person-${id}`] },
       agentToken: `agent-${id}`,
       gateway: { id, sharesTokens: true },
@@ -42,4 +42,14 @@ it('a browser that logs in at one is known to the other at once, until it logs o
   await expect.poll(() => there.findLogin(cookie)).toMatchObject({ by: { id: 'owner' } })
   await here.logOut(here.findLogin(cookie)!)
   await expect.poll(() => there.findLogin(cookie)).toBeNull()
+})
+
+it('a person who is revoked at one may act at no other, though no message of it comes', async () => {
+  const [here, there] = await twoGateways({ bus: false })
+  const token = here.newToken()
+  await here.keep('grace', token)
+  await there.refresh()
+  expect(await there.mayAct('grace')).toBe(true)
+  await here.revoke('grace')
+  expect(await there.mayAct('grace')).toBe(false)
 })

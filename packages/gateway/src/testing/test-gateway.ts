@@ -12,6 +12,7 @@ import type { GatewaySettings } from '../config.js'
 import { createCredentials, type Credentials } from '../credentials/credentials.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import { readLink } from '../read-link.js'
+import type { McpHandler } from '../routes/mcp.js'
 
 export interface TestGatewayOptions {
   store?: Store
@@ -21,6 +22,7 @@ export interface TestGatewayOptions {
   clock?: Clock
   webApp?: string
   requireProxy?: boolean
+  mcp?: McpHandler
   /** The first person's. */
   token?: string
   /** Listens at a port of its own unless told not to. */
@@ -74,7 +76,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
-  const { requireProxy = false } = options
+  const { requireProxy = false, mcp } = options
   const gateway = createGateway({
     host,
     store,
@@ -83,6 +85,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     requireProxy,
     ...timed,
     ...(webApp && { webApp }),
+    ...(mcp && { mcp }),
   })
   if (listen) url = await gateway.listen(typeof listen === 'object' ? listen : {})
   await host.ready
