@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BotApiServer, labelOf, TOKEN } from './bot-api-server.js'
 import { commandFile } from './command-file.js'
 
@@ -130,6 +130,66 @@ it('a person pairs and answers in Telegram, a webhook is told, and a restart goe
   await expect.poll(controls).toEqual([])
   expect(telegram.in(CHAT).filter(({ text }) => text.includes('Approve Bash?'))).toHaveLength(1)
   expect(output).not.toMatch(/a-token-that-nobody-may-log|the-secret-of-the-webhook/)
+})
+
+describe('the chat of a person who is revoked', () => {
+  const env = { ASKBACK_TELEGRAM_TOKEN: TOKEN }
+  const asked = { kind: 'approval', toolName: 'Bash', request: { input: { command: 'ls' } } }
+
+  async function ask({ url, agentToken }: Ready): Promise<void> {
+    const path = `${url}/api/sessions`
+    const { session } = await post<{ session: { id: string } }>(path, agentToken, { agent: null })
+    await post(`${path}/${session.id}/interactions`, agentToken, asked)
+  }
+
+  async function pairGrace(ready: Ready): Promise<void> {
+    const made = await post<{ token: string }>(`${ready.url}/api/tokens`, ready.token, { person: 'grace' })
+    const pairing = run(['telegram', 'pair', '--json', '--url', ready.url], { ASKBACK_TOKEN: made.token })
+    const { code } = JSON.parse(await stdoutOf(pairing)) as { code: string }
+    telegram.write(CHAT, 1001, `/pair ${code}`)
+    await shows('Approve')
+  }
+
+  async function revokeGrace({ url, token }: Ready): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await fetch(`${url}/api/tokens/grace`, { method: 'DELETE', headers })).status).toBe(200)
+  }
+
+  async function acts({ url, token }: Ready): Promise<string> {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${url}/api/audit?only=acts`, { headers })).text()
+  }
+
+  it('closes its cards at once, and shows no more', async () => {
+    settings({ telegram: { apiRoot: telegram.url } })
+    const ready = await serve(env)
+    await ask(ready)
+    await pairGrace(ready)
+    await revokeGrace(ready)
+    await expect.poll(controls).toEqual([])
+    await expect.poll(() => acts(ready)).toContain('"unpaired"')
+    await ask(ready)
+    telegram.write(CHAT, 1001, '/help')
+    await expect.poll(() => telegram.in(CHAT).at(-1)?.text).toContain('Pair first')
+    expect(controls()).toEqual([])
+  })
+
+  it('is closed at the next start, if the bot was not connected meanwhile', async () => {
+    settings({ telegram: { apiRoot: telegram.url } })
+    const first = await serve(env)
+    await ask(first)
+    await pairGrace(first)
+    await stop(children.pop()!)
+    settings({})
+    const second = await serve()
+    await revokeGrace(second)
+    expect(await acts(second)).not.toContain('"unpaired"')
+    await stop(children.pop()!)
+    settings({ telegram: { apiRoot: telegram.url } })
+    const third = await serve(env)
+    await expect.poll(() => acts(third)).toContain('"unpaired"')
+    await expect.poll(controls).toEqual([])
+  })
 })
 
 it('secrets in files must be for their owner only, and must be there', async () => {

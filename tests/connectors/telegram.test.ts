@@ -107,6 +107,16 @@ describe('pairing', () => {
     expect(await status(item)).toBe('pending')
   })
 
+  it('takes no code of a person who was revoked after it was made', async () => {
+    let isKnown = true
+    await start({ isKnown: () => isKnown })
+    const { code } = connector.pair({ id: 'grace' })
+    isKnown = false
+    server.write(CHAT, ADA, `/pair ${code}`)
+    await expectSaid('This code is wrong')
+    expect(await store.kv.list('connector/telegram/person/')).toEqual([])
+  })
+
   it('ends with the person, and so does the chat that only they connected', async () => {
     await start()
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
@@ -183,6 +193,15 @@ describe('text', () => {
     server.write(CHAT, ADA, 'And again')
     await expectSaid('You said: And again')
     const [{ id } = { id: '' }] = (await host.desk.sessions()).items
+    expect((await store.audit({ limit: 10 })).items).toMatchObject([
+      {
+        act: 'permission_mode',
+        sessionId: id,
+        subject: 'acceptEdits',
+        by: { id: `telegram:${ADA}`, name: 'Ada' },
+        via: 'telegram',
+      },
+    ])
     const item = await ask('question', question, id)
     await until(() => controls().includes('A'))
     server.write(CHAT, ADA, '/clear')
