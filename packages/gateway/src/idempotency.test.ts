@@ -165,13 +165,19 @@ describe('a key', () => {
     expect((await new Api(gateway, first.body.token).get('/api/sessions')).status).toBe(401)
   })
 
-  it('makes no token that could be made again from what the store has', async () => {
-    const { body } = await person.post<{ token: string }>('/api/tokens', { person: 'bob' }, key)
+  it.each([
+    ['token', '/api/tokens', { person: 'bob' }],
+    ['code', '/api/logins', undefined],
+  ])('makes no %s that could be made again from what the store has', async (what, path, body) => {
+    const made = await person.post<{ token?: string; openUrl?: string }>(path, body, key)
+    const secretShown = made.body.token ?? new URL(made.body.openUrl!).searchParams.get('code')
+    const again = await person.post(path, body, key)
+    expect([made.status, again.status, again.body]).toEqual([201, 200, made.body])
     const { kv } = gateway.store
     const secret = (await kv.get('credential/secret'))!.value as string
     const records = (await kv.list('key/gateway/')).map((record) => record.key.slice('key/gateway/'.length))
     expect(records).toHaveLength(1)
-    for (const record of records) expect(body.token).not.toContain(macOf(secret, `token ${record}`))
+    for (const record of records) expect(secretShown).not.toContain(macOf(secret, `${what} ${record}`))
   })
 
   it('is another one for another credential, another operation and another session', async () => {

@@ -39,6 +39,13 @@ it('are taken by every gateway on the store', async () => {
   }
 })
 
+it('are in the store by their hashes only', async () => {
+  await gateway('a')
+  const text = JSON.stringify(await store.kv.list(''))
+  expect(text).toContain('credential/gateway/a')
+  expect(text).not.toMatch(/person-a|agent-a/)
+})
+
 it('are taken by no other gateway where the operator gave them', async () => {
   await gateway('a')
   const a = await gateway('a', false)
