@@ -120,6 +120,31 @@ it('gives acts with who did them, with the decisions or alone', async () => {
   expect(decisions.trim().split('\r\n')).toHaveLength(2)
 })
 
+it('has who began a session that asks less, who deleted a rule, and who deleted a session', async () => {
+  const { body: token } = await person.post<{ token: string }>('/api/tokens', { person: 'grace' })
+  const grace = new Api(gateway, token.token, { 'askback-surface': 'terminal' })
+  const made = await grace.post<{ session: { id: string } }>('/api/sessions', {
+    agent: null,
+    permissionMode: 'acceptEdits',
+  })
+  const { id: sessionId } = made.body.session
+  const item = await person.open(sessionId, approval)
+  const path = `/api/sessions/${sessionId}`
+  const answer = { decision: 'approve', scope: 'session' }
+  await person.post(`${path}/interactions/${item.interactionId}/response`, { answer })
+  const [rule] = await gateway.host.desk.rules()
+  expect((await grace.delete(`/api/rules/${rule!.id}`)).status).toBe(200)
+  expect((await grace.delete(path)).status).toBe(202)
+  const by = { id: 'grace', name: 'grace' }
+  expect(rows((await person.get<string>('/api/audit?only=acts')).body)).toMatchObject([
+    { act: 'token_created' },
+    { act: 'permission_mode', subject: 'acceptEdits', sessionId, by, via: 'terminal' },
+    { act: 'rule_created', subject: rule!.id, sessionId, by: { id: 'owner' }, via: 'http' },
+    { act: 'rule_deleted', subject: rule!.id, sessionId, by, via: 'terminal' },
+    { act: 'session_deleted', sessionId, by, via: 'terminal' },
+  ])
+})
+
 it('has who made and revoked tokens, and who logged in and out', async () => {
   const cli = { 'askback-surface': 'cli' }
   const made = await person.post<{ token: string }>('/api/tokens', { person: 'grace' }, cli)
