@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, readFileSync } from 'node:fs'
 import { request as plainRequest, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -32,6 +33,11 @@ beforeAll(() => {
   })
   chmodSync(key, 0o600)
 })
+
+/** Of this machine, as others reach it. */
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((each) => each ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
 const withTls = () => ['--tls-cert', cert, '--tls-key', key]
 
@@ -189,6 +195,15 @@ describe('behind a proxy', () => {
     const { ready } = await serve()
     const { headers } = await logIn(ready, { 'x-forwarded-proto': 'https' })
     expect(headers['set-cookie']?.[0]).not.toContain('Secure')
+  })
+
+  it.runIf(ownAddress)('that is trusted, whoever goes around it is refused', async () => {
+    const host = ['--host', '0.0.0.0', '--trust-proxy', '10.0.0.1']
+    const { ready } = await serve({ args: host, env: tokens })
+    expect((await send(`${ready.url}/healthz`)).status).toBe(200)
+    const around = new URL(`${ready.url}/healthz`)
+    around.hostname = ownAddress!
+    expect((await send(around.href)).status).toBe(403)
   })
 
   it('whose address is none is refused', async () => {

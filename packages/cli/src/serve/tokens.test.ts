@@ -1,9 +1,10 @@
+import { memoryStore } from '@askback/core'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { isLoopback, namesOf } from './addresses.js'
-import { serveTokens } from './tokens.js'
+import { serveTokens, takeTokensOutOf, TOKENS_KEY } from './tokens.js'
 
 let dataFolder: string
 beforeEach(() => {
@@ -45,6 +46,25 @@ it('are not the same for people and agents', () => {
 it('that cannot be read are not made anew', () => {
   writeFileSync(file(), '{"token":')
   expect(() => tokens()).toThrow(/tokens\.json is damaged/)
+})
+
+it('that a shared store holds as they are move into the folder of the first gateway that starts', async () => {
+  const store = memoryStore()
+  const old = { token: 'askback_person_old', agentToken: 'askback_agents_old' }
+  await store.kv.put(TOKENS_KEY, old, null)
+  await takeTokensOutOf(store, dataFolder)
+  expect(await store.kv.get(TOKENS_KEY)).toBeNull()
+  expect(tokens()).toEqual(old)
+  expect((statSync(file()).mode & 0o777).toString(8)).toBe('600')
+})
+
+it('that a shared store holds are removed from it, and do not replace those of the folder', async () => {
+  const store = memoryStore()
+  const own = tokens()
+  await store.kv.put(TOKENS_KEY, { token: 'a', agentToken: 'b' }, null)
+  await takeTokensOutOf(store, dataFolder)
+  expect(await store.kv.get(TOKENS_KEY)).toBeNull()
+  expect(tokens()).toEqual(own)
 })
 
 it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('%s is this machine', (host) => {
