@@ -1,5 +1,7 @@
 import type { Interaction, Session } from '@askback/protocol'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
+import { PseudoTerminal } from '../../connectors/pseudo-terminal.js'
 import { at, run, type RunningGateway } from '../http/gateways.js'
 import { databases, end, inShell, interactionOf, outcome, waitsFor, sharedGateway } from './asking.js'
 
@@ -204,7 +206,27 @@ it('lists a long request on one line that fits, and all of it as JSON', async ()
     /^\S+ {2}approval +Release notes notes not… +\d+s ago +1h left +deploy \{"command":"echo word /,
   )
   expect(line).toMatch(/^.{100,199}…$/)
+  const terminal = new PseudoTerminal(['pending', '--data', gateway.data], {})
+  expect(await terminal.ended).toBe(0)
+  const shown = stripVTControlCharacters(terminal.raw).split(/\r?\n/)
+  expect(shown.find((each) => each.startsWith(interactionId))).toMatch(/^.{90,99}…$/)
+  for (const each of shown) expect(each.length).toBeLessThanOrEqual(100)
   expect(await listed('--json')).toContain(command)
+})
+
+it.each([
+  ['plan', plan, '# Plan'],
+  ['form', form, 'Settings'],
+  ['call', approval, 'deploy {"n":1}'],
+  ['set of questions', two, 'A? [1 One | 2 Two] · B?'],
+])('lists a %s with what is asked', async (_kind, body, summary) => {
+  const gateway = shared()
+  const sessionId = await gateway.session()
+  const path = `/api/sessions/${sessionId}/interactions`
+  const { interaction } = (await gateway.call<{ interaction: Interaction }>('POST', path, { body })).body
+  const { stdout } = await outcome(['pending', '--data', gateway.data])
+  const line = stdout.split('\n').find((each) => each.startsWith(interaction.interactionId))
+  expect(line?.endsWith(` left  ${summary}`)).toBe(true)
 })
 
 it('lists what waits on one line each, and shows what would hide', async () => {
