@@ -16,6 +16,7 @@ it.each([
   ['the same name', adapter('a', 'Claude'), adapter('b', 'Claude')],
   ['another case', adapter('a', 'Claude'), adapter('b', 'claude')],
   ['a Cyrillic letter', adapter('a', 'Claude'), adapter('b', 'Cl\u0430ude')],
+  ['a digit for a letter', adapter('a', 'Claude'), adapter('b', 'C1aude')],
   ['the id of another as its name', adapter('claude', 'Mine'), adapter('b', 'claude')],
 ])('an agent with %s as another is refused', (_, one, other) => {
   expect(() => new AgentList([one, other])).toThrow(/Rename one|plain, visible text/)
@@ -27,6 +28,8 @@ it.each([
   ['a zero-width space', 'Cl\u200baude'],
   ['a line break', 'Claude\nApproved'],
   ['full-width letters', '\uff23laude'],
+  ['a superscript', 'Claude\u00b2'],
+  ['a sign for a letter', '\u2126mega'],
   ['reversed text', '\u202eedualC'],
 ])('a name is refused that has or is: %s', (_, name) => {
   expect(() => new AgentList([adapter('a', name)])).toThrow('plain, visible text')
