@@ -334,6 +334,26 @@ describe('what is shown', () => {
     expect(screen.getAllByRole('button', { name: 'Approve once' })).toHaveLength(1)
   })
 
+  it.each<[string, object]>([
+    ['a title', { title: 'a claim' }],
+    ['a description', { description: 'a claim' }],
+    ['a reason', { reason: 'a claim' }],
+    ['a path that it may not touch', { blockedPath: 'a claim' }],
+    ['a preview', { preview: 'a claim' }],
+    ['a preview of any shape', { preview: { note: ['a claim'] } }],
+    ['changes', { preview: { diffs: [{ path: 'a claim', oldText: 'a\n', newText: 'b\n' }] } }],
+    ['what was approved before', { preview: { approved: { command: 'a claim' } } }],
+  ])('gives %s under the agent’s name, and nowhere else', async (_what, said) => {
+    await show({ events: approval({ file: 1 }, { toolName: 'patcher', ...said }) })
+    await vi.dynamicImportSettled()
+    await pass(0)
+    const claim = screen.getByRole('figure', { name: 'The agent says' })
+    expect(claim.querySelector('figcaption')?.textContent).toBe('The agent says')
+    expect(claim.querySelector('blockquote')?.textContent).toContain('a claim')
+    claim.remove()
+    expect(card().textContent).not.toMatch(/a claim|may touch|approved before|changes|preview/i)
+  })
+
   it('does not say twice what the card says by itself', async () => {
     const input = { file_path: '/a.ts', content: 'x' }
     await show({ events: approval(input, { toolName: 'Write', title: 'Write /a.ts', reason: 'Needed.' }) })
