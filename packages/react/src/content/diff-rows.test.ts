@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { diffRows, foldRows, type DiffItem } from './diff-rows.js'
+import { countChanges, diffRows, foldRows, type DiffItem } from './diff-rows.js'
 
 const numbered = (count: number) => Array.from({ length: count }, (_, line) => `line ${line}`).join('\n')
 
@@ -13,6 +13,33 @@ describe('a diff', () => {
     expect(file.map(({ after }) => after)).toEqual([1, 2])
     const piece = await diffRows({ before: 'a\nb', after: 'a\nc' })
     expect(piece.every((row) => row.before === null && row.after === null)).toBe(true)
+  })
+
+  it('numbers each side as its own file does', async () => {
+    const rows = await diffRows({ before: 'a\nb\nc\n', after: 'a\nx\ny\nc\n', firstLine: 7 })
+    expect(rows.map(({ type, before, after, text }) => [type, before, after, text])).toEqual([
+      ['same', 7, 7, 'a'],
+      ['removed', 8, null, 'b'],
+      ['added', null, 8, 'x'],
+      ['added', null, 9, 'y'],
+      ['same', 9, 10, 'c'],
+    ])
+    const patch = await diffRows({ patch: '@@ -3,2 +5,2 @@\n a\n-b\n+x\n c\n' })
+    expect(patch.map(({ before, after }) => [before, after])).toEqual([
+      [null, null],
+      [3, 5],
+      [4, null],
+      [null, 6],
+      [5, 7],
+    ])
+  })
+
+  it('counts what comes and what goes, in all files together', async () => {
+    const edits = [
+      { before: 'a\nb\nc\n', after: 'a\nx\ny\nc\n' },
+      { before: 'a\nb\n', after: '' },
+    ]
+    expect(countChanges(await Promise.all(edits.map(diffRows)))).toEqual({ added: 2, removed: 3 })
   })
 
   it('folds unchanged lines far from a change', async () => {

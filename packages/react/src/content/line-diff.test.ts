@@ -1,5 +1,5 @@
 import { array, assert, constantFrom, property } from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { diffLines, type LineChange } from './line-diff.js'
 
 function side(changes: LineChange[], gone: LineChange['type']): string {
@@ -11,6 +11,19 @@ it('shows a long edit line by line, however long the comparison takes', () => {
   const after = before.map((line, index) => (index % 2 === 0 ? line : `changed ${index}\n`))
   const changes = diffLines(before.join(''), after.join(''))
   expect(changes.filter(({ type }) => type === 'same')).toHaveLength(3000)
+})
+
+it('looks the same on a machine that takes hours for it', () => {
+  // No line occurs once, so that nothing divides the stretch.
+  const before = 'a\nb\n'.repeat(200)
+  const after = 'b\nc\na\n'.repeat(150)
+  const quickly = diffLines(before, after)
+  expect(quickly.filter(({ type }) => type === 'same').length).toBeGreaterThan(10)
+  let now = 0
+  const clocks = [vi.spyOn(Date, 'now'), vi.spyOn(performance, 'now')]
+  for (const clock of clocks) clock.mockImplementation(() => (now += 60_000))
+  onTestFinished(() => clocks.forEach((clock) => clock.mockRestore()))
+  expect(diffLines(before, after)).toEqual(quickly)
 })
 
 it('shows a stretch with too many changes and nothing in common as replaced', () => {
