@@ -44,7 +44,9 @@ describe('a server on another port of this host', () => {
     const other = await otherPort()
     await page.goto(other.url)
     const cookie = other.cookie()
-    expect(cookie).toMatch(/^askback_\w+=/)
+    // That one cookie, and nothing else that the login page has received.
+    expect(cookie).toMatch(/^askback_\w+=[^;]+$/)
+    expect(await page.evaluate(() => document.cookie)).toBe('')
 
     const { url } = gateway.ready
     const path = `/api/sessions/${item.sessionId}`
@@ -155,6 +157,7 @@ describe('a link', () => {
     await follow(gateway, page, body.token)
     const button = page.getByRole('button', { name: 'Sign in as grace' })
     await button.waitFor()
+    expect(page.url()).toBe(`${gateway.ready.url}/login`)
     // Nothing that is typed ahead confirms it.
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
     await page.keyboard.press('Tab')

@@ -131,6 +131,9 @@ describe('a session', () => {
     await goTo(page, `#/s/${id}`)
     await page.getByRole('heading', { name: 'This session waits for an outside agent' }).waitFor()
     await page.getByLabel('Note for the log').waitFor()
+    const said = await page.getByLabel('Empty session').innerText()
+    expect(said).toContain('everyone who is signed in to this gateway can answer')
+    expect(said).toContain('What you write below is a note for the log: no agent reads it.')
     const [command, request] = await page.locator('.ab-code-block pre').allTextContents()
     expect(command).toContain(`--session ${id}`)
     const curl = spawnSync('bash', ['-c', request!.replace('wait=25', 'wait=0')], {
@@ -151,7 +154,13 @@ describe('a session', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${id}`)
     await page.getByLabel('Message to the agent').waitFor()
+    expect(await page.getByRole('heading', { name: 'New session with demo' }).isVisible()).toBe(true)
     expect(await page.getByText('Write a message below to start').isVisible()).toBe(true)
+    expect(
+      await page
+        .getByText('Everyone who is signed in to this gateway can write here and answer.')
+        .isVisible(),
+    ).toBe(true)
   })
 
   it('whose address was cut off is not there, and says so', async () => {
@@ -175,6 +184,10 @@ it('a change is shown side by side on a wide screen, and below each other on a p
   await page.setViewportSize({ width: 375, height: 720 })
   await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(2)
   await expect.poll(() => page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
+  // Compared beside the page, which goes on meanwhile.
+  expect(page.workers().map((worker) => worker.url())).toContainEqual(
+    expect.stringMatching(/\/diff-worker[^/]*\.js$/),
+  )
 })
 
 describe('who is not signed in', () => {
