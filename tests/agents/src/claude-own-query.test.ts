@@ -129,6 +129,19 @@ describe.concurrent('a query of one’s own', () => {
     own.desk.close()
   })
 
+  it('that throws because it was aborted has not failed', async () => {
+    const own = await world()
+    const claude = connectClaude(own.session, { cwd: own.cwd })
+    async function* aborted() {
+      yield { type: 'system', subtype: 'init', session_id: 'one' } as const
+      throw new DOMException('The operation was aborted.', 'AbortError')
+    }
+    expect(await drain(claude.observe(aborted()))).toMatchObject({ name: 'AbortError' })
+    expect(await own.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    expect(await own.of('error')).toEqual([])
+    own.desk.close()
+  })
+
   it('cancels what it waits for with the callbacks alone, too', async () => {
     const when = 'only callbacks'
     endpoint.add({ when, steps: [{ say: [bash('touch never')] }] })
