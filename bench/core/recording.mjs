@@ -61,6 +61,8 @@ export function bareLoop(path, before, parts) {
     return () => statement.run(held.map(writtenOut))
   }
   for (const write of before) ready(write)()
+  // The store has switched these off and makes its own, which are no writes that were noted.
+  exec.call(db, 'PRAGMA wal_autocheckpoint = 4000')
   const steps = parts.map((writes) => writes.map(ready))
   return {
     run(/** @type {number} */ part) {

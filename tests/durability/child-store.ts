@@ -4,7 +4,7 @@ import type { AskbackError } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
 export type Call =
-  | { do: 'open'; path: string; commitAside?: boolean }
+  | { do: 'open'; path: string; commitAside?: boolean; checkpointMs?: number }
   | { do: 'append'; appends: Append[] }
   | { do: 'read'; sessionId: string }
   | { do: 'close' }
@@ -25,8 +25,8 @@ process.on('message', ({ id, call }: { id: number; call: Call }) => {
 
 async function run(call: Call): Promise<unknown> {
   if (call.do === 'open') {
-    const { path, commitAside = false } = call
-    store = sqliteStore({ path, commitAside })
+    const { path, commitAside = false, checkpointMs } = call
+    store = sqliteStore({ path, commitAside, ...(checkpointMs !== undefined && { checkpointMs }) })
     return process.pid
   }
   if (!store) throw new Error('The store is not open.')

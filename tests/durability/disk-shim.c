@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SYNCS, UNSYNCED, FAIL_SYNC, FAIL_WRITE, FAIL_OPEN, FIELDS };
+enum { SYNCS, UNSYNCED, FAIL_SYNC, FAIL_WRITE, FAIL_OPEN, FAIL_MAIN_SYNC, WRITES, FIELDS };
 
 static volatile int *shared;
 
@@ -48,6 +48,7 @@ static int fails(int field) {
     if (!real) real = dlsym(RTLD_NEXT, #name);                \
     int kind = kind_of(fd);                                   \
     if (kind && fails(FAIL_SYNC)) return -1;                  \
+    if (kind == 1 && fails(FAIL_MAIN_SYNC)) return -1;        \
     int result = real(fd);                                    \
     if (kind) __sync_fetch_and_add(&shared[SYNCS], 1);        \
     if (kind == 2) shared[UNSYNCED] = 0;                      \
@@ -62,6 +63,7 @@ SYNC(fdatasync)
     if (!real) real = dlsym(RTLD_NEXT, #name);                \
     int kind = kind_of(fd);                                   \
     if (kind && fails(FAIL_WRITE)) return -1;                 \
+    if (kind) __sync_fetch_and_add(&shared[WRITES], 1);       \
     if (kind == 2) __sync_fetch_and_add(&shared[UNSYNCED], 1); \
     return real arguments;                                    \
   }

@@ -8,7 +8,7 @@ import { Child } from './child.js'
 import { buildShim, bundle, workFolder } from './preparation.js'
 
 /** As in the preloaded library. */
-const fields = { syncs: 0, unsynced: 1, failSync: 2, failWrite: 3, failOpen: 4 }
+const fields = { syncs: 0, unsynced: 1, failSync: 2, failWrite: 3, failOpen: 4, failMainSync: 5, writes: 6 }
 const { ENOSPC, EIO, EROFS } = constants.errno
 
 const work = workFolder()
@@ -70,7 +70,6 @@ describe('a disk', () => {
   it.each([
     ['that is full', 'failWrite', ENOSPC, 'cannot grow: the disk is full'],
     ['that cannot write', 'failWrite', EIO, 'could not be read or written: the disk reported an error'],
-    ['that cannot sync', 'failSync', EIO, 'could not be read or written: the disk reported an error'],
   ] as const)(
     '%s loses nothing that was accepted, and is used again when it works again',
     async (_how, field, errno, says) => {
@@ -99,16 +98,13 @@ describe('a disk', () => {
     },
   )
 
-  it.each([
-    ['that is full', 'failWrite', ENOSPC],
-    ['that cannot sync', 'failSync', EIO],
-  ] as const)('%s refuses all that were committed aside, and is used again', async (_how, field, errno) => {
+  it('that is full refuses all that were committed aside, and is used again', async () => {
     await call({ do: 'open', path, commitAside: true })
     const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
     const starts = scripts.map((script) => script.start())
     await call({ do: 'append', appends: starts })
 
-    set(field, errno)
+    set('failWrite', ENOSPC)
     const appends = scripts.map((script) => script.next(text('x')))
     expect(await child.call({ do: 'append', appends })).toMatchObject({
       ok: false,
@@ -116,7 +112,7 @@ describe('a disk', () => {
     })
     expect(await call({ do: 'read', sessionId: 's63' })).toEqual(starts[63]!.events)
 
-    set(field, 0)
+    set('failWrite', 0)
     expect(await call({ do: 'append', appends })).toEqual(appends.map(() => ({ ok: true })))
     await restart()
     expect(await call({ do: 'read', sessionId: 's63' })).toEqual([
@@ -158,6 +154,77 @@ describe('a disk', () => {
       ok: false,
       error: { code: 'unavailable', message: `The database ${path} is read-only.` },
     })
+  })
+})
+
+describe('a sync that failed', () => {
+  const STOPPED = 'could not be synced to the disk, so nothing more is written to it'
+
+  it.each([
+    ['reported an error', EIO],
+    ['found the disk full', ENOSPC],
+  ])('because the disk %s stops writing until the next start, and nothing is lost', async (_why, errno) => {
+    await call({ do: 'open', path })
+    const accepted = [script.start(), script.next(text('accepted'))]
+    await call({ do: 'append', appends: accepted })
+
+    set('failSync', errno)
+    const inDoubt = await child.call({ do: 'append', appends: [script.attempt(2, text('in doubt'))] })
+    expect(inDoubt).toMatchObject({ ok: false, error: { code: 'unavailable' } })
+    expect(JSON.stringify(inDoubt)).toContain(`The database ${path} ${STOPPED}`)
+    expect(JSON.stringify(inDoubt)).toContain('Whether this write survives is not known.')
+    set('failSync', 0)
+
+    // The disk works again, and what it holds of the journal cannot be known.
+    const before = count('writes')
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const refused = await child.call({ do: 'append', appends: [script.attempt(2, text('refused'))] })
+      expect(JSON.stringify(refused)).toContain(`The database ${path} ${STOPPED}`)
+      expect(JSON.stringify(refused)).toContain('Nothing was written.')
+    }
+    expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.flatMap(({ events }) => events))
+    await call({ do: 'close' })
+    expect(count('writes') - before).toBe(0)
+
+    await restart()
+    const events = (await call({ do: 'read', sessionId: 's' })) as { seq: number }[]
+    expect(events.slice(0, 2)).toEqual(accepted.flatMap(({ events }) => events))
+    expect(await call({ do: 'append', appends: [script.attempt(events.length, text('later'))] })).toEqual([
+      { ok: true },
+    ])
+  })
+
+  it('stops those that were committed aside, too', async () => {
+    await call({ do: 'open', path, commitAside: true })
+    const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
+    await call({ do: 'append', appends: scripts.map((script) => script.start()) })
+    set('failSync', EIO)
+    const appends = scripts.map((script) => script.next(text('x')))
+    expect(JSON.stringify(await child.call({ do: 'append', appends }))).toContain(STOPPED)
+    set('failSync', 0)
+    expect(JSON.stringify(await child.call({ do: 'append', appends }))).toContain(STOPPED)
+    await restart()
+    const logs = await Promise.all(scripts.map((_, index) => call({ do: 'read', sessionId: `s${index}` })))
+    const lengths = new Set(logs.map((events) => (events as unknown[]).length))
+    // Whether it survives is not known, but it does as a whole or not at all.
+    expect([[1], [2]]).toContainEqual([...lengths])
+  })
+
+  it('of the main file stops writing, too', async () => {
+    await call({ do: 'open', path, checkpointMs: 20 })
+    await call({ do: 'append', appends: [script.start()] })
+    set('failMainSync', EIO)
+    await expect
+      .poll(async () => {
+        const seq = (await call({ do: 'read', sessionId: 's' })) as unknown[]
+        return JSON.stringify(
+          await child.call({ do: 'append', appends: [script.attempt(seq.length, text('x'))] }),
+        )
+      })
+      .toContain(STOPPED)
+    const events = await call({ do: 'read', sessionId: 's' })
+    await restart()
+    expect(await call({ do: 'read', sessionId: 's' })).toEqual(events)
   })
 })
 

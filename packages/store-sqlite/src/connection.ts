@@ -14,12 +14,18 @@ export interface Connection {
   all<Row extends unknown[]>(sql: string): (...params: Value[]) => Row[]
   /** Returns how many rows changed. */
   run(sql: string): (...params: Value[]) => number
+  /** How many rows were changed by `run` since the beginning. */
+  changes(): number
+  exec(sql: string): void
+  /** On another thread, as `commitAside`. */
+  execAside(sql: string): Promise<void>
   begin(): void
   commit(): void
   /** On another thread. Nothing else may be asked of the connection meanwhile. */
   commitAside(): Promise<void>
   rollback(): void
-  close(): void
+  /** Checkpoints and leaves one file. False if that failed: then the journal stays, and the next start reads it. */
+  close(): boolean
 }
 
 /** The engine's own way to run a statement on one of its threads, for a connection that is otherwise used from this one. */
@@ -29,6 +35,7 @@ const execAside = AsyncDatabase.prototype.exec as (this: Database.Database, sql:
 export function connection(db: Database.Database, path: string): Connection {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
+  let changed = 0
   return {
     path,
     // The engine is not typed; each caller states the row beside the columns it selects.
@@ -42,15 +49,22 @@ export function connection(db: Database.Database, path: string): Connection {
     },
     run(sql) {
       const statement = db.prepare(sql)
-      return (...params) => statement.run(params).changes
+      return (...params) => {
+        const { changes } = statement.run(params)
+        changed += changes
+        return changes
+      }
     },
+    changes: () => changed,
+    exec: (sql) => void db.exec(sql),
+    execAside: (sql) => execAside.call(db, sql),
     begin: () => void begin.run(),
     commit: () => void commit.run(),
     commitAside: () => execAside.call(db, 'COMMIT'),
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')
     },
-    close: () => release(db),
+    close: () => closeWhole(db),
   }
 }
 
@@ -63,13 +77,15 @@ function finite(value: Value): Value {
  * Statements that are still referenced keep the engine's file open, and the lock with it, after `close()`. Leaving WAL
  * and exclusive mode gives the lock back now, and leaves one file behind.
  */
-function release(db: Database.Database): void {
+export function closeWhole(db: Database.Database): boolean {
   try {
     db.pragma('journal_mode = DELETE')
     db.pragma('locking_mode = NORMAL')
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return true
   } catch {
     // On a full disk, say. All that was acknowledged is in the write-ahead log, where the next start finds it.
+    return false
   } finally {
     db.close()
   }

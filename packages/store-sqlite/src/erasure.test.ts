@@ -28,6 +28,18 @@ it('leaves no word of the session on the disk', async () => {
   await store.close()
 })
 
+it.each(Array.from({ length: 12 }, (_, index) => 5 + index * 5))(
+  'leaves none in the pages that its rows were moved through, with texts of %i words',
+  async (words) => {
+    const store = sqliteStore({ path })
+    await fill(store, 'gone', 'rosebud', 20, words)
+    await fill(store, 'kept', 'snow globe', 20, words)
+    await store.erase('gone')
+    expect(onDisk('rosebud')).toBe(false)
+    await store.close()
+  },
+)
+
 it('goes on in small transactions, between which others are served', async () => {
   const store = sqliteStore({ path })
   await fill(store, 'gone', 'rosebud', 3000)
@@ -70,6 +82,7 @@ async function fill(
   sessionId: string,
   word: string,
   appends = 20,
+  words = 20,
 ): Promise<void> {
   const script = new SessionScript(sessionId)
   const id = (name: string) => (sessionId === 'gone' ? name : `${sessionId}-${name}`)
@@ -82,7 +95,9 @@ async function fill(
   )
   await store.append(script.next(...answer(id('done'), { message: word })))
   await store.saveSnapshot(sessionId, { seq: 3, version: 1, state: { word } })
-  await Promise.all(Array.from({ length: appends }, () => store.append(script.next(text(word.repeat(20))))))
+  await Promise.all(
+    Array.from({ length: appends }, () => store.append(script.next(text(word.repeat(words))))),
+  )
 }
 
 function onDisk(word: string): boolean {

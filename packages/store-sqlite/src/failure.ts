@@ -5,14 +5,26 @@ export type Outcome = 'not_written' | 'unknown'
 /** One sentence that says what is wrong with the database and, for a write, whether it can have happened. */
 export function failure(error: unknown, path: string, outcome?: Outcome): AskbackError {
   if (error instanceof AskbackError) return error
-  const because =
-    reasons[codeOf(error)] ?? `failed: ${error instanceof Error ? error.message : String(error)}`
+  const because = isFailedSync(error)
+    ? NOT_SYNCED
+    : (reasons[codeOf(error)] ?? `failed: ${error instanceof Error ? error.message : String(error)}`)
   const after = outcome ? ` ${outcomes[outcome]}` : ''
   return new AskbackError('unavailable', `The database ${path} ${because}.${after}`, {
     cause: error,
     ...(outcome && { details: { outcome } }),
   })
 }
+
+/**
+ * After one nobody knows what the disk holds, and trying again may succeed without having written a thing: the system
+ * forgets what it could not write.
+ */
+export function isFailedSync(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(String(error.code))
+}
+
+const NOT_SYNCED =
+  'could not be synced to the disk, so nothing more is written to it: check the disk, then start Askback again'
 
 /** The primary result code of SQLite or the code of the operating system. */
 export function codeOf(error: unknown): string {

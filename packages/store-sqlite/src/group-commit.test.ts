@@ -2,8 +2,7 @@ import type { Store } from '@askback/core'
 import { ask, SessionScript, text } from '@askback/core/testing'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Connection } from './connection.js'
-import { openDatabase } from './open.js'
+import { openDatabase, type OpenDatabase } from './open.js'
 import { sqliteStore, storeOn } from './sqlite-store.js'
 import { testFolder } from './testing/folder.js'
 
@@ -129,7 +128,7 @@ it('closing waits for a commit that is under way', async () => {
 it('what was decided on a failed append conflicts', async () => {
   const script = new SessionScript('s')
   await store.append(script.start())
-  failNext = { where: 'before commit', code: 'SQLITE_IOERR_FSYNC' }
+  failNext = { where: 'before commit', code: 'SQLITE_IOERR_WRITE' }
   const failed = store.append(script.next(text('lost')))
   await expect(failed).rejects.toThrow('the disk reported an error')
   expect(await store.append(script.next(text('on top of it')))).toEqual({ ok: false, conflict: 'seq' })
@@ -169,7 +168,7 @@ async function untilCommitting(): Promise<void> {
   expect(committing).toBe(true)
 }
 
-function unreliable(db: Connection): Connection {
+function unreliable(db: OpenDatabase): OpenDatabase {
   const failAt = (where: NonNullable<typeof failNext>['where']) => {
     if (failNext?.where !== where) return
     const { code } = failNext

@@ -1,9 +1,11 @@
-import type { Connection } from './connection.js'
-import { failure, type Outcome } from './failure.js'
+import { failure, isFailedSync, type Outcome } from './failure.js'
+import type { OpenDatabase } from './open.js'
 
 export interface GroupCommit {
   /** Runs `write` in the next transaction; resolves after its commit. */
   submit<T>(write: () => T): Promise<T>
+  /** Runs `work` between two transactions, with the connection to itself. */
+  alone<T>(work: () => Promise<T>): Promise<T>
   /** While there is one, the connection is not this thread's: what is read waits for it. */
   readonly committing: Promise<void> | null
   /** Resolves when all that was submitted has ended. */
@@ -18,6 +20,7 @@ interface Job {
 
 export interface GroupCommitOptions {
   onRollback: () => void
+  onCommit: () => void
   /** For a process with other work to do: where many wait, another thread waits for the disk. */
   aside: boolean
 }
@@ -27,16 +30,27 @@ const MANY = 4
 
 /**
  * One transaction for all that was submitted since the last one: under load one sync serves many, and a lone write waits for
- * nothing but the sync.
+ * nothing but the sync. After a sync that failed nothing is written any more.
  */
-export function groupCommit(db: Connection, { onRollback, aside }: GroupCommitOptions): GroupCommit {
+export function groupCommit(
+  db: OpenDatabase,
+  { onRollback, onCommit, aside }: GroupCommitOptions,
+): GroupCommit {
   let jobs: Job[] = []
+  const tasks: (() => Promise<void>)[] = []
   let running: Promise<void> | null = null
   let committing: Promise<void> | null = null
+  let failedSync: { error: unknown } | null = null
 
   /** One transaction at a time; what comes meanwhile shares the next. */
   async function run(): Promise<void> {
-    while (jobs.length > 0) {
+    while (jobs.length > 0 || tasks.length > 0) {
+      const task = tasks.shift()
+      if (task) {
+        await (committing = task())
+        committing = null
+        continue
+      }
       await endOfTurn()
       const group = jobs
       jobs = []
@@ -47,18 +61,28 @@ export function groupCommit(db: Connection, { onRollback, aside }: GroupCommitOp
 
   function flush(group: Job[]): Promise<void> | undefined {
     let outcome: Outcome = 'not_written'
+    let isChanged = false
     const succeed = () => {
       committing = null
+      if (isChanged) {
+        db.mark.note()
+        onCommit()
+      }
       for (const job of group) job.resolve()
     }
     const fail = (error: unknown) => {
       committing = null
+      noteFailedSync(error)
       rollback()
       for (const job of group) job.reject(failure(error, db.path, outcome))
     }
     try {
+      if (failedSync) throw failedSync.error
+      const before = db.changes()
       db.begin()
       for (const job of group) job.run()
+      isChanged = db.changes() !== before
+      if (isChanged) db.mark.count()
       outcome = 'unknown'
       if (aside && group.length >= MANY) return (committing = db.commitAside().then(succeed, fail))
       db.commit()
@@ -68,6 +92,12 @@ export function groupCommit(db: Connection, { onRollback, aside }: GroupCommitOp
     }
     succeed()
     return undefined
+  }
+
+  function noteFailedSync(error: unknown): void {
+    if (failedSync || !isFailedSync(error)) return
+    failedSync = { error }
+    db.abandon()
   }
 
   function rollback(): void {
@@ -84,6 +114,20 @@ export function groupCommit(db: Connection, { onRollback, aside }: GroupCommitOp
       return new Promise<T>((resolve, reject) => {
         let result: T
         jobs.push({ run: () => (result = write()), resolve: () => resolve(result), reject })
+        running ??= run()
+      })
+    },
+    alone<T>(work: () => Promise<T>) {
+      return new Promise<T>((resolve, reject) => {
+        tasks.push(async () => {
+          try {
+            if (failedSync) throw failedSync.error
+            resolve(await work())
+          } catch (error) {
+            noteFailedSync(error)
+            reject(failure(error, db.path))
+          }
+        })
         running ??= run()
       })
     },

@@ -1,1 +1,3 @@
-export { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
+export { restoreDatabase, sealCopy } from './backup.js'
+export { checkDatabase, type DatabaseCounts } from './deep-check.js'
+export { acceptLoss, sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'

@@ -8,6 +8,7 @@ import {
   type AppendResult,
 } from '@askback/core'
 import type { SessionEvent, AuditRow } from '@askback/protocol'
+import { crc32 } from 'node:zlib'
 import type { Connection } from './connection.js'
 import type { Kv } from './kv.js'
 import type { Places } from './places.js'
@@ -33,7 +34,9 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
   const findHead = db.get<[number, number]>(
     'SELECT key, (SELECT max(last_seq) FROM log WHERE session = key) FROM sessions WHERE id = ?',
   )
-  const insertLog = db.run('INSERT INTO log (pos, session, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)')
+  const insertLog = db.run(
+    'INSERT INTO log (pos, session, first_seq, last_seq, sum, body) VALUES (?, ?, ?, ?, ?, ?)',
+  )
   const insertSession = db.run(
     'INSERT INTO sessions (key, id, info, status, permission_mode, updated_at) VALUES (?, ?, ?, ?, ?, ?)',
   )
@@ -87,7 +90,7 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       const session = known ?? begin(sessionId, events)
       const pos = places.take(events.length)
       session.seq += events.length
-      insertLog(pos, session.key, expectedSeq + 1, session.seq, body)
+      insertLog(pos, session.key, expectedSeq + 1, session.seq, crc32(body), body)
       const pending = pendingChanges(events)
       for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events, pending)
       touch(session.key, events)

@@ -1,6 +1,9 @@
 import { AskbackError } from '@askback/protocol'
 import type Database from 'libsql'
 
+/** Below 2^47, so that a number in JavaScript holds it. */
+export const RANDOM_ID = 'abs(random() % 140737488355328)'
+
 /**
  * The log has one row an append, its events as one JSON array. Every event has a place in one order over all sessions:
  * `log.pos` is the place of the first event of its row, the n-th event after it has `pos + n`. The indexes name places, so
@@ -52,29 +55,39 @@ const steps = [
   `DROP INDEX interactions_by_session;
    CREATE INDEX interactions_by_session ON interactions (session, tool_call_id);
    CREATE INDEX interactions_pending_in ON interactions (session, request) WHERE pending = 1;`,
+  // A checksum for each append, and what tells at a start that nothing acknowledged is missing: see `mark.ts`.
+  `ALTER TABLE log ADD COLUMN sum INTEGER;
+   INSERT INTO meta VALUES ('id', ${RANDOM_ID}), ('commits', 0), ('in_use', 0);`,
 ]
+
+export const VERSION = steps.length
 
 /** Written into the file's header, so that a database of another program is told from ours. */
 const APPLICATION_ID = 0x61736b62
 
+/** Which version made it or brought it up to itself last. */
+export function versionOf(db: Database.Database): number {
+  return valueOf(db, 'PRAGMA user_version')
+}
+
 /** Refuses a database that this version cannot read or that is not ours, before anything is written to it. */
 export function checkMake(db: Database.Database, path: string): void {
-  const version = valueOf(db, 'PRAGMA user_version')
+  const version = versionOf(db)
   const isEmpty = version === 0 && valueOf(db, 'SELECT count(*) FROM sqlite_schema') === 0
   if (valueOf(db, 'PRAGMA application_id') !== APPLICATION_ID && !isEmpty) {
     throw new AskbackError('unavailable', `The database ${path} is not an Askback database.`)
   }
-  if (version > steps.length) {
+  if (version > VERSION) {
     throw new AskbackError(
       'unavailable',
-      `The database ${path} is of version ${version}, made by a newer Askback; this one knows versions up to ${steps.length}.`,
+      `The database ${path} is of version ${version}, made by a newer Askback; this one knows versions up to ${VERSION}.`,
     )
   }
 }
 
 /** Brings the database to this version, each step in a transaction of its own. */
 export function migrate(db: Database.Database): void {
-  const version = valueOf(db, 'PRAGMA user_version')
+  const version = versionOf(db)
   for (const [index, step] of steps.entries()) {
     if (index < version) continue
     db.exec(

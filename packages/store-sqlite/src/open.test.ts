@@ -38,7 +38,8 @@ describe('a database of an older version', () => {
     await store.close()
 
     const raw = new Database(path)
-    raw.exec(`DROP INDEX interactions_by_session; DROP INDEX interactions_pending_in;
+    raw.exec(`ALTER TABLE log DROP COLUMN sum; DELETE FROM meta WHERE key <> 'reserved';
+      DROP INDEX interactions_by_session; DROP INDEX interactions_pending_in;
       CREATE INDEX interactions_by_session ON interactions (session, pending, tool_call_id);
       PRAGMA user_version = 1`)
     raw.close()
@@ -147,7 +148,8 @@ it('a page that is needed at the start and was overwritten is said to be damaged
   await filled()
   const sound = readFileSync(path)
   const bytes = Buffer.from(sound)
-  bytes.fill(0xff, 4096, 8192)
+  // Beyond the page that says where pages are, which is not needed.
+  bytes.fill(0xff, 8192, 12_288)
   writeFileSync(path, bytes)
   expectRefusal('is damaged')
   writeFileSync(path, sound)
@@ -172,7 +174,8 @@ async function filled(): Promise<void> {
   const store = sqliteStore({ path })
   const script = new SessionScript('s')
   await store.append(script.start())
-  for (let index = 0; index < 50; index++)
+  // More than a start reads.
+  for (let index = 0; index < 150; index++)
     await store.append(script.next(text(`a long story ${'.'.repeat(2000)}`)))
   await store.close()
 }

@@ -2,35 +2,84 @@ import { AskbackError } from '@askback/protocol'
 import Database from 'libsql'
 import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { connection, type Connection } from './connection.js'
+import { checkRecent, IncompleteError, lossOf, standing } from './completeness.js'
+import { closeWhole, connection, type Connection } from './connection.js'
 import { codeOf, failure } from './failure.js'
-import { checkMake, migrate } from './migrations.js'
+import { hasJournal, isInJournalMode, journalFile, keepingJournal } from './journal.js'
+import { startMark, type Mark } from './mark.js'
+import { checkMake, migrate, VERSION, versionOf } from './migrations.js'
 import { describeOwner, signOwner, unsignOwner } from './owner.js'
 
-/** Opens the file for this process alone and brings it to this version. */
-export function openDatabase(file: string): Connection {
-  // Absolute: the engine would take some names for a URL or for a database in memory.
-  let path = resolve(file)
-  let db: Database.Database | undefined
-  try {
-    create(path)
-    // Who holds it stands beside the file itself, by whatever link one comes.
-    path = realpathSync(path)
-    db = new Database(path)
-    db.exec('PRAGMA locking_mode = EXCLUSIVE')
-    checkMake(db, path)
-    db.exec('PRAGMA journal_mode = WAL')
+export interface OpenOptions {
+  /** Start with what is there, though acknowledged writes may be missing. */
+  acceptLoss?: boolean
+}
+
+export interface OpenDatabase extends Connection {
+  readonly mark: Mark
+  /** After a failed sync: closing writes nothing either. */
+  abandon(): void
+}
+
+/** The databases that this process has open: see `isInJournalMode`. */
+const ours = new Set<string>()
+/** Closed, as far as their users know. Collecting one as garbage would make the engine write to it. */
+const abandoned: Database.Database[] = []
+
+/** Opens the file for this process alone, checks that it is whole, and brings it to this version. */
+export function openDatabase(file: string, { acceptLoss = false }: OpenOptions = {}): OpenDatabase {
+  return locked(file, (db, path) => {
     db.exec('PRAGMA synchronous = FULL')
     // On macOS a plain sync does not reach the disk; elsewhere this changes nothing.
     db.exec('PRAGMA fullfsync = ON')
     db.exec('PRAGMA secure_delete = ON')
-    // 16 MB: an append touches a page of every index, and most of them again before they need to be written back.
-    db.exec('PRAGMA wal_autocheckpoint = 4000')
-    db.exec('BEGIN EXCLUSIVE; COMMIT')
+    // By themselves they would run on this thread, and keep a failed sync to themselves: see `checkpoints.ts`.
+    db.exec('PRAGMA wal_autocheckpoint = 0')
+    const opened = connection(db, path)
+    if (versionOf(db) === VERSION) {
+      const loss = acceptLoss ? null : lossOf(opened, path)
+      if (loss !== null) throw new IncompleteError(loss)
+      checkRecent(opened, path)
+    }
     migrate(db)
-    return signed(connection(db, path))
+    enableIncrementalVacuum(db)
+    return inUse(db, opened)
+  })
+}
+
+/** Runs `open` on the file while no other process has it; what it refuses is left as it was. */
+export function locked<T>(
+  file: string,
+  open: (db: Database.Database, path: string, wasInUse: boolean) => T,
+): T {
+  // Absolute: the engine would take some names for a URL or for a database in memory.
+  let path = resolve(file)
+  let db: Database.Database | undefined
+  let isLocked = false
+  let wasInUse = false
+  try {
+    create(path)
+    // Who holds it stands beside the file itself, by whatever link one comes.
+    path = realpathSync(path)
+    if (!ours.has(path)) {
+      const hadJournal = hasJournal(path)
+      wasInUse = isInJournalMode(path)
+      // After a clean stop there is none, and the engine would apply whatever lies there. Looked for before and after:
+      // another process may be starting or stopping right now.
+      if (hadJournal && !wasInUse && hasJournal(path)) throw foreignJournal(path)
+    }
+    db = new Database(path)
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    // Has an effect on a new file only, and only before anything is written to it.
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL')
+    checkMake(db, path)
+    db.exec('PRAGMA journal_mode = WAL')
+    db.exec('BEGIN EXCLUSIVE; COMMIT')
+    isLocked = true
+    return open(db, path, wasInUse)
   } catch (error) {
-    if (db) abandon(db)
+    if (db && isLocked) leaveAsItWas(db, path, wasInUse)
+    else if (db) unlock(db)
     if (codeOf(error) === 'SQLITE_BUSY') {
       throw new AskbackError('unavailable', `The database ${path} is in use by ${describeOwner(path)}.`, {
         cause: error,
@@ -40,20 +89,82 @@ export function openDatabase(file: string): Connection {
   }
 }
 
-/** The note goes before the lock does, so that it is never another's. */
-function signed(db: Connection): Connection {
-  signOwner(db.path)
-  return {
-    ...db,
-    close() {
-      unsignOwner(db.path)
-      db.close()
-    },
-  }
+/** With its journal, if it had one: whoever can mend or complete that finds what was there. */
+export function leaveAsItWas(db: Database.Database, path: string, wasInUse: boolean): void {
+  keepingJournal(path, () => {
+    closeWhole(db)
+    if (!wasInUse) return
+    // Says again that it has a journal, without which that would be taken for another's. Only `exec` leaves nothing open.
+    const again = new Database(path)
+    again.exec('PRAGMA journal_mode = WAL')
+    again.close()
+  })
 }
 
-/** What is refused is left as it was, and unlocked where the engine can do so at once. */
-function abandon(db: Database.Database): void {
+/** Says in the main file itself that from now on it is not whole without its journal and its mark. */
+function inUse(raw: Database.Database, db: Connection): OpenDatabase {
+  const { path } = db
+  const setInUse = db.run("UPDATE meta SET value = ? WHERE key = 'in_use'")
+  const mark = startMark(db, path, standing(db))
+  const change = (isInUse: boolean) => {
+    db.begin()
+    setInUse(Number(isInUse))
+    mark.count()
+    db.commit()
+    mark.note()
+  }
+  try {
+    change(true)
+    raw.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    mark.close()
+    throw error
+  }
+  signOwner(path)
+  ours.add(path)
+  let isAbandoned = false
+
+  function close(): boolean {
+    // The note goes before the lock does, so that it is never another's.
+    unsignOwner(path)
+    if (isAbandoned) {
+      abandoned.push(raw)
+      return false
+    }
+    let isClean = true
+    try {
+      change(false)
+    } catch {
+      // Then the next start checks what it finds, as after a crash.
+      isClean = false
+    }
+    isClean = db.close() && isClean
+    mark.close()
+    if (isClean) mark.remove()
+    ours.delete(path)
+    return isClean
+  }
+
+  return { ...db, mark, close, abandon: () => void (isAbandoned = true) }
+}
+
+/** Once, for a file of an older version: only a database that is written anew can give back space bit by bit. */
+function enableIncrementalVacuum(db: Database.Database): void {
+  const [mode] = db.prepare('PRAGMA auto_vacuum').raw().get([]) as [number]
+  if (mode === INCREMENTAL) return
+  try {
+    // In memory, which is where this engine keeps temporary tables, a large database would not fit.
+    db.exec('PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM')
+  } catch {
+    // Without room for a second copy it stays as large as it is, and works. The next start tries again.
+  } finally {
+    db.exec('PRAGMA temp_store = DEFAULT')
+  }
+}
+const INCREMENTAL = 2
+
+/** Before the lock was ours. */
+function unlock(db: Database.Database): void {
   try {
     db.pragma('locking_mode = NORMAL')
     db.pragma('user_version')
@@ -62,6 +173,13 @@ function abandon(db: Database.Database): void {
   } finally {
     db.close()
   }
+}
+
+function foreignJournal(path: string): AskbackError {
+  return new AskbackError(
+    'unavailable',
+    `The journal ${journalFile(path)} is not that of the database ${path}, which was put beside it: put the database back that was there, or restore a backup with askback restore --replace.`,
+  )
 }
 
 /** For its owner only. An existing file is not even opened here: closing it would drop a lock that this process holds. */

@@ -1,15 +1,18 @@
 import { checkAppend, doorbell, placeOfCursor, type Ring, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
-import type { Connection } from './connection.js'
+import { checkpoints, DEFAULT_EVERY_MS, DEFAULT_FRAMES, type CheckpointOptions } from './checkpoints.js'
+import { IncompleteError } from './completeness.js'
+import { copying } from './copy.js'
 import { erasure } from './erasure.js'
 import { failure } from './failure.js'
 import { groupCommit } from './group-commit.js'
 import { kvTable } from './kv.js'
 import { logReader } from './log-reader.js'
 import { logWriter, type Head } from './log-writer.js'
-import { openDatabase } from './open.js'
+import { openDatabase, type OpenDatabase } from './open.js'
 import { places } from './places.js'
 import { tables } from './tables.js'
+import { vacuum } from './vacuum.js'
 
 export interface SqliteStoreOptions {
   /** The database file. It is made if it is missing; its folder is not. */
@@ -19,23 +22,56 @@ export interface SqliteStoreOptions {
    * server has. One that only waits for its writes is faster without.
    */
   commitAside?: boolean
+  /**
+   * How long after a write the main file holds it, at the latest, in milliseconds. Until then it is in the journal beside
+   * it, just as durable.
+   *
+   * @default 5000
+   */
+  checkpointMs?: number
 }
 
 /** One file, one process. What is acknowledged has been synced to the disk. */
 export function sqliteStore(options: SqliteStoreOptions): Store {
-  const { path } = Object(options) as Partial<SqliteStoreOptions>
+  const { path, commitAside = false, checkpointMs } = Object(options) as Partial<SqliteStoreOptions>
   if (typeof path !== 'string' || path === '')
     throw new AskbackError('invalid_request', 'A store needs the path of its database file.')
   const db = openDatabase(path)
   try {
-    return storeOn(db, options)
+    return storeOn(db, {
+      commitAside,
+      ...(checkpointMs !== undefined && { checkpoint: { everyMs: checkpointMs } }),
+    })
   } catch (error) {
     db.close()
     throw failure(error, db.path)
   }
 }
 
-export function storeOn(db: Connection, { commitAside = false }: { commitAside?: boolean } = {}): Store {
+/**
+ * Makes a database usable that lost what was acknowledged, as it is: the next start does not refuse it. Returns what the
+ * start would have said, or `null` if there was nothing to accept.
+ */
+export function acceptLoss(path: string): string | null {
+  try {
+    openDatabase(path).close()
+    return null
+  } catch (error) {
+    if (!(error instanceof IncompleteError)) throw error
+    openDatabase(path, { acceptLoss: true }).close()
+    return error.message
+  }
+}
+
+interface StoreOnOptions {
+  commitAside?: boolean
+  checkpoint?: Partial<CheckpointOptions>
+}
+
+export function storeOn(
+  db: OpenDatabase,
+  { commitAside = false, checkpoint = {} }: StoreOnOptions = {},
+): Store {
   const numbers = places(db)
   const kv = kvTable(db, numbers)
   const writer = logWriter(db, numbers, kv)
@@ -43,11 +79,20 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
   const table = tables(db)
   const eraser = erasure(db)
   const bell = doorbell<Ring>()
+  const space = vacuum(db)
+  const saving = checkpoints(db, () => group, {
+    everyMs: DEFAULT_EVERY_MS,
+    frames: DEFAULT_FRAMES,
+    ...checkpoint,
+  })
+  const copies = copying(db.path, saving)
   const group = groupCommit(db, {
     aside: commitAside,
+    onCommit: () => saving.committed(),
     onRollback() {
       numbers.forget()
       writer.forget()
+      eraser.forget()
     },
   })
   let closed = false
@@ -81,11 +126,32 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
 
   async function purge(session: number): Promise<void> {
     while (!(await write(() => eraser.purge(session))));
-    await read(() => eraser.checkpoint())
+    open()
+    await saving.truncate()
+    startGivingBack()
+  }
+
+  let givingBack: Promise<void> | null = null
+  /** Nobody waits for this. It goes on at the next start, or after the next erasure. */
+  function startGivingBack(): void {
+    givingBack ??= giveBack()
+      .catch(() => undefined)
+      .finally(() => (givingBack = null))
+  }
+
+  async function giveBack(): Promise<void> {
+    for (let before = Infinity; ;) {
+      const free = await read(() => space.free())
+      // It does not shrink where an older version made the file, and there was no room to write it anew.
+      if (free === 0 || free >= before) return
+      before = free
+      await write(() => space.step())
+    }
   }
 
   // Nobody waits for these; what fails now is found again at the next start.
   for (const session of eraser.unfinished()) purge(session).catch(() => undefined)
+  startGivingBack()
 
   return {
     async append(append) {
@@ -155,12 +221,20 @@ export function storeOn(db: Connection, { commitAside = false }: { commitAside?:
       if (session !== undefined) await purge(session)
     },
 
+    async copy(take) {
+      open()
+      await copies.copy(take)
+    },
+
     onAppend: (listener) => bell.on(listener),
     async close() {
       if (closed) return
       closed = true
+      copies.stop()
+      saving.stop()
       await group.drained()
       db.close()
+      copies.close()
     },
   }
 }

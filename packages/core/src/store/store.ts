@@ -102,6 +102,13 @@ export interface Snapshot {
   state: Json
 }
 
+/** A store as the bytes of one file. */
+export interface StoreCopy {
+  bytes: number
+  /** Read once. */
+  chunks: AsyncIterable<Uint8Array>
+}
+
 /**
  * Where the log lives. Every index below is kept in the same transaction as the append that changes it. Keys under
  * `session/<sessionId>/` belong to that session and go when it is erased.
@@ -161,6 +168,12 @@ export interface Store {
    * still its log, and not one made anew.
    */
   erase(sessionId: string, logId?: string): Promise<void>
+
+  /**
+   * Hands over a consistent copy that holds everything acknowledged before the call, and resolves when `take` has. Appends
+   * go on meanwhile. Only a store that is a file has this.
+   */
+  copy?(take: (copy: StoreCopy) => Promise<void>): Promise<void>
 
   /** The doorbell: after each commit, ids only. */
   onAppend(listener: (ring: Ring) => void): () => void

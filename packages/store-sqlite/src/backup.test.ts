@@ -1,0 +1,220 @@
+import { answer, ask, SessionScript, text } from '@askback/core/testing'
+import type { Store } from '@askback/core'
+import {
+  copyFileSync,
+  createWriteStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { restoreDatabase, sealCopy } from './backup.js'
+import { checkDatabase } from './deep-check.js'
+import { sqliteStore } from './sqlite-store.js'
+import { killedCopy } from './testing/crash.js'
+import { testFolder } from './testing/folder.js'
+
+let work: ReturnType<typeof testFolder>
+let path: string
+let backup: string
+const open: Store[] = []
+
+beforeEach(() => {
+  work = testFolder()
+  path = join(work.path, 'askback.db')
+  backup = join(work.path, 'backup.db')
+})
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close()
+  work.remove()
+})
+
+function start(at = path): Store {
+  const store = sqliteStore({ path: at, commitAside: true })
+  open.push(store)
+  return store
+}
+
+async function backUp(store: Store, to = backup): Promise<void> {
+  await store.copy!(({ chunks }) => pipeline(chunks, createWriteStream(to, { mode: 0o600 })))
+  sealCopy(to)
+}
+
+function findings(at: string): string[] {
+  const found: string[] = []
+  checkDatabase(at, (finding) => found.push(finding))
+  return found
+}
+
+describe('a copy of a store', () => {
+  it('holds all that was acknowledged before it began, while others write and erase', async () => {
+    const store = start()
+    const acknowledged: { sessionId: string; seq: number }[] = []
+    const load = { isOver: false }
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let round = 0; !load.isOver; round++) {
+        const script = new SessionScript(`w${writer}r${round}`)
+        const note = (sessionId: string, seq: number) => acknowledged.push({ sessionId, seq })
+        await store.append(script.start())
+        for (let index = 0; index < 10; index++) {
+          const id = `${writer}-${round}-${index}`
+          await store.append(script.next(...ask(id)))
+          await store.append(script.next(...answer(id), text('x'.repeat(500))))
+          note(`w${writer}r${round}`, 1 + (index + 1) * 5)
+        }
+        if (round % 3 === 2) await store.erase(`w${writer}r${round - 1}`)
+      }
+    })
+    const backups: { file: string; expected: Map<string, number> }[] = []
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      const sessions = new Set((await store.sessions({ limit: 10_000 })).items.map(({ id }) => id))
+      const expected = new Map<string, number>()
+      for (const { sessionId, seq } of acknowledged) if (sessions.has(sessionId)) expected.set(sessionId, seq)
+      const file = join(work.path, `backup${turn}.db`)
+      await backUp(store, file)
+      backups.push({ file, expected })
+    }
+    load.isOver = true
+    await Promise.all(writers)
+    expect(acknowledged.length).toBeGreaterThan(100)
+    for (const { file, expected } of backups) {
+      expect(findings(file)).toEqual([])
+      const copy = start(file)
+      const erased = []
+      for (const [sessionId, seq] of expected) {
+        const events = await copy.read({ sessionId, limit: 1000 })
+        // One may have been erased between the look at the sessions and the beginning of the copy.
+        if (events.length === 0) erased.push(sessionId)
+        else expect(events.length).toBeGreaterThanOrEqual(seq)
+      }
+      expect(erased.length).toBeLessThanOrEqual(8)
+    }
+  })
+
+  it('stops nobody: what is written meanwhile is acknowledged before it ends', async () => {
+    const store = start()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.copy!(async ({ chunks }) => {
+      for (let index = 0; index < 20; index++) await store.append(script.next(text('meanwhile')))
+      await pipeline(chunks, createWriteStream(backup))
+    })
+    sealCopy(backup)
+    expect(await store.read({ sessionId: 's', limit: 100 })).toHaveLength(21)
+    expect(await start(backup).read({ sessionId: 's', limit: 100 })).toHaveLength(1)
+  })
+
+  it('has an end when its store is closed, or its taker fails', async () => {
+    const store = start()
+    await store.append(new SessionScript('s').start())
+    const failing = store.copy!(() => Promise.reject(new Error('the taker failed')))
+    await expect(failing).rejects.toThrow('the taker failed')
+    let began: () => void = () => undefined
+    const hasBegun = new Promise<void>((resolve) => (began = resolve))
+    const stuck = store.copy!(() => {
+      began()
+      return new Promise(() => undefined)
+    })
+    await hasBegun
+    await Promise.all([expect(stuck).rejects.toThrow('The store is closed.'), store.close()])
+    expect(readdirSync(work.path)).toEqual(['askback.db'])
+  })
+
+  it('is a database of its own: a mark of the original is not its mark', async () => {
+    const store = start()
+    await store.append(new SessionScript('s').start())
+    await backUp(store)
+    killedCopy(path, `${path}2`)
+    copyFileSync(backup, `${path}2`)
+    expect(() => start(`${path}2`)).toThrow('is not that of the database')
+  })
+})
+
+describe('restoring', () => {
+  let target: string
+
+  beforeEach(async () => {
+    target = join(work.path, 'target.db')
+    const store = start()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.append(script.next(...ask('i')))
+    await backUp(store)
+    await store.append(script.next(text('after the backup')))
+  })
+
+  it('puts a backup in place, for its owner only, and leaves the backup as it is', async () => {
+    const before = readFileSync(backup)
+    expect(restoreDatabase(backup, target)).toMatchObject({ sessions: 1, events: 3, pending: 1 })
+    expect(readFileSync(backup)).toEqual(before)
+    expect(statSync(target).mode & 0o777).toBe(0o600)
+    expect(await start(target).countPending()).toBe(1)
+    expect(readdirSync(work.path).filter((name) => name.includes('restoring'))).toEqual([])
+  })
+
+  it('refuses where data is, unless it is told to replace it', async () => {
+    const other = start(target)
+    await other.append(new SessionScript('other').start())
+    await other.close()
+    expect(() => restoreDatabase(backup, target)).toThrow(
+      /There is data in .*target\.db already: .*--replace/,
+    )
+    restoreDatabase(backup, target, { replace: true })
+    const store = start(target)
+    expect((await store.sessions({ limit: 10 })).items.map(({ id }) => id)).toEqual(['s'])
+  })
+
+  it('refuses while the data is in use', async () => {
+    expect(() => restoreDatabase(backup, path, { replace: true })).toThrow(
+      'is in use by this process already',
+    )
+    expect(await open[0]!.countSessions()).toBe(1)
+  })
+
+  it('replaces what a kill or a loss has left, journal and all', async () => {
+    killedCopy(path, target)
+    restoreDatabase(backup, target, { replace: true })
+    expect(existsSync(`${target}-wal`)).toBe(false)
+    const store = start(target)
+    expect(await store.read({ sessionId: 's', limit: 10 })).toHaveLength(3)
+    await store.close()
+
+    killedCopy(path, target)
+    writeFileSync(target, 'no database')
+    restoreDatabase(backup, target, { replace: true })
+    expect(await start(target).read({ sessionId: 's', limit: 10 })).toHaveLength(3)
+  })
+
+  it.each([
+    ['is damaged', (bytes: Buffer) => bytes.fill(0xff, bytes.length - 4096)],
+    [
+      'is damaged',
+      (bytes: Buffer) =>
+        bytes.fill('1', bytes.indexOf('"interaction_request"'), bytes.indexOf('"interaction_request"') + 4),
+    ],
+    ['is not an Askback database', () => Buffer.from('Dear diary')],
+  ])('refuses a backup that %s', (says, spoil) => {
+    const spoilt = `${backup}-spoilt`
+    writeFileSync(spoilt, spoil(readFileSync(backup)))
+    expect(() => restoreDatabase(spoilt, target)).toThrow(says)
+    expect(existsSync(target)).toBe(false)
+  })
+
+  it('refuses a file that was copied from under a gateway', () => {
+    killedCopy(path, `${backup}-raw`, ['-wal', '-mark'])
+    expect(() => restoreDatabase(`${backup}-raw`, target)).toThrow(
+      `${backup}-raw was copied while it was in use`,
+    )
+    killedCopy(path, `${backup}-raw`)
+    expect(() => restoreDatabase(`${backup}-raw`, target)).toThrow(/raw-wal.* beside it/)
+  })
+
+  it('refuses a file that is not there', () => {
+    expect(() => restoreDatabase(`${backup}-gone`, target)).toThrow(`There is no file ${backup}-gone.`)
+  })
+})

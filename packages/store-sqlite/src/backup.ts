@@ -1,0 +1,130 @@
+import { AskbackError } from '@askback/protocol'
+import Database from 'libsql'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { resolve } from 'node:path'
+import { checkDatabase, type DatabaseCounts } from './deep-check.js'
+import { codeOf } from './failure.js'
+import { hasJournal, journalFile } from './journal.js'
+import { markFile, syncFolder } from './mark.js'
+import { RANDOM_ID } from './migrations.js'
+import { openDatabase } from './open.js'
+
+/**
+ * Makes what a store handed out by `copy` a database that stands by itself, as after a clean stop, synced. It gets an id of
+ * its own: what is written to it later is not what its original was marked for.
+ */
+export function sealCopy(path: string): void {
+  const db = new Database(resolve(path))
+  try {
+    db.exec(`PRAGMA locking_mode = EXCLUSIVE;
+      UPDATE meta SET value = 0 WHERE key = 'in_use';
+      UPDATE meta SET value = ${RANDOM_ID} WHERE key = 'id';
+      PRAGMA journal_mode = DELETE`)
+  } finally {
+    db.close()
+  }
+  syncFile(path)
+}
+
+/**
+ * Puts a backup in the place of a database that nobody uses. The backup is copied beside that place, checked there as a
+ * whole, and renamed: whatever fails before leaves what was there.
+ */
+export function restoreDatabase(
+  backup: string,
+  path: string,
+  { replace = false }: { replace?: boolean } = {},
+): DatabaseCounts {
+  if (!existsSync(backup)) throw new AskbackError('invalid_request', `There is no file ${backup}.`)
+  if (hasJournal(backup)) {
+    throw new AskbackError(
+      'invalid_request',
+      `The file ${backup} is no backup: it has a journal, ${journalFile(backup)}, beside it. Make one with askback backup.`,
+    )
+  }
+  if (existsSync(path) && !replace) {
+    throw new AskbackError(
+      'invalid_request',
+      `There is data in ${path} already: name another folder with --data, or give --replace to lose what is there.`,
+    )
+  }
+  const end = existsSync(path) ? retire(path) : () => undefined
+  const draft = `${path}.restoring`
+  try {
+    const counts = prepare(backup, draft)
+    end()
+    renameSync(draft, path)
+    syncFolder(path)
+    return counts
+  } catch (error) {
+    removeAll(draft)
+    throw error
+  }
+}
+
+/** Checked, brought to this version, and synced. */
+function prepare(backup: string, draft: string): DatabaseCounts {
+  removeAll(draft)
+  copyFileSync(backup, draft)
+  chmodSync(draft, 0o600)
+  const findings: string[] = []
+  let counts: DatabaseCounts
+  try {
+    openDatabase(draft).close()
+    sealCopy(draft)
+    counts = checkDatabase(draft, (finding) => findings.push(finding))
+  } catch (error) {
+    if (!(error instanceof AskbackError)) throw error
+    // It is the backup that this is about, not our copy of it.
+    throw new AskbackError(error.code, error.message.replaceAll(draft, backup), { cause: error })
+  }
+  const [first, ...more] = findings
+  if (first !== undefined) {
+    const others = more.length > 0 ? `, and ${more.length} more findings` : ''
+    throw new AskbackError('invalid_request', `The backup ${backup} is damaged: ${first}${others}.`)
+  }
+  return counts
+}
+
+/**
+ * Takes the lock of what is about to be replaced. Returns what leaves a single file of it, so that one rename replaces
+ * it: a journal that stayed would be applied to whatever comes in its place.
+ */
+function retire(path: string): () => void {
+  try {
+    const old = openDatabase(path, { acceptLoss: true })
+    return () => old.close()
+  } catch (error) {
+    if (error instanceof AskbackError && codeOf(error.cause) === 'SQLITE_BUSY') throw error
+    // It cannot be opened, so it is no loss.
+    return () => removeBeside(path)
+  }
+}
+
+function removeAll(path: string): void {
+  rmSync(path, { force: true })
+  removeBeside(path)
+}
+
+function removeBeside(path: string): void {
+  for (const file of [journalFile(path), markFile(path), `${path}-journal`, `${path}-shm`])
+    rmSync(file, { force: true })
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r+')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

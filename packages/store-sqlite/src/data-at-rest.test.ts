@@ -1,0 +1,304 @@
+import { ask, SessionScript, text } from '@askback/core/testing'
+import type { Store } from '@askback/core'
+import Database from 'libsql'
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from './open.js'
+import { sqliteStore, storeOn } from './sqlite-store.js'
+import { killedCopy } from './testing/crash.js'
+import { testFolder } from './testing/folder.js'
+
+/** The journal's header and one of its frames: a page with 24 bytes before it. */
+const HEADER = 32
+const FRAME = 4096 + 24
+
+let work: ReturnType<typeof testFolder>
+let path: string
+let copy: string
+let script: SessionScript
+const open: Store[] = []
+
+beforeEach(() => {
+  work = testFolder()
+  path = join(work.path, 'askback.db')
+  copy = join(work.path, 'copy.db')
+  script = new SessionScript('s')
+})
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close().catch(() => undefined)
+  work.remove()
+})
+
+function start(at = path): Store {
+  const store = sqliteStore({ path: at })
+  open.push(store)
+  return store
+}
+
+/** With `writes` appends, the last of which asks. */
+async function used(writes = 20): Promise<Store> {
+  const store = start()
+  await store.append(script.start())
+  for (let index = 2; index < writes; index++) await store.append(script.next(text(`word ${index}`)))
+  await store.append(script.next(...ask('i')))
+  return store
+}
+
+describe('the main file', () => {
+  it('has its tables before anything is acknowledged', () => {
+    start()
+    killedCopy(path, copy, ['-wal'])
+    const raw = new Database(copy)
+    expect(raw.prepare('SELECT count(*) FROM sqlite_schema').raw().get([])).not.toEqual([0])
+    raw.close()
+  })
+
+  it('holds everything a while after the last write', async () => {
+    const store = storeOn(openDatabase(path), { checkpoint: { everyMs: 5 } })
+    open.push(store)
+    await store.append(script.start({ title: 'rosebud' }))
+    await expect.poll(() => readFileSync(path).includes('rosebud')).toBe(true)
+  })
+
+  it('keeps up with a journal that grows faster than that, and the journal does not outgrow its limit', async () => {
+    const store = storeOn(openDatabase(path), { checkpoint: { everyMs: 1_000_000, frames: 50 } })
+    open.push(store)
+    await store.append(script.start())
+    for (let index = 0; index < 300; index++) await store.append(script.next(text('x'.repeat(3000))))
+    expect(statSync(`${path}-wal`).size).toBeLessThan(HEADER + 100 * FRAME)
+    expect(statSync(path).size).toBeGreaterThan(250 * 3000)
+    expect(await store.read({ sessionId: 's', limit: 1000 })).toHaveLength(301)
+  })
+})
+
+describe('after a kill', () => {
+  it('everything that was acknowledged is there', async () => {
+    await used()
+    const store = start(killedCopy(path, copy))
+    expect(await store.read({ sessionId: 's', limit: 100 })).toHaveLength(21)
+    expect(await store.countPending()).toBe(1)
+  })
+
+  it.each([
+    ['before anything was acknowledged', 0],
+    ['after one write', 1],
+  ])('%s it starts', async (_when, writes) => {
+    const store = start()
+    if (writes > 0) await store.append(script.start())
+    expect(await start(killedCopy(path, copy)).countSessions()).toBe(writes)
+  })
+
+  it('another program may have emptied the journal into the main file', async () => {
+    await used()
+    killedCopy(path, copy)
+    const raw = new Database(copy)
+    raw.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    raw.close()
+    expect(existsSync(`${copy}-wal`)).toBe(false)
+    expect(await start(copy).countPending()).toBe(1)
+  })
+
+  it('again and again it starts', async () => {
+    await used()
+    let from = path
+    for (let turn = 0; turn < 3; turn++) {
+      const store = start(killedCopy(from, `${copy}${turn}`))
+      await store.append(script.next(text(`turn ${turn}`)))
+      from = `${copy}${turn}`
+    }
+    expect(await start(killedCopy(from, copy)).read({ sessionId: 's', limit: 100 })).toHaveLength(24)
+  })
+})
+
+describe('a start with less than was acknowledged is refused', () => {
+  const LACKS =
+    /lacks \d+ transactions? that (was|were) acknowledged: its journal .*copy\.db-wal is missing, cut or damaged\./
+
+  it('without the journal', async () => {
+    await used()
+    killedCopy(path, copy, ['-wal'])
+    expectRefusal(LACKS)
+  })
+
+  it('with a journal that was cut at a frame', async () => {
+    await used()
+    killedCopy(path, copy)
+    const frames = Math.floor((statSync(`${copy}-wal`).size - HEADER) / FRAME)
+    truncateSync(`${copy}-wal`, HEADER + Math.floor(frames / 2) * FRAME)
+    expectRefusal(LACKS)
+    expectRefusal('askback restore')
+  })
+
+  it('with a journal that lost its last commit only', async () => {
+    await used()
+    killedCopy(path, copy)
+    truncateSync(`${copy}-wal`, statSync(`${copy}-wal`).size - 1)
+    expectRefusal(LACKS)
+  })
+
+  it('with a journal that is damaged in the middle', async () => {
+    await used()
+    killedCopy(path, copy)
+    const bytes = readFileSync(`${copy}-wal`)
+    bytes[Math.floor(bytes.length / 2)]! ^= 1
+    writeFileSync(`${copy}-wal`, bytes)
+    expectRefusal(LACKS)
+  })
+
+  it('and the journal is left as it was, for whoever can mend it', async () => {
+    await used()
+    killedCopy(path, copy)
+    const bytes = readFileSync(`${copy}-wal`)
+    const place = Math.floor(bytes.length / 2)
+    bytes[place]! ^= 1
+    writeFileSync(`${copy}-wal`, bytes)
+    expectRefusal(LACKS)
+    bytes[place]! ^= 1
+    writeFileSync(`${copy}-wal`, bytes)
+    expect(await start(copy).countPending()).toBe(1)
+  })
+
+  it('of the main file alone, copied while it was in use', async () => {
+    await used()
+    killedCopy(path, copy, ['-wal', '-mark'])
+    expectRefusal('was copied while it was in use, or its file')
+  })
+
+  it('of an older copy in its place', async () => {
+    const before = await used()
+    await before.close()
+    copyFileSync(path, `${copy}-old`)
+    const store = start()
+    for (let index = 0; index < 5; index++) await store.append(script.next(text('later')))
+    killedCopy(path, copy)
+    rmSync(`${copy}-wal`)
+    copyFileSync(`${copy}-old`, copy)
+    expectRefusal(LACKS)
+  })
+
+  it('of an older copy beside a journal that is not its own', async () => {
+    const before = await used()
+    await before.close()
+    copyFileSync(path, `${copy}-old`)
+    const store = start()
+    await store.append(script.next(text('later')))
+    killedCopy(path, copy)
+    copyFileSync(`${copy}-old`, copy)
+    expectRefusal(`The journal ${copy}-wal is not that of the database ${copy}`)
+  })
+
+  it('of another database in its place', async () => {
+    await used()
+    killedCopy(path, copy, ['', '-wal'])
+    const other = start(join(work.path, 'other.db'))
+    for (let index = 0; index < 50; index++) await other.kv.put(`k${index}`, 1, null)
+    await other.close()
+    copyFileSync(join(work.path, 'other.db'), copy)
+    expectRefusal('was put in the place of another')
+  })
+
+  it('with a last append that does not match its checksum', async () => {
+    const store = await used()
+    await store.close()
+    const bytes = readFileSync(path)
+    bytes.write('w0rd', bytes.indexOf('word 17'))
+    writeFileSync(copy, bytes)
+    expectRefusal('is damaged: an append of the session s does not match its checksum')
+  })
+
+  it('with a gap in a log', async () => {
+    const store = await used()
+    await store.close()
+    const raw = new Database(path)
+    raw.exec('DELETE FROM log WHERE last_seq = 10')
+    raw.close()
+    copyFileSync(path, copy)
+    expectRefusal('is damaged: the log of the session s has a gap before seq 11')
+  })
+
+  it('unless the loss is accepted', async () => {
+    await used()
+    killedCopy(path, copy, ['-wal'])
+    expect(openDatabase(copy, { acceptLoss: true }).close()).toBe(true)
+    expect(await start(copy).countPending()).toBe(0)
+  })
+
+  function expectRefusal(message: string | RegExp): void {
+    expect(() => start(copy)).toThrow(message)
+    expect(() => start(copy)).toThrow(expect.objectContaining({ code: 'unavailable' }) as Error)
+  }
+})
+
+describe('space', () => {
+  const pages = () => statSync(path).size / 4096
+  /** As the first start of a database that an older version made. */
+  async function filled(sessions: number): Promise<Store> {
+    const store = start()
+    for (let session = 0; session < sessions; session++) {
+      const each = new SessionScript(`s${session}`)
+      await store.append(each.start())
+      await Promise.all(Array.from({ length: 40 }, () => store.append(each.next(text('x'.repeat(3000))))))
+    }
+    return store
+  }
+
+  it('is given back after an erasure, while others write', async () => {
+    const store = await filled(10)
+    for (let session = 0; session < 9; session++) await store.erase(`s${session}`)
+    await expect
+      .poll(async () => {
+        await store.kv.put('beside', 1, (await store.kv.get('beside'))?.version ?? null)
+        const db = killedCopy(path, copy)
+        const raw = new Database(db)
+        const [free] = raw.prepare('PRAGMA freelist_count').raw().get([]) as [number]
+        raw.close()
+        return free
+      })
+      .toBeLessThan(5)
+    await store.close()
+    expect(pages()).toBeLessThan(100)
+    expect(await start().read({ sessionId: 's9', limit: 100 })).toHaveLength(41)
+  })
+
+  it('is given back by a database of an older version, too', async () => {
+    const store = await filled(5)
+    await store.close()
+    const raw = new Database(path)
+    raw.exec(`ALTER TABLE log DROP COLUMN sum; DELETE FROM meta WHERE key <> 'reserved';
+      PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA user_version = 2`)
+    expect(raw.prepare('PRAGMA auto_vacuum').raw().get([])).toEqual([0])
+    raw.close()
+    const before = pages()
+
+    const again = start()
+    for (let session = 0; session < 4; session++) await again.erase(`s${session}`)
+    await again.close()
+    const last = start()
+    await expect.poll(() => freeOf()).toBeLessThan(5)
+    await last.close()
+    expect(pages()).toBeLessThan(before / 2)
+
+    function freeOf(): number {
+      const db = new Database(killedCopy(path, copy))
+      const [free] = db.prepare('PRAGMA freelist_count').raw().get([]) as [number]
+      db.close()
+      return free
+    }
+  })
+
+  it('of an erased session has no word of it left, though its pages were moved', async () => {
+    const store = await filled(3)
+    await store.append(new SessionScript('gone').start({ title: 'rosebud' }))
+    await store.erase('gone')
+    expect([path, `${path}-wal`].some((file) => readFileSync(file).includes('rosebud'))).toBe(false)
+  })
+})
