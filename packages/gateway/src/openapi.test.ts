@@ -95,10 +95,12 @@ it('serves every route that it describes, with a status and a body that it descr
     if (type === 'application/json') expect(problems(answered.body, schema!, document)).toEqual([])
     seen.push(`${operationId} ${answered.status}`)
   }
-  // Not just any answer: what fits its route is done. No agent is here that could go on with what is adopted.
+  // Not just any answer: what fits its route is done. No agent is here that could go on with what is adopted, and
+  // a store in memory is no file.
   expect(seen.filter((line) => /[45]\d\d$/.test(line))).toEqual([
     'adoptSession 400',
     'deleteRule 404',
+    'backup 400',
     'revokeToken 404',
     'pairConnector 404',
     'receiveUpdate 404',

@@ -2,6 +2,7 @@ import type { GatewayContext } from './context.js'
 import type { Route } from './route.js'
 import { adoptRoutes } from './routes/adopt.js'
 import { auditRoutes } from './routes/audit.js'
+import { backupRoutes } from './routes/backup.js'
 import { connectorRoutes } from './routes/connectors.js'
 import { healthRoutes } from './routes/health.js'
 import { interactionRoutes } from './routes/interactions.js'
@@ -30,6 +31,7 @@ export function routeTable(
     ...interactionRoutes(context),
     ...ruleRoutes(context),
     ...auditRoutes(context),
+    ...backupRoutes(context),
     ...tokenRoutes(context),
     ...connectorRoutes(context),
     ...metricsRoutes(context),

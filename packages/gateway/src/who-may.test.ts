@@ -39,6 +39,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'GET /api/rules': { may: PEOPLE },
   'DELETE /api/rules/{id}': { may: PEOPLE },
   'GET /api/audit': { may: PEOPLE },
+  'GET /api/backup': { may: PEOPLE },
   'GET /api/tokens': { may: PEOPLE },
   'POST /api/tokens': { may: PEOPLE, body: { person: 'bob' } },
   'DELETE /api/tokens/{name}': { may: PEOPLE },

@@ -6,6 +6,7 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
+  linkSync,
   openSync,
   renameSync,
   rmSync,
@@ -19,8 +20,32 @@ import { RANDOM_ID } from './migrations.js'
 import { openDatabase } from './open.js'
 
 /**
- * Makes what a store handed out by `copy` a database that stands by itself, as after a clean stop, synced. It gets an id of
- * its own: what is written to it later is not what its original was marked for.
+ * Makes a backup of what a store handed out by `copy`: a database that stands by itself, checked as a whole and synced
+ * before it gets its name. Whatever fails before removes the draft.
+ */
+export function finishBackup(
+  draft: string,
+  file: string,
+  { replace = false }: { replace?: boolean } = {},
+): DatabaseCounts {
+  try {
+    sealCopy(draft)
+    const counts = checked(draft, 'The copy')
+    if (replace) renameSync(draft, file)
+    else nameAnew(draft, file)
+    syncFolder(file)
+    return counts
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+      throw new AskbackError('invalid_request', `There is a file ${file} already.`)
+    throw error
+  } finally {
+    removeAll(draft)
+  }
+}
+
+/**
+ * As after a clean stop. It gets an id of its own: what is written to it later is not what its original was marked for.
  */
 export function sealCopy(path: string): void {
   const db = new Database(resolve(path))
@@ -76,23 +101,35 @@ function prepare(backup: string, draft: string): DatabaseCounts {
   removeAll(draft)
   copyFileSync(backup, draft)
   chmodSync(draft, 0o600)
-  const findings: string[] = []
-  let counts: DatabaseCounts
   try {
     openDatabase(draft).close()
     sealCopy(draft)
-    counts = checkDatabase(draft, (finding) => findings.push(finding))
+    return checked(draft, `The backup ${backup}`)
   } catch (error) {
     if (!(error instanceof AskbackError)) throw error
     // It is the backup that this is about, not our copy of it.
     throw new AskbackError(error.code, error.message.replaceAll(draft, backup), { cause: error })
   }
-  const [first, ...more] = findings
-  if (first !== undefined) {
-    const others = more.length > 0 ? `, and ${more.length} more findings` : ''
-    throw new AskbackError('invalid_request', `The backup ${backup} is damaged: ${first}${others}.`)
+}
+
+/** Never over a file that is there, nor one that has just come. */
+function nameAnew(draft: string, file: string): void {
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    // Many a file system that backups go to has no links.
+    if (existsSync(file)) throw error
+    renameSync(draft, file)
   }
-  return counts
+}
+
+function checked(path: string, name: string): DatabaseCounts {
+  const findings: string[] = []
+  const counts = checkDatabase(path, (finding) => findings.push(finding))
+  const [first, ...more] = findings
+  if (first === undefined) return counts
+  const others = more.length > 0 ? `, and ${more.length} more findings` : ''
+  throw new AskbackError('invalid_request', `${name} is damaged: ${first}${others}.`)
 }
 
 /**

@@ -1,3 +1,3 @@
-export { restoreDatabase, sealCopy } from './backup.js'
+export { finishBackup, restoreDatabase, sealCopy } from './backup.js'
 export { checkDatabase, type DatabaseCounts } from './deep-check.js'
 export { acceptLoss, sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'

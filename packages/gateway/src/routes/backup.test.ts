@@ -1,0 +1,82 @@
+import { memoryStore, type Store } from '@askback/core'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Api, startTestGateway, type TestGateway } from '../testing/index.js'
+
+const open: TestGateway[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((gateway) => gateway.close()))
+})
+
+async function start(copy?: Store['copy']): Promise<TestGateway> {
+  const gateway = await startTestGateway({ store: { ...memoryStore(), ...(copy && { copy }) } })
+  open.push(gateway)
+  return gateway
+}
+
+function get({ url, token }: TestGateway, as = token): Promise<Response> {
+  return fetch(`${url}/api/backup`, { headers: { authorization: `Bearer ${as}` } })
+}
+
+async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text)
+}
+
+describe('GET /api/backup', () => {
+  it('hands out the bytes of the store to the person whose gateway it is', async () => {
+    const gateway = await start((take) => take({ bytes: 10, chunks: chunks('hello', 'world') }))
+    const response = await get(gateway)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/octet-stream')
+    expect(response.headers.get('content-length')).toBe('10')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(await response.text()).toBe('helloworld')
+  })
+
+  it('is for nobody else: it holds what signs the tokens of agents', async () => {
+    const gateway = await start((take) => take({ bytes: 1, chunks: chunks('x') }))
+    const made = await new Api(gateway).post<{ token: string }>('/api/tokens', { person: 'Bob' })
+    expect((await get(gateway, made.body.token)).status).toBe(403)
+    expect((await get(gateway, gateway.agentToken)).status).toBe(403)
+    expect((await get(gateway, 'nobody')).status).toBe(401)
+  })
+
+  it('says what to use instead where the store is no file', async () => {
+    const response = await get(await start())
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { code: 'invalid_request', message: expect.stringContaining('pg_dump') as unknown },
+    })
+  })
+
+  it('answers with an error if the copy cannot begin, and is cut short if it fails later', async () => {
+    const never = await start(() => Promise.reject(new Error('the disk is on fire')))
+    expect((await get(never)).status).toBe(500)
+    const midway = await start((take) =>
+      take({
+        bytes: 10,
+        chunks: (async function* () {
+          yield Buffer.from('hello')
+          throw new Error('the disk is on fire')
+        })(),
+      }),
+    )
+    await expect(get(midway).then((response) => response.text())).rejects.toThrow('terminated')
+  })
+
+  it('lets go of the store when its reader is gone', async () => {
+    let ended: (value: unknown) => void = () => undefined
+    const isOver = new Promise((resolve) => (ended = resolve))
+    const gateway = await start(async (take) => {
+      const endless = (async function* () {
+        for (;;) yield Buffer.alloc(65_536)
+      })()
+      await take({ bytes: 2 ** 40, chunks: endless }).finally(() => ended(true))
+    })
+    const abort = new AbortController()
+    const headers = { authorization: `Bearer ${gateway.token}` }
+    const response = await fetch(`${gateway.url}/api/backup`, { headers, signal: abort.signal })
+    expect(response.status).toBe(200)
+    abort.abort()
+    expect(await isOver).toBe(true)
+  })
+})
