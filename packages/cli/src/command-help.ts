@@ -223,6 +223,28 @@ export const commandHelp = {
     options: [...JSON_OUTPUT, ...GATEWAY],
     examples: ['askback telegram pair'],
   },
+  backup: {
+    usage: ['backup FILE'],
+    summary: 'copy the database to a file and check the copy, while a gateway runs or not',
+    options: [
+      ['--replace', 'replace a file that is there'],
+      ['--data DIR', 'the data folder (the default one)'],
+      ['--store postgres://…', 'says what to use for PostgreSQL; or ASKBACK_STORE'],
+      ...JSON_OUTPUT,
+    ],
+    examples: ['askback backup askback-2026-11-18.db'],
+  },
+  restore: {
+    usage: ['restore FILE'],
+    summary: 'put what askback backup wrote in place, while no gateway runs there',
+    options: [
+      ['--replace', 'replace the data that is there, which is then gone'],
+      ['--data DIR', 'the data folder (the default one)'],
+      ['--store postgres://…', 'says what to use for PostgreSQL; or ASKBACK_STORE'],
+      ...JSON_OUTPUT,
+    ],
+    examples: ['askback restore askback-2026-11-18.db', 'askback restore askback.db --data ~/elsewhere'],
+  },
   export: {
     usage: ['export [FILE]'],
     summary: 'write all sessions, one JSON a line, while no gateway runs on the file',
@@ -241,8 +263,14 @@ export const commandHelp = {
   doctor: {
     usage: ['doctor'],
     summary: 'check what is here, what is missing, and say what to do about it',
-    options: [['--claude PATH', 'check this Claude Code; or ASKBACK_CLAUDE'], ...JSON_OUTPUT, ...GATEWAY],
-    examples: ['askback doctor'],
+    options: [
+      ['--deep', 'read all data, too, and compare every index with the logs'],
+      ['--accept-loss', 'let a gateway start again on data that lost what was acknowledged'],
+      ['--claude PATH', 'check this Claude Code; or ASKBACK_CLAUDE'],
+      ...JSON_OUTPUT,
+      ...GATEWAY,
+    ],
+    examples: ['askback doctor', 'askback doctor --deep'],
   },
 } satisfies Record<string, CommandHelp>
 

@@ -3,6 +3,7 @@ import { agentAdapters } from './agents.js'
 import { readConfig } from './config.js'
 import { defaultDataFolder } from './data-folder.js'
 import { broken, fine, messageOf, missing, type Check } from './doctor/check.js'
+import { acceptLossCheck, contentsChecks } from './doctor/contents.js'
 import { databaseCheck, folderCheck } from './doctor/data.js'
 import { gatewayCheck } from './doctor/gateway.js'
 import { hooksCheck } from './doctor/hooks.js'
@@ -13,19 +14,28 @@ import { version } from './version.js'
 import { printJson } from './output.js'
 import { spellOutLine } from '@askback/protocol/hidden-characters'
 
-const FLAGS = { ...WHERE, claude: { type: 'string' }, json: { type: 'boolean' } } as const
+const FLAGS = {
+  ...WHERE,
+  claude: { type: 'string' },
+  deep: { type: 'boolean' },
+  'accept-loss': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
 
 /** `askback doctor`: what is here, what is missing, and what to do about it. Ends with 1 if something is broken. */
 export async function doctor(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: FLAGS })
   const { env } = process
   const folder = values.data ?? defaultDataFolder()
+  const accepted = values['accept-loss'] ? [await acceptLossCheck(folder)] : []
   const gateway = await gatewayCheck(folder, values, { env, version: version() })
   const database = databaseCheck(folder, gateway.pid)
   const checks = [
     nodeCheck(),
     folderCheck(folder),
     ...(database ? [database] : []),
+    ...accepted,
+    ...(values.deep ? await contentsChecks(folder) : []),
     gateway.check,
     webAppCheck(),
     ...shellCheck(env),

@@ -29,6 +29,8 @@ const commands: Record<CommandName, () => Promise<Command>> = {
   telegram: async () => (await import('./telegram.js')).telegram,
   attach: async () => (await import('./attach.js')).attach,
   hook: async () => (await import('./hook.js')).hook,
+  backup: async () => (await import('./backup.js')).backup,
+  restore: async () => (await import('./restore.js')).restore,
   export: async () => (await import('./export.js')).exportAll,
   import: async () => (await import('./import.js')).importAll,
   install: async () => (await import('./install.js')).install,

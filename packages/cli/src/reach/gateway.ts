@@ -163,7 +163,8 @@ function untrusted(error: unknown): AskbackError {
   return new AskbackError('unavailable', message, { cause: error })
 }
 
-function errorOf({ status, text, headers }: Response): AskbackError {
+/** What an answer with an error says. */
+export function errorOf({ status, text, headers }: Response): AskbackError {
   const { code, message, details } = bodyOf(text)
   const known = code !== undefined && Object.hasOwn(errorCodes, code) ? code : codeFor(status)
   const retryAfterMs = Number(headers['retry-after'] ?? Number.NaN) * 1000

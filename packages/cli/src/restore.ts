@@ -1,0 +1,30 @@
+import { restoreDatabase } from '@askback/store-sqlite'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describe } from './backup.js'
+import { openDataFolder } from './data-folder.js'
+import { databaseFile, refuseShared } from './database-copy.js'
+import { printJson } from './output.js'
+import { usageError } from './usage.js'
+
+/** `askback restore FILE`: what `askback backup` wrote becomes the database of a data folder that no gateway uses. */
+export async function restore(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      data: { type: 'string' },
+      store: { type: 'string' },
+      replace: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const [file, ...more] = positionals
+  if (file === undefined || more.length > 0) throw usageError('It is askback restore FILE.')
+  refuseShared(values)
+  const path = databaseFile(openDataFolder(values.data))
+  const counts = restoreDatabase(resolve(file), path, { replace: values.replace })
+  if (values.json) printJson({ file: path, ...counts })
+  else process.stdout.write(`${path}: ${describe(counts)}, checked.\n`)
+  return 0
+}
