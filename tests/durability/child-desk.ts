@@ -35,7 +35,8 @@ async function run(call: Call): Promise<unknown> {
   switch (call.do) {
     case 'start':
       // As a gateway has it: what comes alone is committed here, what comes with others on another thread.
-      store = sqliteStore({ path: call.path, commitAside: true })
+      // With many checkpoints, so that kills meet them, too.
+      store = sqliteStore({ path: call.path, commitAside: true, checkpointMs: 10 })
       desk = createDesk({ store })
       return desk.ready
     case 'create':

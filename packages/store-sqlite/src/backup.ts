@@ -76,13 +76,14 @@ export function restoreDatabase(
       `The file ${backup} is no backup: it has a journal, ${journalFile(backup)}, beside it. Make one with askback backup.`,
     )
   }
-  if (existsSync(path) && !replace) {
+  const isThere = [path, journalFile(path), markFile(path)].some((file) => existsSync(file))
+  if (isThere && !replace) {
     throw new AskbackError(
       'invalid_request',
       `There is data in ${path} already: name another folder with --data, or give --replace to lose what is there.`,
     )
   }
-  const end = existsSync(path) ? retire(path) : () => undefined
+  const end = isThere ? retire(path) : () => undefined
   const draft = `${path}.restoring`
   try {
     const counts = prepare(backup, draft)

@@ -42,6 +42,8 @@ export function checkpoints(
   let timer: NodeJS.Timeout | null = null
   let isRequested = false
   let isStopped = false
+  /** Then only the time asks again: a journal that is long would do so after every commit. */
+  let isFailing = false
   let holding: Promise<void> | null = null
 
   /** Not while the main file is held: whoever asks waits, and asks again. */
@@ -67,9 +69,15 @@ export function checkpoints(
     timer = null
     checkpoint('PASSIVE')
       .finally(() => (isRequested = false))
-      .then(() => db.mark.sync())
+      .then(() => {
+        isFailing = false
+        return db.mark.sync()
+      })
       // On a full disk, say: the journal has it all. A failed sync has stopped the writing by now.
-      .catch(() => arm())
+      .catch(() => {
+        isFailing = true
+        arm()
+      })
   }
 
   function arm(): void {
@@ -79,7 +87,7 @@ export function checkpoints(
 
   return {
     committed() {
-      if (wal.reaches(frames)) request()
+      if (!isFailing && wal.reaches(frames)) request()
       else arm()
     },
     truncate: () => checkpoint('TRUNCATE'),

@@ -48,6 +48,11 @@ export function lossOf(db: Connection, path: string): string | null {
   return `The database ${path} lacks ${what} acknowledged: its journal ${journalFile(path)} is missing, cut or damaged. Put the journal back as it was, ${REMEDY}.`
 }
 
+/** Where there is no database, or an empty one, and a mark of the one that was there. */
+export function goneWithoutItsMark(path: string): string {
+  return `The database ${path} is gone, though ${markFile(path)} says that it was in use: put it back with its journal, ${REMEDY}.`
+}
+
 /** Reads the last appends, which are those that a crash or a bad copy spoils first. */
 export function checkRecent(db: Connection, path: string): void {
   const rows = db.all<LogRow>(

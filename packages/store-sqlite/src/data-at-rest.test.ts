@@ -107,6 +107,31 @@ describe('after a kill', () => {
     expect(await start(copy).countPending()).toBe(1)
   })
 
+  it.each([
+    ['an older mark, as after a power failure', (old: Buffer) => old],
+    ['a mark of which one half is spoilt', (_old: Buffer, now: Buffer) => now.fill(0xff, 0, 64)],
+    ['a mark of which the other half is spoilt', (_old: Buffer, now: Buffer) => now.fill(0xff, 4096, 4160)],
+  ])('%s claims no loss', async (_what, markOf) => {
+    const store = await used()
+    const old = readFileSync(`${path}-mark`)
+    for (let index = 0; index < 5; index++) await store.append(script.next(text('later')))
+    killedCopy(path, copy)
+    writeFileSync(`${copy}-mark`, markOf(old, readFileSync(`${path}-mark`)))
+    expect(await start(copy).read({ sessionId: 's', limit: 100 })).toHaveLength(26)
+  })
+
+  it('a database of an older version starts, which had no mark', async () => {
+    const store = await used()
+    await store.close()
+    const raw = new Database(path)
+    raw.exec(`ALTER TABLE log DROP COLUMN sum; DELETE FROM meta WHERE key <> 'reserved';
+      PRAGMA user_version = 2; PRAGMA journal_mode = WAL; UPDATE sessions SET updated_at = 5`)
+    killedCopy(path, copy)
+    raw.close()
+    const [row] = (await start(copy).sessions({ limit: 10 })).items
+    expect(row).toMatchObject({ id: 's', updatedAt: 5 })
+  })
+
   it('again and again it starts', async () => {
     await used()
     let from = path
@@ -171,6 +196,27 @@ describe('a start with less than was acknowledged is refused', () => {
     await used()
     killedCopy(path, copy, ['-wal', '-mark'])
     expectRefusal('was copied while it was in use, or its file')
+  })
+
+  it('of a mark alone, and no file is made', async () => {
+    await used()
+    killedCopy(path, copy, ['', '-wal'])
+    expectRefusal(`The database ${copy} is gone`)
+    expect(existsSync(copy)).toBe(false)
+  })
+
+  it('of a journal alone, and no file is made', async () => {
+    await used()
+    killedCopy(path, copy, ['', '-mark'])
+    expectRefusal(`The journal ${copy}-wal is not that of the database ${copy}`)
+    expect(existsSync(copy)).toBe(false)
+  })
+
+  it('with a mark that nobody can read', async () => {
+    await used()
+    killedCopy(path, copy)
+    writeFileSync(`${copy}-mark`, 'x')
+    expectRefusal('-mark is damaged, so it may lack what was acknowledged')
   })
 
   it('of an older copy in its place', async () => {

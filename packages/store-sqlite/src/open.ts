@@ -1,12 +1,12 @@
 import { AskbackError } from '@askback/protocol'
 import Database from 'libsql'
-import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { checkRecent, IncompleteError, lossOf, standing } from './completeness.js'
+import { checkRecent, goneWithoutItsMark, IncompleteError, lossOf, standing } from './completeness.js'
 import { closeWhole, connection, type Connection } from './connection.js'
 import { codeOf, failure } from './failure.js'
 import { hasJournal, isInJournalMode, journalFile, keepingJournal } from './journal.js'
-import { startMark, type Mark } from './mark.js'
+import { readMark, startMark, type Mark } from './mark.js'
 import { checkMake, migrate, VERSION, versionOf } from './migrations.js'
 import { describeOwner, signOwner, unsignOwner } from './owner.js'
 
@@ -36,7 +36,10 @@ export function openDatabase(file: string, { acceptLoss = false }: OpenOptions =
     // By themselves they would run on this thread, and keep a failed sync to themselves: see `checkpoints.ts`.
     db.exec('PRAGMA wal_autocheckpoint = 0')
     const opened = connection(db, path)
-    if (versionOf(db) === VERSION) {
+    const version = versionOf(db)
+    if (version === 0 && !acceptLoss && readMark(path) !== null)
+      throw new IncompleteError(goneWithoutItsMark(path))
+    if (version === VERSION) {
       const loss = acceptLoss ? null : lossOf(opened, path)
       if (loss !== null) throw new IncompleteError(loss)
       checkRecent(opened, path)
@@ -57,8 +60,9 @@ export function locked<T>(
   let db: Database.Database | undefined
   let isLocked = false
   let wasInUse = false
+  let isNew = false
   try {
-    create(path)
+    isNew = create(path)
     // Who holds it stands beside the file itself, by whatever link one comes.
     path = realpathSync(path)
     if (!ours.has(path)) {
@@ -80,6 +84,7 @@ export function locked<T>(
   } catch (error) {
     if (db && isLocked) leaveAsItWas(db, path, wasInUse)
     else if (db) unlock(db)
+    if (isNew) rmSync(path, { force: true })
     if (codeOf(error) === 'SQLITE_BUSY') {
       throw new AskbackError('unavailable', `The database ${path} is in use by ${describeOwner(path)}.`, {
         cause: error,
@@ -183,11 +188,11 @@ function foreignJournal(path: string): AskbackError {
 }
 
 /** For its owner only. An existing file is not even opened here: closing it would drop a lock that this process holds. */
-function create(path: string): void {
+function create(path: string): boolean {
   if (existsSync(path)) {
     if (statSync(path).isDirectory())
       throw new AskbackError('unavailable', `The database ${path} is a folder.`)
-    return
+    return false
   }
   if (!existsSync(dirname(path))) {
     throw new AskbackError('unavailable', `The folder ${dirname(path)} of the database does not exist.`)
@@ -195,4 +200,5 @@ function create(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }))
     throw new AskbackError('unavailable', `The database ${path} is a link that leads nowhere.`)
   closeSync(openSync(path, 'wx', 0o600))
+  return true
 }

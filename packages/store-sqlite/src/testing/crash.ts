@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync } from 'node:fs'
 
-export const FILES = ['', '-wal', '-mark'] as const
+const FILES = ['', '-wal', '-mark'] as const
 type FileName = (typeof FILES)[number]
 
 /** The files as a process leaves them that is killed now, under another name, perhaps without some of them. */
