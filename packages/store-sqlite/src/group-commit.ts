@@ -64,10 +64,8 @@ export function groupCommit(
     let isChanged = false
     const succeed = () => {
       committing = null
-      if (isChanged) {
-        db.mark.note()
-        onCommit()
-      }
+      if (isChanged) db.mark.note()
+      onCommit()
       for (const job of group) job.resolve()
     }
     const fail = (error: unknown) => {

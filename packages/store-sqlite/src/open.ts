@@ -9,6 +9,7 @@ import { hasJournal, isInJournalMode, journalFile, keepingJournal } from './jour
 import { readMark, startMark, type Mark } from './mark.js'
 import { checkMake, migrate, VERSION, versionOf } from './migrations.js'
 import { describeOwner, signOwner, unsignOwner } from './owner.js'
+import { INCREMENTAL } from './vacuum.js'
 
 export interface OpenOptions {
   /** Start with what is there, though acknowledged writes may be missing. */
@@ -166,7 +167,6 @@ function enableIncrementalVacuum(db: Database.Database): void {
     db.exec('PRAGMA temp_store = DEFAULT')
   }
 }
-const INCREMENTAL = 2
 
 /** Before the lock was ours. */
 function unlock(db: Database.Database): void {

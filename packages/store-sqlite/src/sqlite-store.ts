@@ -1,5 +1,6 @@
 import { checkAppend, doorbell, placeOfCursor, type Ring, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
+import { setTimeout as delay } from 'node:timers/promises'
 import { checkpoints, DEFAULT_EVERY_MS, DEFAULT_FRAMES, type CheckpointOptions } from './checkpoints.js'
 import { IncompleteError } from './completeness.js'
 import { copying } from './copy.js'
@@ -12,7 +13,7 @@ import { logWriter, type Head } from './log-writer.js'
 import { openDatabase, type OpenDatabase } from './open.js'
 import { places } from './places.js'
 import { tables } from './tables.js'
-import { vacuum } from './vacuum.js'
+import { vacuum, VACUUM_PAUSE_MS } from './vacuum.js'
 
 export interface SqliteStoreOptions {
   /** The database file. It is made if it is missing; its folder is not. */
@@ -128,30 +129,29 @@ export function storeOn(
     while (!(await write(() => eraser.purge(session))));
     open()
     await saving.truncate()
-    startGivingBack()
+    void giveBack()
   }
 
-  let givingBack: Promise<void> | null = null
-  /** Nobody waits for this. It goes on at the next start, or after the next erasure. */
-  function startGivingBack(): void {
-    givingBack ??= giveBack()
-      .catch(() => undefined)
-      .finally(() => (givingBack = null))
-  }
-
+  let isGivingBack = false
+  /** Gives free space back. Nobody waits for this: what fails goes on at the next start, or after the next erasure. */
   async function giveBack(): Promise<void> {
-    for (let before = Infinity; ;) {
-      const free = await read(() => space.free())
-      // It does not shrink where an older version made the file, and there was no room to write it anew.
-      if (free === 0 || free >= before) return
-      before = free
-      await write(() => space.step())
+    if (isGivingBack) return
+    isGivingBack = true
+    try {
+      while ((await read(() => space.free())) > 0) {
+        await write(() => space.step())
+        await delay(VACUUM_PAUSE_MS, undefined, { ref: false })
+      }
+    } catch {
+      // Closed, or a full disk.
+    } finally {
+      isGivingBack = false
     }
   }
 
   // Nobody waits for these; what fails now is found again at the next start.
   for (const session of eraser.unfinished()) purge(session).catch(() => undefined)
-  startGivingBack()
+  void giveBack()
 
   return {
     async append(append) {
