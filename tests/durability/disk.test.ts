@@ -131,6 +131,26 @@ describe('a disk', () => {
     expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.flatMap(({ events }) => events))
   })
 
+  it('that is full at a start refuses it, and the next one finds everything', async () => {
+    await call({ do: 'open', path })
+    const accepted = script.start()
+    await call({ do: 'append', appends: [accepted] })
+    await call({ do: 'close' })
+    // The first start is after a clean stop, the second after a kill.
+    for (let turn = 0; turn < 2; turn++) {
+      await restartWithShim()
+      set('failWrite', ENOSPC)
+      expect(await child.call({ do: 'open', path })).toMatchObject({
+        ok: false,
+        error: { code: 'unavailable' },
+      })
+      set('failWrite', 0)
+      await restartWithShim()
+      await call({ do: 'open', path })
+      expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.events)
+    }
+  })
+
   it('that is full for a new database refuses it in one sentence', async () => {
     set('failWrite', ENOSPC)
     expect(await child.call({ do: 'open', path })).toEqual({
@@ -247,6 +267,11 @@ async function restart(): Promise<void> {
   await child.kill()
   child = new Child(program)
   await call({ do: 'open', path })
+}
+
+async function restartWithShim(): Promise<void> {
+  await child.kill()
+  child = new Child(program, { LD_PRELOAD: shim, DISK_SHIM_COUNTERS: join(work.folder, `${files}.counters`) })
 }
 
 async function call(call: Call): Promise<unknown> {

@@ -88,6 +88,8 @@ export function restoreDatabase(
   try {
     const counts = prepare(backup, draft)
     end()
+    // Where it could not be closed cleanly.
+    removeBeside(path)
     renameSync(draft, path)
     syncFolder(path)
     return counts

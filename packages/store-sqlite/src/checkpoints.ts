@@ -87,6 +87,7 @@ export function checkpoints(
 
   return {
     committed() {
+      if (isStopped) return
       if (!isFailing && wal.reaches(frames)) request()
       else arm()
     },

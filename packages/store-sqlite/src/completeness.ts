@@ -49,11 +49,11 @@ export function lossOf(db: Connection, path: string): string | null {
 }
 
 /** Where there is no database, or an empty one, and a mark of the one that was there. */
-export function goneWithoutItsMark(path: string): string {
+export function databaseIsGone(path: string): string {
   return `The database ${path} is gone, though ${markFile(path)} says that it was in use: put it back with its journal, ${REMEDY}.`
 }
 
-/** Reads the last appends, which are those that a crash or a bad copy spoils first. */
+/** Reads the last appends, which are those that a crash or a bad copy damages first. */
 export function checkRecent(db: Connection, path: string): void {
   const rows = db.all<LogRow>(
     // The plus keeps the engine from going through every session and sorting all of their rows.

@@ -85,4 +85,6 @@ export function keepingJournal(path: string, close: () => void): void {
   }
   close()
   if (existsSync(aside)) renameSync(aside, file)
+  // A rename between two links of one file does nothing.
+  rmSync(aside, { force: true })
 }

@@ -21,7 +21,7 @@ export interface Noted {
 
 /**
  * How many transactions were acknowledged, outside of the database: a small file beside it. Every transaction counts itself
- * in the database, and is noted here after its commit and before anyone is told of it. A database that counts less than
+ * in the database, and is noted here after its commit and before it is acknowledged. A database that counts less than
  * its mark has lost what was acknowledged, whatever became of its files.
  *
  * The note costs no sync: if the process dies the system still writes it, if the machine does it may be as old as the last

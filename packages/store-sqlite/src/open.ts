@@ -1,8 +1,8 @@
 import { AskbackError } from '@askback/protocol'
 import Database from 'libsql'
-import { closeSync, existsSync, lstatSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { checkRecent, goneWithoutItsMark, IncompleteError, lossOf, standing } from './completeness.js'
+import { checkRecent, databaseIsGone, IncompleteError, lossOf, standing } from './completeness.js'
 import { closeWhole, connection, type Connection } from './connection.js'
 import { codeOf, failure } from './failure.js'
 import { hasJournal, isInJournalMode, journalFile, keepingJournal } from './journal.js'
@@ -29,6 +29,8 @@ const abandoned: Database.Database[] = []
 
 /** Opens the file for this process alone, checks that it is whole, and brings it to this version. */
 export function openDatabase(file: string, { acceptLoss = false }: OpenOptions = {}): OpenDatabase {
+  if (!acceptLoss && !existsSync(file) && readMark(resolve(file)) !== null)
+    throw new IncompleteError(databaseIsGone(resolve(file)))
   return locked(file, (db, path) => {
     db.exec('PRAGMA synchronous = FULL')
     // On macOS a plain sync does not reach the disk; elsewhere this changes nothing.
@@ -39,7 +41,7 @@ export function openDatabase(file: string, { acceptLoss = false }: OpenOptions =
     const opened = connection(db, path)
     const version = versionOf(db)
     if (version === 0 && !acceptLoss && readMark(path) !== null)
-      throw new IncompleteError(goneWithoutItsMark(path))
+      throw new IncompleteError(databaseIsGone(path))
     if (version === VERSION) {
       const loss = acceptLoss ? null : lossOf(opened, path)
       if (loss !== null) throw new IncompleteError(loss)
@@ -61,9 +63,8 @@ export function locked<T>(
   let db: Database.Database | undefined
   let isLocked = false
   let wasInUse = false
-  let isNew = false
   try {
-    isNew = create(path)
+    create(path)
     // Who holds it stands beside the file itself, by whatever link one comes.
     path = realpathSync(path)
     if (!ours.has(path)) {
@@ -85,7 +86,6 @@ export function locked<T>(
   } catch (error) {
     if (db && isLocked) leaveAsItWas(db, path, wasInUse)
     else if (db) unlock(db)
-    if (isNew) rmSync(path, { force: true })
     if (codeOf(error) === 'SQLITE_BUSY') {
       throw new AskbackError('unavailable', `The database ${path} is in use by ${describeOwner(path)}.`, {
         cause: error,
@@ -95,15 +95,26 @@ export function locked<T>(
   }
 }
 
-/** With its journal, if it had one: whoever can mend or complete that finds what was there. */
+/**
+ * Closes it. A database that was not stopped cleanly keeps its journal as it was found, because somebody may be able to
+ * repair or complete that.
+ */
 export function leaveAsItWas(db: Database.Database, path: string, wasInUse: boolean): void {
+  if (!wasInUse) {
+    closeWhole(db)
+    return
+  }
   keepingJournal(path, () => {
     closeWhole(db)
-    if (!wasInUse) return
-    // Says again that it has a journal, without which that would be taken for another's. Only `exec` leaves nothing open.
-    const again = new Database(path)
-    again.exec('PRAGMA journal_mode = WAL')
-    again.close()
+    try {
+      // Closing has left WAL mode, and a journal beside a file that is not in it counts as that of another database. Only
+      // `exec` keeps no statement, and with it the file, open.
+      const again = new Database(path)
+      again.exec('PRAGMA journal_mode = WAL')
+      again.close()
+    } catch {
+      // It could not be closed either, so it still is in WAL mode.
+    }
   })
 }
 
@@ -113,10 +124,15 @@ function inUse(raw: Database.Database, db: Connection): OpenDatabase {
   const setInUse = db.run("UPDATE meta SET value = ? WHERE key = 'in_use'")
   const mark = startMark(db, path, standing(db))
   const change = (isInUse: boolean) => {
-    db.begin()
-    setInUse(Number(isInUse))
-    mark.count()
-    db.commit()
+    try {
+      db.begin()
+      setInUse(Number(isInUse))
+      mark.count()
+      db.commit()
+    } catch (error) {
+      db.rollback()
+      throw error
+    }
     mark.note()
   }
   try {
@@ -188,17 +204,17 @@ function foreignJournal(path: string): AskbackError {
 }
 
 /** For its owner only. An existing file is not even opened here: closing it would drop a lock that this process holds. */
-function create(path: string): boolean {
+function create(path: string): void {
   if (existsSync(path)) {
     if (statSync(path).isDirectory())
       throw new AskbackError('unavailable', `The database ${path} is a folder.`)
-    return false
+    return
   }
   if (!existsSync(dirname(path))) {
     throw new AskbackError('unavailable', `The folder ${dirname(path)} of the database does not exist.`)
   }
   if (lstatSync(path, { throwIfNoEntry: false }))
     throw new AskbackError('unavailable', `The database ${path} is a link that leads nowhere.`)
+  if (hasJournal(path)) throw foreignJournal(path)
   closeSync(openSync(path, 'wx', 0o600))
-  return true
 }

@@ -63,7 +63,7 @@ describe('GET /api/backup', () => {
     await expect(get(midway).then((response) => response.text())).rejects.toThrow('terminated')
   })
 
-  it('lets go of the store when its reader is gone', async () => {
+  it('releases the store when its reader disconnects', async () => {
     let ended: (value: unknown) => void = () => undefined
     const isOver = new Promise((resolve) => (ended = resolve))
     const gateway = await start(async (take) => {
