@@ -1,3 +1,4 @@
+import { checkDatabase } from '@askback/store-sqlite'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { crashRounds } from './crash-rounds.js'
@@ -13,6 +14,9 @@ it('a desk that is killed at any moment keeps what it acknowledged, once, and in
   const path = join(work.folder, 'crash.db')
   const report = await crashRounds({ program, path, rounds: ROUNDS, random: Math.random })
   expect(report.problems).toEqual([])
+  const findings: string[] = []
+  checkDatabase(path, (finding) => findings.push(finding))
+  expect(findings).toEqual([])
   // Otherwise the rounds have missed what they are for.
   expect(report.acknowledged).toBeGreaterThan(ROUNDS)
   expect(report.cutOff).toBeGreaterThan(ROUNDS)

@@ -179,6 +179,32 @@ describe('a start with less than was acknowledged is refused', () => {
     expectRefusal(LACKS)
   })
 
+  it('wherever the journal was cut or damaged: what starts is whole', async () => {
+    await used()
+    const { size } = statSync(`${path}-wal`)
+    const seen = { whole: 0, refused: 0 }
+    for (let turn = 0; turn < 80; turn++) {
+      const at = Math.floor(((turn % 40) / 40) * size)
+      const each = killedCopy(path, `${copy}-${turn}`)
+      if (turn < 40) truncateSync(`${each}-wal`, at)
+      else {
+        const bytes = readFileSync(`${each}-wal`)
+        bytes[at]! ^= 0x10
+        writeFileSync(`${each}-wal`, bytes)
+      }
+      try {
+        const store = start(each)
+        expect(await store.read({ sessionId: 's', limit: 100 })).toHaveLength(21)
+        expect(await store.countPending()).toBe(1)
+        seen.whole++
+      } catch (error) {
+        expect(String(error)).toMatch(/lacks \d+ transactions?/)
+        seen.refused++
+      }
+    }
+    expect(seen.refused).toBeGreaterThan(60)
+  })
+
   it('and the journal is left as it was, for whoever can mend it', async () => {
     await used()
     killedCopy(path, copy)
