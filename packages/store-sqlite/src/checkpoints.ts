@@ -26,6 +26,8 @@ export interface Checkpoints {
  */
 export const DEFAULT_FRAMES = 4000
 export const DEFAULT_EVERY_MS = 5000
+/** Commits: looking how long the journal is costs a read. */
+const LOOK_EVERY = 8
 
 /**
  * Moves what is in the journal into the main file: a while after the first write that is not there yet, and before that
@@ -40,6 +42,8 @@ export function checkpoints(
 ): Checkpoints {
   const wal = journal(db.path)
   let timer: NodeJS.Timeout | null = null
+  let commits = 0
+  let markSyncedAt = performance.now()
   let isRequested = false
   let isStopped = false
   /** Then only the time asks again: a journal that is long would do so after every commit. */
@@ -71,13 +75,21 @@ export function checkpoints(
       .finally(() => (isRequested = false))
       .then(() => {
         isFailing = false
-        return db.mark.sync()
+        return syncMark()
       })
       // On a full disk, say: the journal has it all. A failed sync has stopped the writing by now.
       .catch(() => {
         isFailing = true
         arm()
       })
+  }
+
+  /** Under load checkpoints come many times a second, and a sync beside those of the commits slows them down. */
+  async function syncMark(): Promise<void> {
+    const now = performance.now()
+    if (now - markSyncedAt < everyMs) return
+    markSyncedAt = now
+    await db.mark.sync()
   }
 
   function arm(): void {
@@ -88,8 +100,9 @@ export function checkpoints(
   return {
     committed() {
       if (isStopped) return
-      if (!isFailing && wal.reaches(frames)) request()
-      else arm()
+      arm()
+      commits += 1
+      if (commits % LOOK_EVERY === 0 && !isFailing && wal.reaches(frames)) request()
     },
     truncate: () => checkpoint('TRUNCATE'),
     async hold(work) {

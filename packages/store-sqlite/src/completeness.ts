@@ -27,12 +27,17 @@ export class IncompleteError extends AskbackError {
 
 export function standing(db: Connection): Standing {
   const rows = new Map(db.all<[Buffer, number]>('SELECT CAST(key AS BLOB), value FROM meta')().map(named))
-  return { id: rows.get('id')!, commits: rows.get('commits')!, isInUse: rows.get('in_use') === 1 }
+  const [newest] = db.get<[number]>('SELECT coalesce(max(pos), 0) FROM log')()!
+  return {
+    id: rows.get('id')!,
+    latest: Math.max(rows.get('latest')!, newest),
+    isInUse: rows.get('in_use') === 1,
+  }
 }
 
 /** Why a database may hold less than was acknowledged, in one sentence with what to do; `null` if it is whole. */
 export function lossOf(db: Connection, path: string): string | null {
-  const { id, commits, isInUse } = standing(db)
+  const { id, latest, isInUse } = standing(db)
   const mark = readMark(path)
   if (mark === null || mark === 'unreadable') {
     const lost = mark === null ? 'was lost' : 'is damaged'
@@ -42,10 +47,8 @@ export function lossOf(db: Connection, path: string): string | null {
   }
   if (mark.id !== id)
     return `The database ${path} was put in the place of another, which was in use: put that one back, ${REMEDY}.`
-  const missing = mark.commits - commits
-  if (missing <= 0) return null
-  const what = missing === 1 ? '1 transaction that was' : `${missing} transactions that were`
-  return `The database ${path} lacks ${what} acknowledged: its journal ${journalFile(path)} is missing, cut or damaged. Put the journal back as it was, ${REMEDY}.`
+  if (latest >= mark.latest) return null
+  return `The database ${path} lacks writes that were acknowledged: its journal ${journalFile(path)} is missing, cut or damaged. Put the journal back as it was, ${REMEDY}.`
 }
 
 /** Where there is no database, or an empty one, and a mark of the one that was there. */

@@ -74,7 +74,7 @@ describe('the main file', () => {
     open.push(store)
     await store.append(script.start())
     for (let index = 0; index < 300; index++) await store.append(script.next(text('x'.repeat(3000))))
-    expect(statSync(`${path}-wal`).size).toBeLessThan(HEADER + 100 * FRAME)
+    expect(statSync(`${path}-wal`).size).toBeLessThan(HEADER + 200 * FRAME)
     expect(statSync(path).size).toBeGreaterThan(250 * 3000)
     expect(await store.read({ sessionId: 's', limit: 1000 })).toHaveLength(301)
   })
@@ -145,8 +145,7 @@ describe('after a kill', () => {
 })
 
 describe('a start with less than was acknowledged is refused', () => {
-  const LACKS =
-    /lacks \d+ transactions? that (was|were) acknowledged: its journal .*copy\.db-wal is missing, cut or damaged\./
+  const LACKS = /lacks writes that were acknowledged: its journal .*copy\.db-wal is missing, cut or damaged\./
 
   it('without the journal', async () => {
     await used()
@@ -198,7 +197,7 @@ describe('a start with less than was acknowledged is refused', () => {
         expect(await store.countPending()).toBe(1)
         seen.whole++
       } catch (error) {
-        expect(String(error)).toMatch(/lacks \d+ transactions?/)
+        expect(String(error)).toMatch(/lacks writes that were acknowledged/)
         seen.refused++
       }
     }

@@ -21,6 +21,8 @@ interface Job {
 export interface GroupCommitOptions {
   onRollback: () => void
   onCommit: () => void
+  /** Inside a transaction that changed something: the place that shows later that it is there. */
+  witness: () => number
   /** For a process with other work to do: where many wait, another thread waits for the disk. */
   aside: boolean
 }
@@ -34,7 +36,7 @@ const MANY = 4
  */
 export function groupCommit(
   db: OpenDatabase,
-  { onRollback, onCommit, aside }: GroupCommitOptions,
+  { onRollback, onCommit, witness, aside }: GroupCommitOptions,
 ): GroupCommit {
   let jobs: Job[] = []
   const tasks: (() => Promise<void>)[] = []
@@ -61,10 +63,10 @@ export function groupCommit(
 
   function flush(group: Job[]): Promise<void> | undefined {
     let outcome: Outcome = 'not_written'
-    let isChanged = false
+    let place: number | null = null
     const succeed = () => {
       committing = null
-      if (isChanged) db.mark.note()
+      if (place !== null) db.mark.note(place)
       onCommit()
       for (const job of group) job.resolve()
     }
@@ -79,8 +81,7 @@ export function groupCommit(
       const before = db.changes()
       db.begin()
       for (const job of group) job.run()
-      isChanged = db.changes() !== before
-      if (isChanged) db.mark.count()
+      if (db.changes() !== before) place = witness()
       outcome = 'unknown'
       if (aside && group.length >= MANY) return (committing = db.commitAside().then(succeed, fail))
       db.commit()

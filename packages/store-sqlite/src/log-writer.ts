@@ -23,6 +23,8 @@ export interface LogWriter {
   head(sessionId: string): Head | undefined
   /** Inside a transaction. `body` is the events as JSON. */
   append(append: Append, body: string): AppendResult
+  /** The place of the last row that was written to the log, and perhaps rolled back. */
+  lastPlace(): number
   /** Inside a transaction: rows that follow from no event. */
   addAudit(rows: AuditRow[]): void
   forget(sessionId?: string): void
@@ -31,6 +33,7 @@ export interface LogWriter {
 /** This process is the only writer, so the heads that it remembers are true until a rollback. */
 export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
   const heads = new Map<string, Head>()
+  let lastPlace = 0
   const findHead = db.get<[number, number]>(
     'SELECT key, (SELECT max(last_seq) FROM log WHERE session = key) FROM sessions WHERE id = ?',
   )
@@ -90,6 +93,7 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       const session = known ?? begin(sessionId, events)
       const pos = places.take(events.length)
       session.seq += events.length
+      lastPlace = pos
       insertLog(pos, session.key, expectedSeq + 1, session.seq, crc32(body), body)
       const pending = pendingChanges(events)
       for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events, pending)
@@ -97,6 +101,7 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       for (const { key, value } of writes) kv.write(key, value)
       return { ok: true }
     },
+    lastPlace: () => lastPlace,
     addAudit(rows) {
       for (const row of rows) insertAudit(places.take(1), JSON.stringify(row), null)
     },

@@ -57,7 +57,7 @@ const steps = [
    CREATE INDEX interactions_pending_in ON interactions (session, request) WHERE pending = 1;`,
   // A checksum for each append, and what tells at a start that nothing acknowledged is missing: see `mark.ts`.
   `ALTER TABLE log ADD COLUMN sum INTEGER;
-   INSERT INTO meta VALUES ('id', ${RANDOM_ID}), ('commits', 0), ('in_use', 0);`,
+   INSERT INTO meta VALUES ('id', ${RANDOM_ID}), ('latest', 0), ('in_use', 0);`,
 ]
 
 export const VERSION = steps.length

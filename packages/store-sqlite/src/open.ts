@@ -121,24 +121,18 @@ export function leaveAsItWas(db: Database.Database, path: string, wasInUse: bool
 /** Says in the main file itself that from now on it is not whole without its journal and its mark. */
 function inUse(raw: Database.Database, db: Connection): OpenDatabase {
   const { path } = db
-  const setInUse = db.run("UPDATE meta SET value = ? WHERE key = 'in_use'")
   const mark = startMark(db, path, standing(db))
-  const change = (isInUse: boolean) => {
-    try {
-      db.begin()
-      setInUse(Number(isInUse))
-      mark.count()
-      db.commit()
-    } catch (error) {
-      db.rollback()
-      throw error
-    }
-    mark.note()
-  }
   try {
-    change(true)
-    raw.pragma('wal_checkpoint(TRUNCATE)')
+    // Takes a place, as every transaction does that is marked.
+    db.exec(`BEGIN IMMEDIATE;
+      UPDATE meta SET value = 1 WHERE key = 'in_use';
+      UPDATE meta SET value = (SELECT value FROM meta WHERE key = 'reserved') WHERE key = 'latest';
+      UPDATE meta SET value = value + 1 WHERE key = 'reserved';
+      COMMIT`)
+    mark.note(standing(db).latest)
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
+    db.rollback()
     mark.close()
     throw error
   }
@@ -155,7 +149,7 @@ function inUse(raw: Database.Database, db: Connection): OpenDatabase {
     }
     let isClean = true
     try {
-      change(false)
+      db.exec("UPDATE meta SET value = 0 WHERE key = 'in_use'")
     } catch {
       // Then the next start checks what it finds, as after a crash.
       isClean = false

@@ -90,6 +90,7 @@ export function storeOn(
   const group = groupCommit(db, {
     aside: commitAside,
     onCommit: () => saving.committed(),
+    witness,
     onRollback() {
       numbers.forget()
       writer.forget()
@@ -97,6 +98,15 @@ export function storeOn(
     },
   })
   let closed = false
+  let witnessed = 0
+
+  /** An append is its own witness, so most transactions write nothing more for it. */
+  function witness(): number {
+    if (writer.lastPlace() > witnessed) return (witnessed = writer.lastPlace())
+    const place = numbers.take(1)
+    db.mark.record(place)
+    return place
+  }
 
   function open(): void {
     if (closed) throw new AskbackError('unavailable', 'The store is closed.')
