@@ -1,22 +1,128 @@
 /** Time as the desk sees it. `at` is an absolute time of the same clock. */
 export interface Clock {
   now(): number
-  /** Calls `wake` once at or after `at`; the returned function disarms it. It may wake early: the caller looks again. */
+  /**
+   * Calls `wake` once when the clock reaches `at`, or when as much time has passed as was left when it was armed, whichever
+   * comes first: a clock that is set back delays no timer. So it may wake early, and the caller looks at the clock again.
+   * The returned function disarms it.
+   */
   alarm(at: number, wake: () => void): () => void
 }
 
-// Timers stand still while a machine sleeps, and its clock can be set: a long wait looks at the clock now and then.
-const LONGEST_TIMEOUT = 60_000
+/** Timers stand still while a machine sleeps, and its clock can be set: long alarms are compared with the clock this often. */
+const LOOK_MS = 1000
+/** The longest delay that `setTimeout` takes. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  alarm(at, wake) {
-    let timer: ReturnType<typeof setTimeout>
-    const arm = () => {
-      const left = at - Date.now()
-      timer = left > LONGEST_TIMEOUT ? setTimeout(arm, LONGEST_TIMEOUT) : setTimeout(wake, Math.max(left, 0))
+interface Alarm {
+  at: number
+  ring: () => void
+}
+
+/** Alarms of a clock that can jump. */
+export class Alarms {
+  readonly #now: () => number
+  /** Those that are more than a look away. One timer looks at all of them. */
+  readonly #distant = new Set<Alarm>()
+  #looking: ReturnType<typeof setTimeout> | null = null
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  arm(at: number, wake: () => void): () => void {
+    const left = at - this.#now()
+    if (left <= LOOK_MS) {
+      const timer = setTimeout(wake, Math.max(left, 0))
+      return () => clearTimeout(timer)
     }
-    arm()
-    return () => clearTimeout(timer)
-  },
+    let timer: ReturnType<typeof setTimeout>
+    const disarm = () => {
+      clearTimeout(timer)
+      this.#remove(alarm)
+    }
+    const alarm: Alarm = {
+      at,
+      ring: () => {
+        disarm()
+        wake()
+      },
+    }
+    const wait = (ms: number) => {
+      timer =
+        ms > MAX_TIMEOUT_MS
+          ? setTimeout(() => wait(at - this.#now()), MAX_TIMEOUT_MS)
+          : setTimeout(alarm.ring, ms)
+    }
+    wait(left)
+    this.#distant.add(alarm)
+    this.#looking ??= this.#lookLater()
+    return disarm
+  }
+
+  /** Rings what is past, as after a jump of the clock. */
+  look(): void {
+    const now = this.#now()
+    for (const alarm of this.#distant) if (alarm.at <= now) alarm.ring()
+  }
+
+  #remove(alarm: Alarm): void {
+    if (!this.#distant.delete(alarm) || this.#distant.size > 0 || this.#looking === null) return
+    clearTimeout(this.#looking)
+    this.#looking = null
+  }
+
+  #lookLater(): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      this.#looking = this.#lookLater()
+      this.look()
+    }, LOOK_MS)
+  }
+}
+
+/** A clock that goes by a source of time which may jump. */
+export function clockOf(now: () => number): Clock {
+  const alarms = new Alarms(now)
+  return { now, alarm: (at, wake) => alarms.arm(at, wake) }
+}
+
+/** The clock of this machine, as it is set. */
+export const systemClock: Clock = clockOf(() => Date.now())
+
+/** What a machine knows of time by itself, in milliseconds. */
+export interface LocalTime {
+  /** Since 1970. It can be set at any time. */
+  wall(): number
+  /** Since some moment. It cannot be set, and may stand still while the machine sleeps. */
+  monotonic(): number
+}
+
+export const localTime: LocalTime = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+}
+
+/** By how much two clocks may drift apart, as a part of the time: what NTP corrects at most without a jump. */
+export const DRIFT = 0.0005
+/** Whoever sets a clock back by more has made or mended a gross mistake. */
+export const MAX_BACK_MS = 24 * 3_600_000
+
+/**
+ * The clock of this machine, which never runs backwards while the process lives. If the wall clock is set forwards, or the
+ * machine was asleep, it follows at once. If the wall clock is set back, time goes on at its usual pace, so that a deadline
+ * stays as far away as it was, and comes closer to the wall clock by half a millisecond a second. Only if that goes back by
+ * more than a day it follows.
+ */
+export function steadyClock(local: LocalTime = localTime): Clock {
+  /** Time minus monotonic time. */
+  let offset = -Infinity
+  let last = local.monotonic()
+  return clockOf(() => {
+    const monotonic = local.monotonic()
+    const wallOffset = local.wall() - monotonic
+    const slowest = offset - Math.max(monotonic - last, 0) * DRIFT
+    last = monotonic
+    offset = offset - wallOffset > MAX_BACK_MS ? wallOffset : Math.max(wallOffset, slowest)
+    return Math.floor(monotonic + offset)
+  })
 }
