@@ -109,7 +109,8 @@ async function keepTokens({ store, tokens: path }: Opened, value: unknown, line:
   const { token, agentToken } = Object(value) as Record<string, unknown>
   if (typeof token !== 'string' || typeof agentToken !== 'string') throw broken(line, 'these are no tokens')
   const tokens = { token, agentToken }
-  if (path === null) await registerGatewayTokens({ store, clock: systemClock }, 'imported', tokens)
+  if (path === null)
+    await registerGatewayTokens({ store, clock: store.clock ?? systemClock }, 'imported', tokens)
   else if (readPrivate(path) === null) writePrivate(path, tokens)
 }
 

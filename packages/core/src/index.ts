@@ -1,4 +1,4 @@
-export { systemClock, type Clock } from './clock.js'
+export { steadyClock, systemClock, type Clock, type LocalTime } from './clock.js'
 export { newId } from './ids.js'
 export {
   defineInteraction,
@@ -14,6 +14,7 @@ export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'
 export * from './store/records.js'
 export type * from './store/store.js'
+export { StoreClock, type SharedClock, type StoreClockOptions } from './store/store-clock.js'
 export type { Reported } from './decide/command.js'
 export { editTarget, PROTECTED_PATHS, targetOfPaths, type EditScope } from './decide/edit-target.js'
 export { realFolder, type ReadLink } from './decide/follow-path.js'

@@ -66,7 +66,7 @@ export class Leases {
 
   constructor(options: LeasesOptions) {
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.clock ?? options.store.clock ?? systemClock
     this.#newId = options.newId ?? randomId
     this.#leaseMs = options.leaseMs ?? LEASE_MS
     this.#retry = new Retry(this.#clock, options.onError)

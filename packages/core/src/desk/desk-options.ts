@@ -19,6 +19,7 @@ export interface DeskOptions {
   store: Store
   /** Kinds beyond question, approval, plan_review and form. */
   kinds?: InteractionKind[]
+  /** @default the store's clock if it has one, else `steadyClock()` */
   clock?: Clock
   newId?: () => string
   timeouts?: { defaultMs?: number | null }

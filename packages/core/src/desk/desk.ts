@@ -33,7 +33,7 @@ import {
   type ToolCallBody,
   type AuditRow,
 } from '@askback/protocol'
-import { systemClock, type Clock } from '../clock.js'
+import { steadyClock, type Clock } from '../clock.js'
 import type { Command, Reported } from '../decide/command.js'
 import type { EditScope } from '../decide/edit-target.js'
 import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
@@ -90,6 +90,8 @@ export function createDesk(options: DeskOptions): Desk {
 export class Desk {
   /** Deadlines are armed, and what the last process left half done is finished. What fails is tried again until then. */
   readonly ready: Promise<void>
+  /** By which deadlines are stamped and met. */
+  readonly clock: Clock
   readonly #engine: Engine
   readonly #housekeeping: Housekeeping
   readonly #latecomers: Latecomers
@@ -97,21 +99,20 @@ export class Desk {
   readonly #protectedPaths: readonly string[]
   readonly #options: DeskOptions
   readonly #maxSessions: number
-  readonly #clock: Clock
   readonly #stopListening: () => void
 
   constructor(options: DeskOptions) {
     checkOptions(options)
-    const { store, clock = systemClock, newId = randomId, limits = {}, onError = reportError } = options
+    const { store, newId = randomId, limits = {}, onError = reportError } = options
     this.#options = options
     this.#protectedPaths = options.protectedPaths ?? []
     this.#maxSessions = limits.sessions ?? MAX_SESSIONS
-    this.#clock = clock
+    this.clock = options.clock ?? store.clock ?? steadyClock()
     this.#kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
     this.#engine = new Engine(
       {
         store,
-        clock,
+        clock: this.clock,
         newId,
         kind: (name) => this.#kinds.get(name),
         edits: { readLink: options.readLink, protectedPaths: this.#protectedPaths },
@@ -359,7 +360,7 @@ export class Desk {
 
   async snapshot(sessionId: string, options: ReadOptions = {}): Promise<SessionSnapshot> {
     const view = (state: SessionState) => {
-      const now = this.#clock.now()
+      const now = this.clock.now()
       const json = stateToJson(state)
       const pending = json.pending.map((item) => viewInteraction(item, now))
       const { seq, logId } = state
@@ -465,7 +466,7 @@ export class Desk {
   }
 
   #view(item: Interaction): Interaction {
-    return viewInteraction(item, this.#clock.now())
+    return viewInteraction(item, this.clock.now())
   }
 
   async #sessionOf(interactionId: string): Promise<string> {

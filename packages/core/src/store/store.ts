@@ -1,4 +1,5 @@
 import type { AuditAct, AuditRow, Interaction, Json, Session, SessionEvent } from '@askback/protocol'
+import type { SharedClock } from './store-clock.js'
 
 export interface KvWrite {
   key: string
@@ -116,6 +117,11 @@ export interface StoreCopy {
 export interface Store {
   /** Whether other processes may append too. Then a slow poll backs up the doorbell. */
   readonly shared?: boolean
+  /**
+   * The store's own time, for a store that several machines share: whatever is stamped or compared there goes by it, unless a
+   * clock is given. Without it each process goes by its own clock. It ends with the store.
+   */
+  readonly clock?: SharedClock
   /** Resolves when it is durable. Rejects with `unavailable` if it is not, or if that cannot be known. */
   append(append: Append): Promise<AppendResult>
   /** Ascending by `seq`. With `before` (exclusive) the last `limit` events that come before it. */

@@ -371,7 +371,7 @@ const OWNER = 'owner'
 const DIRECT: Origin = { via: 'direct' }
 
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
-  const { store, owner, clock = systemClock } = options
+  const { store, owner, clock = store.clock ?? systemClock } = options
   const secret = await secretOf(store)
   const fingerprint = (hash: string) => macOf(secret, `owner ${hash}`)
   const ownerToken = fingerprint(hashOf(owner.tokens[0] ?? ''))
