@@ -89,9 +89,10 @@ async function checkIndexes({ disk, clock, offset }: World, session: LoggedSessi
 async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Promise<void> {
   const snapshot = await disk.loadSnapshot(id)
   if (!snapshot) return
-  const { headId, ...json } = snapshot.state as unknown as SessionStateJson & { headId: string }
+  const { headId, headAt, ...json } = snapshot.state as unknown as SnapshotJson
+  const head = events[snapshot.seq - 1]
   holds(
-    events[snapshot.seq - 1]?.id === headId,
+    head?.id === headId && head.at === headAt,
     'snapshot',
     () => `${id} at ${snapshot.seq} is of another log`,
   )
@@ -100,6 +101,8 @@ async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Pr
   const all = toJson(stateToJson(fold(emptyState(id), events)))
   holds(same(some, all), 'snapshot', () => `${id} from its snapshot at ${snapshot.seq} differs`)
 }
+
+type SnapshotJson = SessionStateJson & { headId: string; headAt: number }
 
 /** Every process has heard of everything by now. */
 export async function checkAllLive(world: World): Promise<void> {

@@ -20,6 +20,7 @@ export function checkCommit(model: LogModel, append: Append): void {
   const session = model.commit(append)
   for (const [index, event] of events.entries()) {
     checkOrder(model, events, index, event)
+    checkTime(session, event)
     const mode = was?.mode ?? session.mode
     if (event.type === 'interaction_request') {
       checkRequest(model, append, session, event)
@@ -30,6 +31,12 @@ export function checkCommit(model: LogModel, append: Append): void {
   checkCancelling(session, events, was?.pending ?? new Set())
   checkStatus(session, events, was?.status ?? 'idle')
   checkMode(model, session, events, was?.mode ?? session.mode)
+}
+
+/** `at` never runs backwards in a log, whichever process writes and however its clock was set. */
+function checkTime({ events }: LoggedSession, { seq, sessionId, at }: SessionEvent): void {
+  const previous = events[seq - 2]
+  holds(!previous || previous.at <= at, 'time', () => `seq ${seq} of ${sessionId} is dated before ${seq - 1}`)
 }
 
 /** L1, L2, L6, L11: what stands beside what. */

@@ -5,7 +5,7 @@ import {
   type SessionEvent,
   type SessionState,
 } from '@askback/protocol'
-import type { Clock } from '../clock.js'
+import { MAX_BACK_MS, type Clock } from '../clock.js'
 import type { Command, Decision } from '../decide/command.js'
 import { decide } from '../decide/decide.js'
 import type { InteractionKind } from '../kinds/kinds.js'
@@ -159,7 +159,7 @@ export class Engine {
           continue
         }
         const claims: Waiter[] = []
-        const now = this.options.clock.now()
+        const now = this.#timeOf(log)
         const decidedOn = log.state.seq
         const wasThere = isThere(log.state)
         let decision: Decision
@@ -385,7 +385,7 @@ export class Engine {
   ): { ran: Ran; appending: Promise<AppendResult> } {
     const { state } = log
     const { interactionId, routed } = decision
-    const events = this.#stamp(state, decision, now)
+    const events = this.#stamp(log, decision, now)
     const settled = settledBy(events, state, extra)
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
     const texts = () => eventTexts(events)
@@ -427,17 +427,30 @@ export class Engine {
     }
   }
 
-  #stamp(state: SessionState, decision: Decision, at: number): SessionEvent[] {
+  /**
+   * No earlier than the last event of the log, so that L4 holds for whoever compares `at` with `expiresAt`. Another process may
+   * have been a little ahead, and the clock may have been set back between two lives of a process. Where the log is dated
+   * further into the future, nothing that is asked now could ever expire: there the clock counts.
+   */
+  #timeOf({ lastAt }: Speculative): number {
+    const now = this.options.clock.now()
+    return lastAt > now && lastAt - now <= MAX_BACK_MS ? lastAt : now
+  }
+
+  /** `at` never runs backwards in a log. */
+  #stamp({ state, lastAt }: Speculative, decision: Decision, now: number): SessionEvent[] {
     const { newId } = this.options
     const { sessionId, seq } = state
     const { events, times } = decision
+    let at = lastAt
     // In place: they were made for this append, and to copy them all costs as much as to decide.
     return events.map((decided, index) => {
       const event = decided as SessionEvent
+      at = Math.max(at, times?.[index] ?? now)
       event.seq = seq + 1 + index
       event.id = newId()
       event.sessionId = sessionId
-      event.at = times?.[index] ?? at
+      event.at = at
       return event
     })
   }

@@ -35,6 +35,8 @@ export class Speculative {
   place = 0
   /** The weight that the cache has counted for it. */
   weighed = 0
+  /** The `at` of the last event in `state`. */
+  #lastAt: number
   readonly #store: Store
   #underway = 0
   /** Moving average of the size of an event. */
@@ -42,11 +44,17 @@ export class Speculative {
   #last: Promise<AppendResult> = Promise.resolve({ ok: true })
   #snapshotSeq: number
 
-  constructor(store: Store, committed: Committed, { state, snapshotSeq }: LoadedState) {
+  constructor(store: Store, committed: Committed, { state, headAt, snapshotSeq }: LoadedState) {
     this.#store = store
     this.committed = committed
     this.state = state
+    this.#lastAt = headAt
     this.#snapshotSeq = snapshotSeq
+  }
+
+  /** What comes next in the log has no earlier `at`. */
+  get lastAt(): number {
+    return this.#lastAt
   }
 
   /**
@@ -72,6 +80,7 @@ export class Speculative {
         return
       }
       foldInto(this.state, [event])
+      this.#lastAt = event.at
     }
   }
 
@@ -83,6 +92,7 @@ export class Speculative {
     const { sessionId, seq: expectedSeq } = this.state
     const sent = this.committed.expect({ events, ...own })
     foldInto(this.state, events)
+    this.#lastAt = events.at(-1)!.at
     this.#underway++
     const sending = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner })
     this.#measure(events)
@@ -156,7 +166,8 @@ export class Speculative {
     // Only what is durable, and whose last event is known: the next load checks it.
     if (head?.seq !== seq) return
     this.#snapshotSeq = seq
-    const state = { ...stateToJson(this.state), headId: head.id } as unknown as Json
+    const headAt = this.#lastAt
+    const state = { ...stateToJson(this.state), headId: head.id, headAt } as unknown as Json
     await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state }, logId)
   }
 
@@ -172,6 +183,8 @@ export interface LoadedState {
   state: SessionState
   /** The id of the event at `state.seq`; `null` where there is no log. */
   headId: string | null
+  /** The `at` of the same event, or 0. */
+  headAt: number
   snapshotSeq: number
 }
 
@@ -186,33 +199,37 @@ export async function loadState(
   until?: Head | null,
 ): Promise<LoadedState | null> {
   if (snapshot?.version === STATE_VERSION) {
-    const { headId, ...json } = snapshot.state as unknown as SessionStateJson & { headId?: string }
+    const { headId, headAt, ...json } = snapshot.state as unknown as SnapshotJson
     // Without the id it cannot be told from the snapshot of an erased log.
-    if (headId !== undefined) {
+    if (headId !== undefined && headAt !== undefined) {
       const state = stateFromJson(json)
       if (until !== undefined && state.seq > (until?.seq ?? 0)) return null
-      const loaded = await foldOn(store, { state, headId, snapshotSeq: state.seq }, until)
+      const loaded = await foldOn(store, { state, headId, headAt, snapshotSeq: state.seq }, until)
       if (loaded) return loaded
     }
   }
-  return foldOn(store, { state: emptyState(sessionId), headId: null, snapshotSeq: 0 }, until)
+  return foldOn(store, { state: emptyState(sessionId), headId: null, headAt: 0, snapshotSeq: 0 }, until)
 }
+
+/** Snapshots that were made before these were added lack them, and are not used. */
+type SnapshotJson = SessionStateJson & { headId?: string; headAt?: number }
 
 async function foldOn(store: Store, loaded: LoadedState, until?: Head | null): Promise<LoadedState | null> {
   const { state } = loaded
   const end = until === undefined ? Infinity : (until?.seq ?? 0)
-  let { headId } = loaded
+  let { headId, headAt } = loaded
   while (state.seq < end) {
     const from = headId === null ? null : { seq: state.seq, id: headId }
     const page = await readAfter(store, state.sessionId, from)
     if (page === null) return null
     const wanted = page.filter(({ seq }) => seq <= end)
     foldInto(state, wanted)
-    headId = wanted.at(-1)?.id ?? headId
+    const last = wanted.at(-1)
+    if (last) [headId, headAt] = [last.id, last.at]
     if (page.length < LOG_PAGE) break
   }
   if (until !== undefined && (state.seq !== end || headId !== (until?.id ?? null))) return null
-  return { ...loaded, headId }
+  return { ...loaded, headId, headAt }
 }
 
 /** The whole log folded from its first event, as a check on everything that is kept beside it. */
