@@ -1,4 +1,13 @@
-import { checkAppend, doorbell, placeOfCursor, type AppendResult, type Ring, type Store } from '@askback/core'
+import {
+  checkAppend,
+  doorbell,
+  placeOfCursor,
+  StoreClock,
+  type AppendResult,
+  type LocalTime,
+  type Ring,
+  type Store,
+} from '@askback/core'
 import { AskbackError, type SessionEvent, type AuditRow } from '@askback/protocol'
 import { appendParameters } from './append-batch.js'
 import { connect, type ConnectionOptions, type Database } from './database.js'
@@ -14,6 +23,8 @@ import { ofKey, ofSession, writes } from './writes.js'
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** Holds everything; made if it is missing. */
   schema?: string
+  /** What this machine knows of time by itself; for tests. */
+  localTime?: LocalTime
 }
 
 const ROWS_AT_ONCE = 1000
@@ -22,18 +33,31 @@ const PARAMETERS = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).joi
 
 /** One database for any number of processes. What is acknowledged is committed. */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { schema = 'askback' } = options
+  const { schema = 'askback', localTime } = options
   const db = connect(options)
+  const clock = new StoreClock({
+    readTime: () => databaseTime(db),
+    ...(localTime && { local: localTime }),
+  })
   try {
     await migrate(db, schema, lockOf(schema))
-    return storeOn(db, quoted(schema), lockOf(schema))
+    await clock.start()
+    return storeOn(db, quoted(schema), lockOf(schema), clock)
   } catch (error) {
+    clock.close()
     await db.close()
     throw failure(error, db.where)
   }
 }
 
-function storeOn(db: Database, schema: string, lock: string): Store {
+/** Not `now()`, which is the time when the transaction began. */
+async function databaseTime(db: Database): Promise<number> {
+  const sql = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8'
+  const [row] = await db.read<[number]>(sql)
+  return row![0]
+}
+
+function storeOn(db: Database, schema: string, lock: string, clock: StoreClock): Store {
   const kv = kvTable(db, schema, lock)
   const session = sessionTable(db, schema)
   const interactions = interactionReader(db, schema)
@@ -87,6 +111,7 @@ function storeOn(db: Database, schema: string, lock: string): Store {
 
   return {
     shared: true,
+    clock,
     async append(append) {
       open()
       checkAppend(append)
@@ -252,6 +277,7 @@ function storeOn(db: Database, schema: string, lock: string): Store {
     async close() {
       if (closed) return
       closed = true
+      clock.close()
       await queue.drained()
       await db.close()
     },
