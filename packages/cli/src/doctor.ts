@@ -37,6 +37,7 @@ export async function doctor(args: string[]): Promise<number> {
     ...accepted,
     ...(values.deep ? await contentsChecks(folder) : []),
     gateway.check,
+    ...(gateway.clock ? [gateway.clock] : []),
     webAppCheck(),
     ...shellCheck(env),
     ...(await settingsChecks(folder, values.claude ?? env['ASKBACK_CLAUDE'])),

@@ -1,4 +1,4 @@
-import { systemClock, type Clock, type Host, type Store } from '@askback/core'
+import type { Clock, Host, Store } from '@askback/core'
 import { fastify, LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { X509Certificate } from 'node:crypto'
 import { isIP, isIPv6, type AddressInfo } from 'node:net'
@@ -25,6 +25,7 @@ import { routeTable } from './route-table.js'
 import type { McpHandler } from './routes/mcp.js'
 import type { GatewayConnector } from './routes/connectors.js'
 import { serveStreams } from './serve-streams.js'
+import { watchClock } from './watch-clock.js'
 
 export interface GatewayOptions {
   host: Host
@@ -46,6 +47,7 @@ export interface GatewayOptions {
   version?: string
   /** Where structured logs go; nowhere unless set. */
   log?: Writable
+  /** @default the desk's */
   clock?: Clock
 }
 
@@ -61,7 +63,7 @@ export interface Gateway {
 
 /** HTTP around a host: no rules of its own beyond who may do what. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { host, store, credentials, clock = systemClock, metrics = new Metrics() } = options
+  const { host, store, credentials, clock = host.desk.clock, metrics = new Metrics() } = options
   const config = gatewayConfig.parse(options.config ?? {})
   const app = createServer(serverOptions(config, options.log), options.tls)
   const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
@@ -95,6 +97,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
   const inFlight = new InFlight(app.server)
   const stopWatching = metrics.watch(host, store, () => clock.now())
+  const stopClockWatch =
+    store.clock && watchClock(store.clock, (details, message) => app.log.warn(details, message))
   parseBodies(app, config.limits)
   app.setErrorHandler((error, request, reply) => fail(request, reply, error))
   app.setNotFoundHandler((request, reply) => {
@@ -131,6 +135,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     async close() {
       await (draining ??= drain())
       stopWatching()
+      stopClockWatch?.()
       credentials.close()
       await host.close()
       await store.close()

@@ -80,6 +80,16 @@ export class Metrics {
         this.set(oldest ? Math.max(0, now() - oldest.requestedAt) / SECOND : 0)
       },
     })
+    const { clock } = store
+    if (clock) {
+      this.#gauge({
+        name: 'askback_clock_offset_seconds',
+        help: 'By how much the clock of this machine is ahead of the database’s. Deadlines go by the database’s.',
+        collect() {
+          this.set(clock.skewMs / SECOND)
+        },
+      })
+    }
     return host.desk.on(({ events }) => {
       for (const event of events) {
         if (isCopy(event)) continue

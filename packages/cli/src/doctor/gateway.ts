@@ -5,12 +5,16 @@ import { findGateway, type RunningGateway } from '../running-gateway.js'
 import { broken, fine, isRunning, messageOf, missing, type Check } from './check.js'
 
 const NAME = 'gateway'
+const CLOCK = 'clock'
+const MAX_CLOCK_OFFSET_S = 1
 const PATIENCE_MS = 5000
 
 export interface Found {
   check: Check
   /** The process that answers, if it is on this machine. */
   pid: number | null
+  /** How its clock agrees with that of a database that gateways share. */
+  clock?: Check
 }
 
 /** Whether the gateway that commands would call is there, and takes their word. */
@@ -34,7 +38,12 @@ export async function gatewayCheck(
   const who = pid === null ? '' : ` (process ${pid})`
   if (ready.status === 503) return { check: missing(NAME, `${url}${who} is starting or stopping`), pid }
   if (ready.status !== 200) return { check: broken(NAME, `${url} is no gateway of Askback`), pid: null }
-  return { check: (await refusal(connection, version)) ?? fine(NAME, `${url}${who}`), pid }
+  const clock = await clockCheck(connection)
+  return {
+    check: (await refusal(connection, version)) ?? fine(NAME, `${url}${who}`),
+    pid,
+    ...(clock && { clock }),
+  }
 }
 
 /** In a person's name, or as the agent whose shell this is. */
@@ -77,6 +86,22 @@ async function refusal(connection: Connection, version: string): Promise<Check |
   return serves !== undefined && serves !== version
     ? missing(NAME, `${connection.url} is of version ${serves}, this command of ${version}: start it again`)
     : null
+}
+
+/** Of the gateway's machine, as its metrics tell it. Nothing on a file, or for whoever may not read them. */
+async function clockCheck(connection: Connection): Promise<Check | null> {
+  const answer = await get(connection, '/api/metrics')
+  const [, value] = /^askback_clock_offset_seconds (\S+)$/m.exec(answer?.text ?? '') ?? []
+  if (answer?.status !== 200 || value === undefined) return null
+  const seconds = Number(value)
+  const amount = Math.abs(seconds)
+  if (amount <= MAX_CLOCK_OFFSET_S)
+    return fine(CLOCK, `differs by ${amount.toFixed(3)} s from the database’s`)
+  return missing(
+    CLOCK,
+    `is ${amount.toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the database’s, by which deadlines go: ` +
+      'set it right on the gateway’s machine',
+  )
 }
 
 async function get({ url, token }: Connection, path: string): Promise<Response | null> {

@@ -1,4 +1,4 @@
-import { connectorDesk, runConnector, type Host, type Store } from '@askback/core'
+import { connectorDesk, runConnector, systemClock, type Host, type Store } from '@askback/core'
 import type { Credentials, GatewayConfig, GatewayConnector } from '@askback/gateway'
 import type { ConnectorSecrets } from './connector-secrets.js'
 
@@ -49,6 +49,7 @@ async function telegram(options: ConnectorsOptions): Promise<Startable> {
     kv: store.kv,
     users: users.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     chats,
+    clock: host.desk.clock,
     isKnown: (personId) => credentials.mayAct(personId),
     onError,
     ...(webhookUrl !== undefined && { webhookUrl }),
@@ -78,6 +79,9 @@ async function webhooks({ config, secrets, host, store, onError }: ConnectorsOpt
   return {
     list: [],
     start: () =>
-      targets.map(({ url }, index) => startWebhook({ url, secret: secrets.webhooks[index]!, desk, onError })),
+      targets.map(({ url }, index) => {
+        const secret = secrets.webhooks[index]!
+        return startWebhook({ url, secret, desk, clock: store.clock ?? systemClock, onError })
+      }),
   }
 }
