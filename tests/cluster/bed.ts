@@ -27,8 +27,8 @@ export class Bed {
   async add({
     port,
     listenPort,
-    skewMs = 0,
-  }: { port?: number; listenPort?: number; skewMs?: number } = {}): Promise<RunningGateway> {
+    env = {},
+  }: { port?: number; listenPort?: number; env?: Record<string, string> } = {}): Promise<RunningGateway> {
     const through = (other?: number) => {
       const url = new URL(this.postgres.url())
       if (other !== undefined) url.port = String(other)
@@ -44,10 +44,7 @@ export class Bed {
       '--timeout',
       'never',
     ]
-    // A machine whose clock is wrong.
-    const code = `const { now } = Date; Date.now = () => now() + ${skewMs}`
-    const clock = `data:text/javascript,${encodeURIComponent(code)}`
-    const gateway = await serve({ args, ...(skewMs && { env: { NODE_OPTIONS: `--import=${clock}` } }) })
+    const gateway = await serve({ args, env })
     this.gateways.push(gateway)
     return gateway
   }
@@ -89,6 +86,14 @@ export class Bed {
     await this.sql(
       `BEGIN; LOCK TABLE askback.sessions, askback.kv IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(${ms / 1000}); COMMIT`,
     )
+  }
+
+  /** The database's time. */
+  async now(): Promise<number> {
+    const [row] = await this.sql<{ now: number }>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+    )
+    return row!.now
   }
 
   async sql<Row extends object>(text: string): Promise<Row[]> {

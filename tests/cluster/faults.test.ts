@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
+import { clockOf } from '../e2e/http/set-clock.js'
 import { FaultyProxy } from '../transports/faulty-proxy.js'
 import { Bed, LEASE_MS } from './bed.js'
 import { contradictions } from './check.js'
@@ -61,9 +62,9 @@ it(
     onTestFinished(() => bed.end())
     listening = new FaultyProxy(Number(new URL(bed.postgres.url()).port))
     onTestFinished(() => listening.close())
-    await bed.add({ skewMs: 90_000 })
+    await bed.add({ env: clockOf({ aheadMs: 90_000 }) })
     await bed.add({ listenPort: Number(new URL(await listening.listen()).port) })
-    await bed.add({ skewMs: -90_000 })
+    await bed.add({ env: clockOf({ aheadMs: -90_000 }) })
     const load = new Load(() => bed.gateways, random, { pauseMs: Number(pauseMs), sharing: Number(sharing) })
     const watchers = new Watchers(() => bed.gateways, random)
     load.onSession = (sessionId) => watchers.add(sessionId)
