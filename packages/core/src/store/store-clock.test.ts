@@ -173,8 +173,10 @@ describe('a jump', () => {
     for (const jump of [5 * SECOND, -5 * SECOND]) {
       clock.now()
       world.storeAhead += jump
+      // Slower than the one before, and yet it counts.
+      world.delays = [[50, 50]]
       await clock.measure()
-      expect(world.error(clock)).toBeLessThanOrEqual(2)
+      expect(world.error(clock)).toBeLessThanOrEqual(51)
     }
   })
 
