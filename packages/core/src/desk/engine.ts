@@ -75,7 +75,6 @@ export class Engine {
   readonly #cache: SessionCache
   readonly #listeners: Listeners
   readonly #waiterPorts: WaiterPorts
-  readonly #queue = new SessionQueue()
   readonly #contentionPorts: ContentionPorts
   #closed = false
 
@@ -113,7 +112,7 @@ export class Engine {
       store,
       clock,
       newId: options.newId,
-      queue: this.#queue,
+      queue: new SessionQueue(),
       hold: (sessionId) => this.#cache.hold(sessionId),
       nextAdvance: (sessionId) => this.#listeners.next(sessionId),
     }
@@ -131,7 +130,7 @@ export class Engine {
       return contention.overtaken(how)
     }
     try {
-      if (this.#queue.has(sessionId)) {
+      if (this.#contentionPorts.queue.has(sessionId)) {
         contention = new Contention(this.#contentionPorts, sessionId)
         await contention.enter()
       }
