@@ -1,5 +1,6 @@
 import type { AgentContext, Reported } from '@askback/core'
 import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { expect, it } from 'vitest'
 import type { AgentChild } from '../program/child.js'
 import { ExecProcess } from './exec-process.js'
@@ -12,6 +13,7 @@ function program() {
   const child = {
     process: { stdout },
     gone,
+    outputRead: Promise.all([gone, finished(stdout)]),
     complaint: '',
     ending: ' was killed',
     kill: async () => exit(),

@@ -1,4 +1,3 @@
-import { finished } from 'node:stream/promises'
 import { AGENT_LOST, type AgentContext, type AgentProcess, type Ending } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import type { AgentChild } from '../program/child.js'
@@ -121,7 +120,7 @@ export class ExecProcess implements AgentProcess {
         .then(() => this.#heard(event))
         .catch((error: unknown) => this.#fail(error))
     })
-    Promise.all([child.gone, finished(stdout).catch(() => {})])
+    child.outputRead
       .then(async () => {
         await this.#handled
         if (!isCurrent()) return

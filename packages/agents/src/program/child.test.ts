@@ -20,3 +20,13 @@ it('a program that is not there is gone, too', async () => {
   await child.gone
   expect(child.ending).toMatch(/^ ended/)
 })
+
+it('output that somebody else holds open keeps nobody waiting', async () => {
+  // Without the mark and in a session of its own, it is not found when the program ends.
+  const child = start('env -u ASKBACK_AGENT_RUN setsid sleep 20 & echo last; exit 0')
+  let said = ''
+  child.process.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await child.outputRead
+  expect(said).toBe('last\n')
+  expect(child.process.stdout.readableEnded).toBe(false)
+})

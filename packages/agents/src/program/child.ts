@@ -31,6 +31,8 @@ export interface Running {
 /** The agent's own program, in a process group of its own: whatever it starts goes with it. */
 export class AgentChild implements Running {
   readonly gone: Promise<void>
+  /** It is gone, and what it wrote to its output has been read, unless somebody else holds that open. */
+  readonly outputRead: Promise<void>
   readonly process: ChildProcessByStdio<Writable, Readable, Readable>
   readonly #mark: string
   #stderr = ''
@@ -60,6 +62,7 @@ export class AgentChild implements Running {
       // What it said last may come after its exit.
       return readToEnd(this.process.stderr)
     })
+    this.outputRead = this.gone.then(() => readToEnd(this.process.stdout))
   }
 
   /** The end of what it wrote to its error output. */
