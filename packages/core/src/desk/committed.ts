@@ -48,6 +48,8 @@ interface CommittedPorts {
   /** `foreign` are the events that this process did not append. */
   advanced(advance: Advance, foreign: SessionEvent[]): void
   gone(sessionId: string): void
+  /** Nothing is being read any more. */
+  idle(): void
   onError(error: unknown): void
 }
 
@@ -112,6 +114,11 @@ export class Committed {
   /** Whether this event is the head or the last one of an own append: whoever rings for it has no news. */
   knows(eventId: string): boolean {
     return this.#head?.id === eventId || this.#sent.some(({ events }) => events.at(-1)!.id === eventId)
+  }
+
+  /** Whether a read is under way or about to begin: what it finds will be told. */
+  get isPulling(): boolean {
+    return this.#pulling !== null || this.#queued !== null
   }
 
   /** Sets the head to the end of a log that was just read. */
@@ -197,7 +204,9 @@ export class Committed {
 
   #startPull(): Promise<void> {
     const pulling = this.#pull().finally(() => {
-      if (this.#pulling === pulling) this.#pulling = null
+      if (this.#pulling !== pulling) return
+      this.#pulling = null
+      this.#ports.idle()
     })
     this.#pulling = pulling
     return pulling

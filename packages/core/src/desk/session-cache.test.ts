@@ -8,13 +8,14 @@ import { testDesk } from './test-desk.test.helper.js'
 
 const letters = ['a', 'b', 'c', 'd', 'e']
 
-function cacheOn(store: Store, memoryBudget: number): SessionCache {
+function cacheOn(store: Store, memoryBudget: number, told: string[] = []): SessionCache {
   return new SessionCache({
     store,
     memoryBudget,
     clock: fakeClock(),
-    advanced: () => undefined,
-    gone: () => undefined,
+    advanced: ({ sessionId, head, events }) =>
+      told.push(`${sessionId} up to ${head.seq}, ${events.length} events`),
+    gone: (sessionId) => told.push(`${sessionId} is gone`),
     hasWaiters: () => false,
     recheckWaiters: () => Promise.resolve(),
     onError: (error) => {
@@ -127,5 +128,51 @@ describe('the sessions in memory', () => {
     logs.forget('a')
     await logs.get('c')
     expect(inMemory()).toBe('bc')
+  })
+
+  it('are told once, also if one leaves while its log is being read and comes back', async () => {
+    const { desk, store } = await testDesk()
+    await desk.createSession({ id: 'a' })
+    let release = () => {}
+    const gate = new Promise<void>((resolve) => (release = resolve))
+    let isSlow = false
+    const told: string[] = []
+    const slow: Store = {
+      ...store,
+      shared: true,
+      async read(query) {
+        const page = await store.read(query)
+        if (isSlow && query.sessionId === 's') await gate
+        return page
+      },
+    }
+    const logs = cacheOn(slow, 1, told)
+    const { seq } = (await logs.get('s')).state
+    await desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 't' }] })
+    isSlow = true
+    const reading = logs.refresh('s')
+    await logs.get('a')
+    expect(logs.has('s')).toBe(false)
+    isSlow = false
+    const again = logs.get('s')
+    await new Promise((resolve) => setImmediate(resolve))
+    release()
+    await Promise.all([reading, again])
+    expect(told.filter((text) => text.startsWith('s'))).toEqual([
+      `s up to ${seq}, 0 events`,
+      `s up to ${seq + 2}, 2 events`,
+    ])
+  })
+
+  it('are told to be gone when they are forgotten after their erasure', async () => {
+    const { store } = await testDesk()
+    const told: string[] = []
+    const logs = cacheOn(store, 10, told)
+    await logs.get('s')
+    await store.erase('s')
+    logs.forget('s')
+    await logs.refresh('s')
+    expect(told).toEqual(['s is gone'])
+    expect(logs.has('s')).toBe(false)
   })
 })

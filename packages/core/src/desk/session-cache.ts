@@ -167,9 +167,8 @@ export class SessionCache {
   /** Drops the state: the session was erased, or may have been. */
   forget(sessionId: string): void {
     const log = this.#loaded.get(sessionId)
+    // It stays until the next look at the store, so that whoever listens is told that the log is gone.
     if (log) log.stale = true
-    // With appends under way it stays, so that the next load waits for them.
-    if (log?.idle) this.#drop(log)
     const loading = this.#loading.get(sessionId)
     if (loading) loading.isOutdated = true
     this.hint(sessionId)
@@ -239,6 +238,7 @@ export class SessionCache {
       onError,
       advanced: (advance, foreign) => this.#advanced(advance, foreign),
       gone: () => this.#gone(sessionId),
+      idle: () => this.#release(committed),
     })
     this.#committed.set(sessionId, committed)
     return committed
@@ -320,7 +320,12 @@ export class SessionCache {
   #release(committed: Committed): void {
     const { sessionId, followers } = committed
     const isNeeded =
-      followers.size > 0 || committed.hasDoubts || this.#loaded.has(sessionId) || this.#loading.has(sessionId)
+      followers.size > 0 ||
+      committed.hasDoubts ||
+      // What it reads would be told a second time by the one that takes its place.
+      committed.isPulling ||
+      this.#loaded.has(sessionId) ||
+      this.#loading.has(sessionId)
     if (!isNeeded && this.#committed.get(sessionId) === committed) this.#committed.delete(sessionId)
   }
 
