@@ -55,7 +55,10 @@ export class LogModel {
   readonly rules = new Map<string, StoredRule>()
   /** The ids of those that somebody wanted to delete. */
   readonly removed = new Set<string>()
-  readonly #ids = new Set<string>()
+  /** In the order of the store. */
+  readonly commits: { session: LoggedSession; events: SessionEvent[] }[] = []
+  /** The log of each event. */
+  readonly #logs = new Map<string, LoggedSession>()
 
   /** Folds a committed append in the plainest way. The rules are checked by whoever looks before and after. */
   commit({ sessionId, events, kv = [] }: Append): LoggedSession {
@@ -71,11 +74,12 @@ export class LogModel {
         () => `${sessionId} has ${event.seq} out of turn`,
       )
       holds(event.sessionId === sessionId, 'log', () => `${event.id} says it is of ${event.sessionId}`)
-      holds(!this.#ids.has(event.id), 'unique ids', () => `the event id ${event.id} is there twice`)
-      this.#ids.add(event.id)
+      holds(!this.#logs.has(event.id), 'unique ids', () => `the event id ${event.id} is there twice`)
+      this.#logs.set(event.id, session)
       session.events.push(event)
       this.#apply(session, event)
     }
+    this.commits.push({ session, events })
     for (const { key, value } of kv) {
       const rule = value as unknown as StoredRule
       if (key.startsWith('rule/')) this.rules.set(key, { ...rule, logId: session.logId })
@@ -99,6 +103,11 @@ export class LogModel {
       if (!after?.request.errors) return asked
       asked = after
     }
+  }
+
+  /** The log that holds this event, erased or not. */
+  logWith(eventId: string): LoggedSession | undefined {
+    return this.#logs.get(eventId)
   }
 
   known(interactionId: string): Asked {

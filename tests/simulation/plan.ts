@@ -27,6 +27,14 @@ export interface Plan {
   floods: number
   /** Begins with enough for a snapshot. */
   long: boolean
+  /** By how much the clocks of two processes can differ from the time, in milliseconds. */
+  skewMs: number
+  /** Whether the shared store tells of changes by ids, too. */
+  news: boolean
+  /** How often a page of changes is shorter than asked for. */
+  shortPages: number
+  /** How often somebody begins or stops to follow one session, or all. */
+  followers: number
 }
 
 export function randomPlan(random: Random): Plan {
@@ -57,5 +65,9 @@ export function randomPlan(random: Random): Plan {
     pendingPerSession: random.chance(0.1) ? 3 : 5000,
     floods: random.pick([0, 0.02, 0.15]),
     long: random.chance(0.2),
+    skewMs: shared ? 400 : 0,
+    news: random.chance(0.5),
+    shortPages: random.pick([0, 0.5]),
+    followers: random.chance(0.5) ? 1 : 0,
   }
 }

@@ -3,6 +3,7 @@ import { AskbackError } from '@askback/protocol'
 import { Line } from './line.js'
 import { checkCommit } from './log-rules.js'
 import { colour } from './requests.js'
+import { listenTo } from './listener.js'
 import { simulatedStore } from './simulated-store.js'
 import type { World } from './world.js'
 
@@ -23,15 +24,17 @@ export class Process {
     const store = simulatedStore({
       disk: world.disk,
       line: this.line,
-      shared: plan.shared,
+      locks: plan.shared ? world.locks : null,
       changes: world.changes,
+      news: plan.news,
       onAppend: (listener) => {
         this.#listeners.add(listener)
         return () => this.#listeners.delete(listener)
       },
       committed: (append) => {
-        world.changes.committed(append)
         world.guard(() => checkCommit(model, append))
+        const logId = model.logWith(append.events[0]!.id)?.logId
+        if (logId !== undefined) world.changes.committed(append, logId)
       },
       told: (append, committed) => {
         if (committed) this.#told(world, append)
@@ -43,7 +46,7 @@ export class Process {
     })
     this.desk = createDesk({
       store,
-      clock: this.#clock(world, plan.shared ? random.between(-400, 400) : 0),
+      clock: this.#clock(world, random.between(-plan.skewMs, plan.skewMs)),
       newId: () => world.newId(),
       kinds: [colour],
       repairMs: plan.lossy ? 5000 : 1e12,
@@ -53,6 +56,7 @@ export class Process {
         if (!(error instanceof AskbackError) || error.code !== 'unavailable') world.broke(error)
       },
     })
+    listenTo(world, this)
   }
 
   hear(ring: Ring): void {

@@ -5,9 +5,12 @@ import type { Waits } from './waits.js'
 import type { World } from './world.js'
 
 const PATIENCE = 100
+const REPAIR_MS = 6000
+const LOCKED_MS = 60
+const RETRY_MS = 1100
 
 /** Ends the faults, lets everything that was begun come to its end, and time go on past every deadline. */
-export async function rest(world: World, waits: Waits): Promise<void> {
+export async function rest(world: World, waits: Waits, checkReaders: () => void): Promise<void> {
   const { random, plan, model, clock } = world
   world.faultless = true
   world.note('rest')
@@ -16,12 +19,10 @@ export async function rest(world: World, waits: Waits): Promise<void> {
   world.deaf = plan.shared && plan.lossy && random.chance(0.5)
   await settle(world)
   world.deaf = false
-  for (let round = 0; round < 2; round++) {
-    clock.advance(6000)
-    await settle(world)
-  }
+  for (let round = 0; round < 2; round++) await repaired(world)
   // Before anything else rings: a doorbell that was lost has been made up for by now.
   checkWaits(world, waits)
+  checkReaders()
   await checkAllLive(world)
   // Whoever is told to stop waiting does so, and comes back.
   waits.abortAll()
@@ -36,8 +37,19 @@ export async function rest(world: World, waits: Waits): Promise<void> {
   }
   await settle(world)
   await passDeadlines(world)
-  clock.advance(6000)
-  await settle(world)
+  await repaired(world)
+}
+
+/**
+ * Lets every process look for what it has missed. Who finds the store locked waits a moment, some times; who has waited for
+ * too long fails, and tries again after a second.
+ */
+async function repaired(world: World): Promise<void> {
+  const { shared } = world.plan
+  for (const ms of shared ? [LOCKED_MS, LOCKED_MS, REPAIR_MS, LOCKED_MS, RETRY_MS, LOCKED_MS] : [REPAIR_MS]) {
+    world.clock.advance(ms)
+    await settle(world)
+  }
 }
 
 /** From one to the next, so that each is met in its time: machines differ by less than a second, and retries take one. */
@@ -50,6 +62,10 @@ async function passDeadlines(world: World): Promise<void> {
       (one, other) => (one.request.expiresAt <= other.request.expiresAt ? one : other),
       first,
     )
+    // A process that did not hear of it looks for what ends soon every five seconds.
+    const before = next.request.expiresAt - clock.now() - world.offset - REPAIR_MS
+    if (before > 0) clock.advance(before)
+    if (before > 0) await settle(world)
     const left = next.request.expiresAt - clock.now() - world.offset
     clock.advance(Math.max(0, left) + world.jumped + 2500)
     await settle(world)

@@ -1,29 +1,67 @@
-import type { Append, Change, Store } from '@askback/core'
+import type { Append, Change, News, Store } from '@askback/core'
+import type { Random } from './random.js'
 
-/** What a store that several processes share says of its changes: commits in order, and erasures without events. */
-export class SharedChanges implements Pick<Store, 'changes' | 'head'> {
-  readonly #changes: Change[] = []
+interface Entry {
+  place: number
+  sessionId: string
+  /** `null` for an erasure. */
+  append: Append | null
+  logId: string | null
+}
 
-  committed({ sessionId, events }: Append): void {
-    this.#add(sessionId, events)
+/**
+ * What a store that several processes share says of its changes: commits and erasures in order, without the commits of logs
+ * that are erased. A page can be shorter than asked for; only an empty one is the end.
+ */
+export class SharedChanges {
+  readonly #random: Random
+  readonly #shortPages: number
+  #entries: Entry[] = []
+  #place = 0
+
+  constructor(random: Random, shortPages: number) {
+    this.#random = random
+    this.#shortPages = shortPages
+  }
+
+  committed(append: Append, logId: string): void {
+    this.#entries.push({ place: ++this.#place, sessionId: append.sessionId, append, logId })
   }
 
   erased(sessionId: string): void {
-    for (const change of this.#changes) if (change.sessionId === sessionId) change.events = []
-    this.#add(sessionId, [])
+    this.#entries = this.#entries.filter(({ append, ...entry }) => !append || entry.sessionId !== sessionId)
+    this.#entries.push({ place: ++this.#place, sessionId, append: null, logId: null })
   }
 
-  changes({ after = '0', limit }: { after?: string; limit: number }): Promise<Change[]> {
+  changes({ after = '0', limit }: Parameters<Store['changes']>[0]): Promise<Change[]> {
+    const page = this.#page(after, limit).map(({ place, sessionId, append }) => ({
+      cursor: String(place),
+      sessionId,
+      events: append ? [...append.events] : [],
+    }))
+    const isShort = page.length > 1 && this.#random.chance(this.#shortPages)
+    return Promise.resolve(isShort ? page.slice(0, this.#random.between(1, page.length - 1)) : page)
+  }
+
+  /** The last position of each session in the page, and how far its log reaches there. */
+  news({ after, limit }: { after: string; limit: number }): Promise<News[]> {
+    const page = this.#page(after, limit)
+    const last = new Map(page.flatMap((entry) => (entry.append ? [[entry.sessionId, entry] as const] : [])))
+    const rows = page.filter((entry) => !entry.append || last.get(entry.sessionId) === entry)
     return Promise.resolve(
-      this.#changes.slice(Number(after), Number(after) + limit).map((change) => ({ ...change })),
+      rows.map(({ place, sessionId, append, logId }) => ({
+        cursor: String(place),
+        sessionId,
+        ...(append && logId !== null && { reaches: { logId, seq: append.events.at(-1)!.seq } }),
+      })),
     )
   }
 
   head(): Promise<string> {
-    return Promise.resolve(String(this.#changes.length))
+    return Promise.resolve(String(this.#entries.at(-1)?.place ?? 0))
   }
 
-  #add(sessionId: string, events: Change['events']): void {
-    this.#changes.push({ cursor: String(this.#changes.length + 1), sessionId, events })
+  #page(after: string, limit: number): Entry[] {
+    return this.#entries.filter(({ place }) => place > Number(after)).slice(0, limit)
   }
 }

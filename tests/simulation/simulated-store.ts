@@ -1,13 +1,17 @@
 import type { Append, Store } from '@askback/core'
 import type { Line } from './line.js'
+import type { SimulatedLocks } from './session-locks.js'
+import type { SharedChanges } from './shared-changes.js'
 
 /** A process's own view of the store that all of them share: every call goes over its line. */
 export function simulatedStore(options: {
   disk: Store
   line: Line
-  shared: boolean
-  /** Of the processes that share the store. */
-  changes: Pick<Store, 'changes' | 'head'>
+  /** Of the processes that share the store; `null` where there is one. */
+  locks: SimulatedLocks | null
+  changes: SharedChanges
+  /** Whether it tells of changes by ids, too. */
+  news: boolean
   onAppend: Store['onAppend']
   /** Takes effect with the append it is about. */
   committed: (append: Append) => void
@@ -15,11 +19,17 @@ export function simulatedStore(options: {
   told: (append: Append, committed: boolean) => void
   erased: (sessionId: string) => void
 }): Store {
-  const { disk, line, shared, changes, onAppend, committed, told, erased } = options
+  const { disk, line, locks, changes, onAppend, committed, told, erased } = options
   const read = <T>(name: string, work: () => Promise<T>) => line.submit({ name }, work)
   const write = <T>(name: string, work: () => Promise<T>) => line.submit({ name, writes: true }, work)
   return {
-    ...(shared && { shared }),
+    ...(locks && {
+      shared: true,
+      locks: {
+        acquire: (id, owner, ms) => write(`lock ${id} ${owner}`, () => locks.acquire(id, owner, ms)),
+        release: (id, owner) => write(`unlock ${id} ${owner}`, () => locks.release(id, owner)),
+      },
+    }),
     append(append) {
       const { sessionId, expectedSeq, events } = append
       const name = `append ${sessionId}@${expectedSeq} ${events.map(({ type }) => type).join(' ')}`
@@ -27,11 +37,15 @@ export function simulatedStore(options: {
       return line.submit(
         { name, lane: sessionId, writes: true, told: (known) => told(append, known && ok) },
         async () => {
-          const result = await disk.append(append)
+          if (locks?.refuses(append)) return { ok: false, conflict: 'locked' } as const
+          const { lockOwner: _, ...rest } = append
+          const result = await disk.append(rest)
           ok = result.ok
+          if (!ok) return result
+          locks?.committed(append)
           // What is in the log stays as it is.
-          if (ok) for (const event of events) Object.freeze(event)
-          if (ok) committed(append)
+          for (const event of events) Object.freeze(event)
+          committed(append)
           return result
         },
       )
@@ -45,11 +59,19 @@ export function simulatedStore(options: {
     pending: (query) => read('pending', () => disk.pending(query)),
     countPending: () => read('countPending', () => disk.countPending()),
     pendingCounts: () => read('pendingCounts', () => disk.pendingCounts()),
-    deadlines: () => read('deadlines', () => disk.deadlines()),
+    deadlines: (query) =>
+      read('deadlines', async () =>
+        // Only those that were asked for: a store need not name any other.
+        (await disk.deadlines()).filter(({ expiresAt }) => expiresAt < (query?.before ?? Infinity)),
+      ),
     toolCall: (id, call) => read(`toolCall ${id} ${call}`, () => disk.toolCall(id, call)),
     audit: (query) => read('audit', () => disk.audit(query)),
     addAudit: (rows) => write('addAudit', () => disk.addAudit(rows)),
     changes: (query) => read(`changes >${query.after}`, () => changes.changes(query)),
+    ...(options.news && {
+      news: (query: { after: string; limit: number }) =>
+        read(`news >${query.after}`, () => changes.news(query)),
+    }),
     head: () => read('head', () => changes.head()),
     kv: {
       get: (key) => read(`get ${key}`, () => disk.kv.get(key)),
@@ -57,8 +79,8 @@ export function simulatedStore(options: {
       list: (prefix) => read(`list ${prefix}`, () => disk.kv.list(prefix)),
     },
     loadSnapshot: (id) => read(`loadSnapshot ${id}`, () => disk.loadSnapshot(id)),
-    saveSnapshot: (id, snapshot) =>
-      write(`saveSnapshot ${id}@${snapshot.seq}`, () => disk.saveSnapshot(id, snapshot)),
+    saveSnapshot: (id, snapshot, logId) =>
+      write(`saveSnapshot ${id}@${snapshot.seq}`, () => disk.saveSnapshot(id, snapshot, logId)),
     erase: (id, logId) =>
       write(`erase ${id} ${logId}`, async () => {
         await disk.erase(id, logId)

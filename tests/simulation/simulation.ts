@@ -1,8 +1,10 @@
 import type { SessionDefaults } from '@askback/core'
 import { Agents } from './agents.js'
+import { AllFollowers } from './all-followers.js'
 import { cancel, respond } from './answers.js'
 import { cancelAll, deleteRule, setMode } from './controls.js'
 import { checkEnd } from './final-rules.js'
+import { Followers } from './followers.js'
 import { message, progress } from './messages.js'
 import { randomPlan, type Plan } from './plan.js'
 import { Random } from './random.js'
@@ -46,6 +48,8 @@ async function play(world: World): Promise<void> {
   const sessions = new Map(ids.map((id) => [id, randomSession(random)]))
   const waits = new Waits(world)
   const agents = new Agents(world, waits, sessions)
+  const followers = new Followers(world)
+  const allFollowers = new AllFollowers(world)
   for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
   for (const [id, session] of sessions) create(world, id, session)
   let commands = 0
@@ -68,11 +72,16 @@ async function play(world: World): Promise<void> {
       [world.late.length > 0 ? 0.5 : 0, () => world.late.shift()?.()],
       [world.retries > 0 && live.length > 0 ? 1 : 0, () => world.retryOne()],
       [waits.size > 0 ? plan.aborts : 0, () => waits.abort()],
+      [live.length > 0 ? plan.followers : 0, () => followers.act(random.pick(ids))],
+      [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
     ])()
     await world.drain()
     waits.checkAborted()
   }
-  await rest(world, waits)
+  await rest(world, waits, () => {
+    followers.checkAtRest()
+    allFollowers.checkAtRest()
+  })
   await checkEnd(world, waits)
 }
 

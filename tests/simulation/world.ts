@@ -5,6 +5,7 @@ import { LogModel, type Asked } from './log-model.js'
 import type { Plan } from './plan.js'
 import { Process } from './process.js'
 import type { Random } from './random.js'
+import { SimulatedLocks } from './session-locks.js'
 import { SharedChanges } from './shared-changes.js'
 import { Violation } from './violation.js'
 
@@ -28,7 +29,8 @@ export class World {
   /** By how much a timer can be behind the clock. */
   jumped = 0
   readonly disk: Store = memoryStore()
-  readonly changes = new SharedChanges()
+  readonly changes: SharedChanges
+  readonly locks = new SimulatedLocks(() => this.clock.now())
   readonly model = new LogModel()
   readonly trace: string[] = []
   readonly processes: Process[] = []
@@ -50,6 +52,7 @@ export class World {
   constructor(random: Random, plan: Plan) {
     this.random = random
     this.plan = plan
+    this.changes = new SharedChanges(random, plan.shortPages)
     this.disk.onAppend((ring) => {
       for (const process of this.processes) if (process.alive) this.#bells.push({ process, ring })
     })

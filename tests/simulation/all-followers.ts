@@ -1,0 +1,94 @@
+import type { SessionEvent } from '@askback/protocol'
+import { checkDurable } from './durable.js'
+import type { LoggedSession } from './log-model.js'
+import type { Process } from './process.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+interface Following {
+  name: string
+  process: Process
+  /** How many commits there were when the desk said that all later ones will be told; `null` before that. */
+  from: number | null
+  told: Map<LoggedSession, number>
+  ids: Set<string>
+  stop: (() => void) | null
+  isStopped: boolean
+}
+
+const MOST = 3
+
+/** Those who read what happens in all sessions, each from one process. */
+export class AllFollowers {
+  readonly #world: World
+  #following: Following[] = []
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Somebody begins to follow, or stops. */
+  act(): void {
+    this.#following = this.#following.filter(({ process, isStopped }) => process.alive && !isStopped)
+    const { random } = this.#world
+    if (this.#following.length < MOST && !random.chance(0.25)) return this.#follow()
+    const one = this.#following.length > 0 ? random.pick(this.#following) : undefined
+    if (!one?.stop) return
+    this.#world.note(`${one.name} stops following all sessions`)
+    one.isStopped = true
+    one.stop()
+  }
+
+  /** Each has been told every commit since it began, but for those that were erased before. */
+  checkAtRest(): void {
+    const { model } = this.#world
+    for (const { name, process, from, isStopped, ids } of this.#following) {
+      if (!process.alive || isStopped || from === null) continue
+      for (const { session, events } of model.commits.slice(from)) {
+        if (model.sessions.get(session.id) !== session) continue
+        const missed = events.find(({ id }) => !ids.has(id))
+        holds(missed === undefined, 'at rest', () => `${name} missed ${missed?.seq} of ${session.id}`)
+      }
+    }
+  }
+
+  #follow(): void {
+    const { model } = this.#world
+    const name = this.#world.newId('inbox')
+    const one: Omit<Following, 'process'> = {
+      name,
+      from: null,
+      told: new Map(),
+      ids: new Set(),
+      stop: null,
+      isStopped: false,
+    }
+    const take = (events: SessionEvent[], texts: string[]) => {
+      holds(!one.isStopped, 'in order', () => `${name} is told of events after it has stopped`)
+      holds(texts.length === events.length, 'in order', () => `${name} gets texts that are not its events`)
+      for (const event of events) {
+        const log = checkDurable(model, event)
+        const before = one.told.get(log)
+        const where = () => `${name} is told ${event.seq} of ${log.id} after ${before}`
+        // What was committed before it began may be missing, but in the middle nothing is.
+        holds(before === undefined || before + 1 === event.seq, 'in order', where)
+        one.told.set(log, event.seq)
+        one.ids.add(event.id)
+      }
+    }
+    const listener = (events: SessionEvent[], texts: () => string[]) => {
+      if (following.process.alive) this.#world.guard(() => take(events, texts()))
+    }
+    const process = this.#world.call(`${name} follows all`, (desk) => desk.followAll(listener), {
+      done: (stop) => {
+        one.from = model.commits.length
+        one.stop = stop
+      },
+      refused: ({ code, message }) => {
+        holds(code === 'unavailable', 'following', () => `${name} was refused: ${message}`)
+      },
+    })
+    const following: Following = Object.assign(one, { process })
+    this.#following.push(following)
+  }
+}
