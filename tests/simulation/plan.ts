@@ -35,6 +35,11 @@ export interface Plan {
   shortPages: number
   /** How often somebody begins or stops to follow one session, or all. */
   followers: number
+  /** How often a person with the client's own stores does something, or loses the connection. */
+  clients: number
+  /** How much a slow reader's socket takes, and how much may wait in it before it is cut. */
+  socketBytes: number
+  bufferBytes: number
 }
 
 export function randomPlan(random: Random): Plan {
@@ -69,5 +74,8 @@ export function randomPlan(random: Random): Plan {
     news: random.chance(0.5),
     shortPages: random.pick([0, 0.5]),
     followers: random.chance(0.5) ? 1 : 0,
+    clients: random.chance(0.4) ? 1 : 0,
+    socketBytes: random.pick([200, 3000]),
+    bufferBytes: random.pick([1000, 1e9]),
   }
 }

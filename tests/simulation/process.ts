@@ -1,5 +1,6 @@
-import { createDesk, type Append, type Clock, type Desk, type Ring } from '@askback/core'
+import { createDesk, type Append, type Clock, type Desk, type Host, type Ring } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
+import { simulatedGateway, type SimulatedGateway } from './gateway.js'
 import { Line } from './line.js'
 import { checkCommit } from './log-rules.js'
 import { colour } from './requests.js'
@@ -14,6 +15,7 @@ export class Process {
   readonly name: string
   readonly desk: Desk
   readonly line: Line
+  readonly gateway: SimulatedGateway
   alive = true
   readonly #listeners = new Set<Listener>()
 
@@ -57,6 +59,9 @@ export class Process {
       },
     })
     listenTo(world, this)
+    // Without agents nothing is live.
+    const host = { desk: this.desk, liveBlocks: () => [], onLive: () => () => {} } as unknown as Host
+    this.gateway = simulatedGateway(world, host, store)
   }
 
   hear(ring: Ring): void {

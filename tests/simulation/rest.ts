@@ -1,3 +1,4 @@
+import type { Clients } from './clients.js'
 import { checkAllLive, checkWaits } from './final-rules.js'
 import { mortal } from './time.js'
 import { holds } from './violation.js'
@@ -8,9 +9,15 @@ const PATIENCE = 100
 const REPAIR_MS = 6000
 const LOCKED_MS = 60
 const RETRY_MS = 1100
+const RECONNECTS = 3
+
+interface Readers {
+  check: () => void
+  clients: Clients
+}
 
 /** Ends the faults, lets everything that was begun come to its end, and time go on past every deadline. */
-export async function rest(world: World, waits: Waits, checkReaders: () => void): Promise<void> {
+export async function rest(world: World, waits: Waits, readers: Readers): Promise<void> {
   const { random, plan, model, clock } = world
   world.faultless = true
   world.note('rest')
@@ -22,7 +29,8 @@ export async function rest(world: World, waits: Waits, checkReaders: () => void)
   for (let round = 0; round < 2; round++) await repaired(world)
   // Before anything else rings: a doorbell that was lost has been made up for by now.
   checkWaits(world, waits)
-  checkReaders()
+  readers.check()
+  await checkClients(world, readers.clients)
   await checkAllLive(world)
   // Whoever is told to stop waiting does so, and comes back.
   waits.abortAll()
@@ -38,6 +46,18 @@ export async function rest(world: World, waits: Waits, checkReaders: () => void)
   await settle(world)
   await passDeadlines(world)
   await repaired(world)
+}
+
+/** Whoever lost the connection, or was told that the session is gone, comes back until it is there. */
+async function checkClients(world: World, clients: Clients): Promise<void> {
+  if (clients.size === 0) return
+  for (let attempt = 0; attempt < RECONNECTS; attempt++) {
+    clients.reconnect()
+    await settle(world)
+    world.clock.advance(RETRY_MS)
+    await settle(world)
+  }
+  clients.checkAtRest()
 }
 
 /**
@@ -81,6 +101,7 @@ async function settle(world: World): Promise<void> {
     await world.drain()
     if (world.busy.length > 0 && (world.bells === 0 || world.random.chance(0.7))) await world.step()
     else if (world.bells > 0) world.ring()
+    else if (world.network.isBusy) world.network.step()
     else if (world.misses) world.startMissing()
     else if (world.retries > 0) {
       world.retryOne()

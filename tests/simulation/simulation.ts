@@ -3,6 +3,7 @@ import { Agents } from './agents.js'
 import { AllFollowers } from './all-followers.js'
 import { cancel, respond } from './answers.js'
 import { cancelAll, deleteRule, setMode } from './controls.js'
+import { Clients } from './clients.js'
 import { checkEnd } from './final-rules.js'
 import { Followers } from './followers.js'
 import { message, progress } from './messages.js'
@@ -50,6 +51,7 @@ async function play(world: World): Promise<void> {
   const agents = new Agents(world, waits, sessions)
   const followers = new Followers(world)
   const allFollowers = new AllFollowers(world)
+  const clients = new Clients(world)
   for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
   for (const [id, session] of sessions) create(world, id, session)
   let commands = 0
@@ -74,14 +76,22 @@ async function play(world: World): Promise<void> {
       [waits.size > 0 ? plan.aborts : 0, () => waits.abort()],
       [live.length > 0 ? plan.followers : 0, () => followers.act(random.pick(ids))],
       [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
+      [plan.clients, () => clients.act(random.pick(ids))],
+      [world.network.isBusy ? 4 : 0, () => world.network.step()],
+      [world.network.size > 0 ? plan.clients / 4 : 0, () => world.network.breakOne()],
     ])()
     await world.drain()
     waits.checkAborted()
   }
-  await rest(world, waits, () => {
-    followers.checkAtRest()
-    allFollowers.checkAtRest()
+  await rest(world, waits, {
+    check: () => {
+      followers.checkAtRest()
+      allFollowers.checkAtRest()
+      world.network.checkAtRest()
+    },
+    clients,
   })
+  clients.close()
   await checkEnd(world, waits)
 }
 

@@ -2,6 +2,7 @@ import { memoryStore, type Desk, type Ring, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { fakeClock, type FakeClock } from '../../packages/core/src/testing/fake-clock.js'
 import { LogModel, type Asked } from './log-model.js'
+import { Network } from './network.js'
 import type { Plan } from './plan.js'
 import { Process } from './process.js'
 import type { Random } from './random.js'
@@ -32,6 +33,7 @@ export class World {
   readonly changes: SharedChanges
   readonly locks = new SimulatedLocks(() => this.clock.now())
   readonly model = new LogModel()
+  readonly network = new Network(this)
   readonly trace: string[] = []
   readonly processes: Process[] = []
   /** Writes of dead processes that are still on their way. */
@@ -124,6 +126,7 @@ export class World {
     this.note(`${process.name} ${gentle ? 'closes' : 'crashes'}`)
     if (gentle) process.desk.close()
     process.alive = false
+    this.network.crashed(process)
     this.#bells = this.#bells.filter((bell) => bell.process !== process)
     for (const call of this.#calls) {
       if (call.process !== process) continue
@@ -134,7 +137,7 @@ export class World {
   }
 
   /** Calls a desk that may be gone before it answers, and says in which process. */
-  call<T>(name: string, work: (desk: Desk) => Promise<T>, outcome: Outcome<T>): Process {
+  call<T>(name: string, work: (desk: Desk, process: Process) => Promise<T>, outcome: Outcome<T>): Process {
     const process = this.random.pick(this.live)
     this.note(`${process.name} gets ${name}`)
     const call = { process, lost: () => outcome.lost?.() }
@@ -145,7 +148,7 @@ export class World {
       this.guard(told)
     }
     // A desk may also throw at once.
-    new Promise<T>((resolve) => resolve(work(process.desk))).then(
+    new Promise<T>((resolve) => resolve(work(process.desk, process))).then(
       (value) => ended('done', () => outcome.done(value)),
       (error: unknown) =>
         ended(error instanceof AskbackError ? error.code : String(error), () => {

@@ -1,0 +1,181 @@
+import type { SessionEvent } from '@askback/protocol'
+import { FakeSocket } from '../../packages/gateway/src/streams/fake-socket.test.helper.js'
+import type { Reader } from '../../packages/gateway/src/streams/reader.js'
+import { ToldCursor } from './durable.js'
+import type { Process } from './process.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+interface StreamOptions {
+  process: Process
+  sessionId: string
+  cursor: number
+  signal: AbortSignal | undefined
+  /** The gateway's end: the connection is gone. */
+  closed: () => void
+  /** What the frames say, before they are on their way. */
+  told: (frames: Frame[]) => void
+  finished: () => void
+}
+
+export interface Frame {
+  type: string
+  data: unknown
+}
+
+/** One response that goes on: what the gateway writes reaches the client when the run lets it. */
+export class Stream implements Reader {
+  readonly fake: FakeSocket
+  readonly process: Process
+  readonly sessionId: string
+  readonly body: ReadableStream<Uint8Array>
+  cursor: number
+  readonly #options: StreamOptions
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null
+  #delivered = 0
+  #state: 'open' | 'finished' | 'closed' = 'open'
+
+  constructor(options: StreamOptions, takes: number) {
+    this.#options = options
+    this.fake = new FakeSocket(takes)
+    this.process = options.process
+    this.sessionId = options.sessionId
+    this.cursor = options.cursor
+    this.body = new ReadableStream({
+      start: (controller) => void (this.#controller = controller),
+      cancel: () => this.#close(),
+    })
+    options.signal?.addEventListener('abort', () => this.cut())
+  }
+
+  get socket() {
+    return this.fake.socket
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open' && !this.fake.destroyed
+  }
+
+  get isClosed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  /** Whether there is something on its way: bytes, or the end. */
+  get isBusy(): boolean {
+    if (this.#state === 'closed') return false
+    return this.#state === 'finished' || this.fake.destroyed || this.fake.written.length > this.#delivered
+  }
+
+  finish(): void {
+    if (this.#state !== 'open') return
+    this.#options.finished()
+    this.#state = 'finished'
+  }
+
+  /** The client gets what is on its way, and reads it. */
+  deliver(): void {
+    const text = this.fake.written.slice(this.#delivered)
+    this.#delivered = this.fake.written.length
+    this.#options.told(framesIn(text))
+    if (text !== '') this.#controller?.enqueue(new TextEncoder().encode(text))
+    if (this.fake.destroyed) return this.cut()
+    this.fake.drain()
+    if (this.#state !== 'finished') return
+    this.#controller?.close()
+    this.#close()
+  }
+
+  /** The connection breaks: what was on its way is lost. */
+  cut(): void {
+    if (this.#state === 'closed') return
+    this.#controller?.error(new TypeError('terminated'))
+    this.#close()
+  }
+
+  #close(): void {
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
+    this.fake.destroy()
+    if (this.process.alive) this.#options.closed()
+  }
+}
+
+function framesIn(text: string): Frame[] {
+  return text
+    .split('\n\n')
+    .filter(Boolean)
+    .map((frame) => {
+      const fields = new Map(frame.split('\n').map((line) => line.split(': ', 2) as [string, string]))
+      const data = frame.slice(frame.indexOf('data: ') + 6)
+      return { type: fields.get('event') ?? '', data: JSON.parse(data) as unknown }
+    })
+}
+
+/** All connections between clients and gateways. */
+export class Network {
+  readonly #world: World
+  #streams: Stream[] = []
+  /** What each reader of one session was sent. */
+  readonly #told = new Map<Stream, ToldCursor>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  get isBusy(): boolean {
+    return this.#streams.some((stream) => stream.isBusy)
+  }
+
+  get size(): number {
+    return this.#streams.length
+  }
+
+  add(stream: Stream, told?: ToldCursor): void {
+    this.#streams.push(stream)
+    if (told) this.#told.set(stream, told)
+  }
+
+  /** Lets one connection get something through. */
+  step(): void {
+    const busy = this.#streams.filter((stream) => stream.isBusy)
+    const stream = this.#world.random.pick(busy)
+    this.#world.note(`${stream.process.name} reaches a reader of ${stream.sessionId}`)
+    this.#world.guard(() => stream.deliver())
+    this.#forget()
+  }
+
+  breakOne(): void {
+    const stream = this.#world.random.pick(this.#streams)
+    this.#world.note(`${stream.process.name} loses a reader of ${stream.sessionId}`)
+    stream.cut()
+    this.#forget()
+  }
+
+  crashed(process: Process): void {
+    for (const stream of this.#streams) if (stream.process === process) stream.cut()
+    this.#forget()
+  }
+
+  /** Whoever is connected has got the whole log after its cursor. */
+  checkAtRest(): void {
+    const { model } = this.#world
+    for (const stream of this.#streams) {
+      const told = this.#told.get(stream)
+      if (!told || !stream.isOpen) continue
+      const log = told.place && model.logs.get(told.place.logId)
+      holds(log?.ended !== true, 'at rest', () => `${told.name} goes on after ${stream.sessionId} has ended`)
+      told.checkAtRest(stream.sessionId, false)
+    }
+  }
+
+  #forget(): void {
+    for (const stream of this.#streams) if (stream.isClosed) this.#told.delete(stream)
+    this.#streams = this.#streams.filter(({ isClosed }) => !isClosed)
+  }
+}
+
+export function eventsIn(frames: Frame[]): SessionEvent[] {
+  return frames.flatMap(({ data }) =>
+    typeof data === 'object' && data !== null && 'seq' in data ? [data as SessionEvent] : [],
+  )
+}
