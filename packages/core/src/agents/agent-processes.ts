@@ -8,7 +8,7 @@ import type { Fence } from '../store/store.js'
 import type { AgentContext, AgentProcess, Ending } from './agent.js'
 import type { AgentList } from './agent-list.js'
 import type { LiveFeed } from './live-feed.js'
-import { RunningAgent } from './running-agent.js'
+import { GivenUp, RunningAgent } from './running-agent.js'
 
 export interface AgentProcessesOptions {
   desk: Desk
@@ -72,6 +72,8 @@ export class AgentProcesses {
     if (known) return known.started
     if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
     const fence = this.#options.leases?.fence(sessionId)
+    // It was given up meanwhile, and may be another's: without a fence two would run.
+    if (this.#options.leases && !fence) throw new GivenUp()
     const running = this.#run(sessionId, resume, fence)
     this.#keep(sessionId, running, fence)
     return running.started

@@ -6,7 +6,9 @@ import {
   type SessionStatus,
 } from '@askback/protocol'
 import { systemClock } from '../clock.js'
+import type { Reported } from '../decide/command.js'
 import { AGENT_LOST } from '../decide/report.js'
+import type { Lease } from '../cluster/leases.js'
 import { Retry } from '../retry.js'
 import type { AgentContext, Ending } from './agent.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
@@ -25,6 +27,9 @@ export class AgentRunner {
   readonly #retry: Retry
   /** How often the agent of a turn that is open was lost. */
   readonly #losses = new Map<string, number>()
+  readonly #acquiring = new Map<string, Promise<Lease | undefined>>()
+  /** How many are about to start the agent of a session. */
+  readonly #starting = new Map<string, number>()
   readonly #stopListening: () => void
 
   constructor(options: AgentProcessesOptions) {
@@ -45,9 +50,11 @@ export class AgentRunner {
 
   async send(sessionId: string, message: { text: string; turnId: string }): Promise<void> {
     try {
-      if (await this.#elsewhere({ do: 'send', sessionId, ...message }, true)) return
-      const agent = await this.#processes.start(sessionId, await this.#takeCut(sessionId))
-      await agent.send(message)
+      const agent = await this.#keepLease(sessionId, async () => {
+        if (await this.#elsewhere({ do: 'send', sessionId, ...message }, true)) return null
+        return { started: this.#processes.start(sessionId, await this.#takeCut(sessionId)) }
+      })
+      await (await agent?.started)?.send(message)
     } catch (error) {
       await this.#failed(sessionId, message.turnId, error)
     }
@@ -96,7 +103,7 @@ export class AgentRunner {
   async stop(sessionId: string): Promise<void> {
     if (await this.#elsewhere({ do: 'stop', sessionId })) return
     await this.#end(sessionId)
-    await this.#options.leases?.release(sessionId)
+    await this.#release(sessionId)
   }
 
   async #end(sessionId: string): Promise<void> {
@@ -130,7 +137,7 @@ export class AgentRunner {
         if (agent === null || !isActive(status)) continue
         if (taken && (taken.sessionIds.has(id) || updatedAt > taken.since)) continue
         // One whose log cannot be read must not keep the others waiting.
-        await this.#retry.attempt(() => this.#recoverOne(id, message))
+        await this.#repeated(() => this.#recoverOne(id, message))
       }
       after = page.next ?? undefined
     } while (after !== undefined)
@@ -149,7 +156,7 @@ export class AgentRunner {
     const { leases } = this.#options
     if (!leases) return false
     const { sessionId } = letter
-    const lease = take ? await leases.acquire(sessionId) : await leases.find(sessionId)
+    const lease = take ? await this.#acquire(sessionId) : await leases.find(sessionId)
     if (!lease || lease.mine) return false
     await leases.post(lease.owner, jsonOf(letter))
     return true
@@ -161,7 +168,7 @@ export class AgentRunner {
       switch (letter.do) {
         case 'send': {
           const { text, turnId } = letter
-          const { state } = await this.#options.desk.snapshot(sessionId)
+          const state = await this.#state(sessionId)
           // Ended on the way here: its person has been told.
           if (state.activeTurnId === turnId) await this.send(sessionId, { text, turnId })
           return
@@ -180,7 +187,7 @@ export class AgentRunner {
   async #takeOver(sessionIds: string[], letters: Letter[]): Promise<void> {
     for (const sessionId of sessionIds) {
       const waits = letters.some((letter) => letter.do === 'send' && letter.sessionId === sessionId)
-      await this.#takeOne(sessionId, waits).catch(this.#options.onError)
+      await this.#repeated(() => this.#takeOne(sessionId, waits))
     }
     for (const letter of letters) await this.#open(letter)
     await this.#recoverStrays(TAKEN_OVER)
@@ -188,19 +195,15 @@ export class AgentRunner {
 
   async #takeOne(sessionId: string, hasMessage: boolean): Promise<void> {
     const { desk, leases } = this.#options
-    if (
-      this.#processes.stopped ||
-      !(await leases?.acquire(sessionId))?.mine ||
-      this.#processes.has(sessionId)
-    )
+    if (this.#processes.stopped || !(await this.#acquire(sessionId))?.mine || this.#processes.has(sessionId))
       return
-    const snapshot = await desk.snapshot(sessionId).catch((error: unknown) => {
+    const snapshot = await desk.snapshot(sessionId, { fresh: true }).catch((error: unknown) => {
       if (isMissing(error)) return null
       throw error
     })
     if (snapshot && snapshot.session.agent !== null && isActive(snapshot.session.status))
       await this.#recoverOne(sessionId, TAKEN_OVER, hasMessage)
-    else await leases?.release(sessionId)
+    else await this.#release(sessionId)
   }
 
   /** Others took this process for dead, and have the session now: its agent is to write nothing more, and ends. */
@@ -212,31 +215,46 @@ export class AgentRunner {
       // If nobody else has it, this process takes it up again: a turn that nobody runs would never end.
       if (leases && !this.#processes.stopped) await this.#takeOne(sessionId, false)
     }
-    lose().catch(onError)
+    this.#repeated(lose).catch(onError)
   }
 
   async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
     const { leases } = this.#options
-    if (leases && !(await leases.acquire(sessionId)).mine) return
+    const lease = await this.#acquire(sessionId)
+    if (lease && !lease.mine) return
     if (this.#processes.has(sessionId) || this.#interrupted.has(sessionId)) return
     if (await this.#processes.reconnect(sessionId)) return
     await this.#interrupted.add(sessionId)
-    await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
-    if (!hasMessage) await this.#waitOrEnd(sessionId)
+    try {
+      const error = { type: 'error', code: AGENT_LOST, message, fatal: false } as const
+      await this.#processes.report(sessionId, [error], lease?.fence)
+      if (!hasMessage) await this.#waitOrEnd(sessionId)
+    } catch (error) {
+      // Else the next attempt would take it for recovered.
+      this.#interrupted.delete(sessionId)
+      throw error
+    }
+  }
+
+  /** Until it is done: a turn that nobody runs would never end. A session that was deleted needs nothing more. */
+  #repeated(work: () => Promise<void>): Promise<void> {
+    return this.#retry.attempt(() =>
+      work().catch((error: unknown) => {
+        if (!isMissing(error)) throw error
+      }),
+    )
   }
 
   async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
-    if (wasCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
-    const isOver =
-      !this.#processes.stopped && !this.#processes.has(sessionId) && !this.#interrupted.has(sessionId)
-    if (isOver) await this.#options.leases?.release(sessionId)
+    if (wasCurrent && ending.how !== 'stopped') await this.#repeated(() => this.#gone(sessionId, ending))
+    if (!this.#processes.stopped && !this.#interrupted.has(sessionId)) await this.#release(sessionId)
   }
 
   /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
   async #gone(sessionId: string, ending: Exclude<Ending, { how: 'stopped' }>): Promise<void> {
-    const { state } = await this.#options.desk.snapshot(sessionId)
+    const state = await this.#state(sessionId)
     const turnId = state.activeTurnId
-    if (this.#processes.stopped || turnId === null) return
+    if (this.#processes.stopped || this.#processes.has(sessionId) || turnId === null) return
     // Before anybody is told: from here on an answer or a message takes the turn up.
     await this.#interrupted.add(sessionId)
     if (ending.how === 'lost') {
@@ -246,54 +264,91 @@ export class AgentRunner {
         this.#interrupted.delete(sessionId)
         return this.#failed(sessionId, turnId, new Error(message))
       }
-      this.#losses.set(turnId, losses)
       await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
+      this.#losses.set(turnId, losses)
     }
     await this.#waitOrEnd(sessionId)
   }
 
+  /** Two at once would write the key of the lease anew, and each fence off what the other has begun. */
+  #acquire(sessionId: string): Promise<Lease | undefined> {
+    const underway = this.#acquiring.get(sessionId)
+    if (underway) return underway
+    const acquiring = Promise.resolve(this.#options.leases?.acquire(sessionId)).finally(() =>
+      this.#acquiring.delete(sessionId),
+    )
+    this.#acquiring.set(sessionId, acquiring)
+    return acquiring
+  }
+
+  /** Unless a message starts an agent meanwhile, which needs the lease. */
+  async #release(sessionId: string): Promise<void> {
+    if (this.#starting.has(sessionId) || this.#processes.has(sessionId)) return
+    await this.#options.leases?.release(sessionId)
+  }
+
+  /** What `work` starts has the lease from the beginning. */
+  async #keepLease<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+    this.#starting.set(sessionId, (this.#starting.get(sessionId) ?? 0) + 1)
+    try {
+      return await work()
+    } finally {
+      const left = this.#starting.get(sessionId)! - 1
+      if (left > 0) this.#starting.set(sessionId, left)
+      else this.#starting.delete(sessionId)
+    }
+  }
+
   async #waitOrEnd(sessionId: string): Promise<void> {
-    const { state } = await this.#options.desk.snapshot(sessionId)
+    const state = await this.#state(sessionId)
     if (unanswered(state)) return this.#resume(sessionId)
     if (state.pending.length > 0) return
     this.#interrupted.delete(sessionId)
     await this.#endTurn(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
-    await this.#options.leases?.release(sessionId)
+    await this.#release(sessionId)
   }
 
   async #resumeIfAnswered(sessionId: string): Promise<void> {
-    const { state } = await this.#options.desk.snapshot(sessionId)
+    const state = await this.#state(sessionId)
     if (unanswered(state)) await this.#resume(sessionId)
   }
 
   async #resume(sessionId: string): Promise<void> {
-    const cut = await this.#takeCut(sessionId)
-    if (!cut) return
+    const cut = await this.#keepLease(sessionId, async () => {
+      const taken = await this.#takeCut(sessionId)
+      return taken && { turnId: taken.turnId, started: this.#processes.start(sessionId, taken) }
+    })
     try {
-      await this.#processes.start(sessionId, cut)
+      await cut?.started
     } catch (error) {
-      await this.#failed(sessionId, cut.turnId, error)
+      await this.#failed(sessionId, cut!.turnId, error)
     }
   }
 
   /** What the agent of a cut turn has to take up; once. */
   async #takeCut(sessionId: string): Promise<AgentContext['resume']> {
     if (!this.#interrupted.delete(sessionId)) return null
-    const { state } = await this.#options.desk.snapshot(sessionId)
+    const state = await this.#state(sessionId)
     return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
   }
 
   async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
     if (error instanceof GivenUp) return
     const message = error instanceof Error ? error.message : String(error)
-    await this.#processes.report(sessionId, [
+    const failure: Reported[] = [
       { type: 'error', code: 'agent_failed', message, fatal: true },
       { type: 'turn_ended', turnId, reason: 'error' },
-    ])
+    ]
+    await this.#repeated(() => this.#processes.report(sessionId, failure))
+  }
+
+  /** As it is in the store: a command can come before the news of what it is about. */
+  async #state(sessionId: string): Promise<SessionStateJson> {
+    return (await this.#options.desk.snapshot(sessionId, { fresh: true })).state
   }
 
   async #activeTurn(sessionId: string): Promise<string | null> {
-    return (await this.#options.desk.snapshot(sessionId)).state.activeTurnId
+    return (await this.#state(sessionId)).activeTurnId
   }
 
   /** Unless it has ended by itself. A message may have begun the next one meanwhile, which goes on. */
