@@ -1,23 +1,42 @@
-import { createDesk, type Append, type Clock, type Desk, type Host, type Ring } from '@askback/core'
+import {
+  createDesk,
+  createHost,
+  Leases,
+  type Append,
+  type Bus,
+  type BusMessage,
+  type Clock,
+  type Desk,
+  type Host,
+  type Ring,
+  type Store,
+} from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { simulatedGateway, type SimulatedGateway } from './gateway.js'
 import { Line } from './line.js'
 import { checkCommit } from './log-rules.js'
 import { colour } from './requests.js'
 import { listenTo } from './listener.js'
+import { scriptedAgent, type ScriptedAgent } from './scripted-agent.js'
 import { simulatedStore } from './simulated-store.js'
 import type { World } from './world.js'
 
 type Listener = (ring: Ring) => void
+
+export const LEASE_MS = 10_000
 
 /** One life of a process. When it ends, its timers never ring and its calls are never answered. */
 export class Process {
   readonly name: string
   readonly desk: Desk
   readonly line: Line
+  readonly host: Host
   readonly gateway: SimulatedGateway
+  /** Those that its host runs. */
+  readonly agents = new Set<ScriptedAgent>()
   alive = true
   readonly #listeners = new Set<Listener>()
+  readonly #busListeners = new Set<(message: BusMessage) => void>()
 
   constructor(world: World, slot: number) {
     const { random, plan, model } = world
@@ -46,22 +65,54 @@ export class Process {
         world.guard(() => model.erase(sessionId))
       },
     })
+    const clock = this.#clock(world, random.between(-plan.skewMs, plan.skewMs))
+    const onError = (error: unknown) => {
+      if (!this.alive || (error instanceof AskbackError && error.code === 'unavailable')) return
+      world.broke(error)
+    }
     this.desk = createDesk({
       store,
-      clock: this.#clock(world, random.between(-plan.skewMs, plan.skewMs)),
+      clock,
       newId: () => world.newId(),
       kinds: [colour],
       repairMs: plan.lossy ? 5000 : 1e12,
       limits: { inMemory: plan.inMemory, pendingPerSession: plan.pendingPerSession },
       readLink: () => Promise.resolve(null),
-      onError: (error) => {
-        if (!(error instanceof AskbackError) || error.code !== 'unavailable') world.broke(error)
-      },
+      onError,
     })
     listenTo(world, this)
-    // Without agents nothing is live.
-    const host = { desk: this.desk, liveBlocks: () => [], onLive: () => () => {} } as unknown as Host
-    this.gateway = simulatedGateway(world, host, store)
+    this.host = this.#host(world, { store, clock, onError })
+    this.gateway = simulatedGateway(world, this.host, store)
+  }
+
+  receive(message: BusMessage): void {
+    for (const listener of this.#busListeners) listener(message)
+  }
+
+  #host(world: World, ports: { store: Store; clock: Clock; onError: (error: unknown) => void }): Host {
+    const { desk } = this
+    if (world.plan.hosted === 0) {
+      // The agents of the other sessions are outside: a host would take them for lost.
+      return { desk, liveBlocks: () => [], onLive: () => () => {} } as unknown as Host
+    }
+    const bus: Bus = {
+      publish: (message) => world.publish(this, message),
+      on: (listener) => {
+        this.#busListeners.add(listener)
+        return () => this.#busListeners.delete(listener)
+      },
+      close: () => Promise.resolve(),
+    }
+    const shared = world.plan.shared && {
+      bus,
+      leases: new Leases({ ...ports, bus, newId: () => world.newId('gateway'), leaseMs: LEASE_MS }),
+    }
+    const onError = (error: unknown) => {
+      // A session that is deleted or taken over ends what was begun in it.
+      const isOver = error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)
+      if (!isOver) ports.onError(error)
+    }
+    return createHost({ ...ports, ...shared, onError, desk, agents: [scriptedAgent(world, this)] })
   }
 
   hear(ring: Ring): void {

@@ -1,5 +1,7 @@
 import type { Clients } from './clients.js'
 import { checkAllLive, checkWaits } from './final-rules.js'
+import type { Hosts } from './hosts.js'
+import { LEASE_MS } from './process.js'
 import { mortal } from './time.js'
 import { holds } from './violation.js'
 import type { Waits } from './waits.js'
@@ -7,6 +9,8 @@ import type { World } from './world.js'
 
 const PATIENCE = 100
 const REPAIR_MS = 6000
+const BEAT_MS = 2000
+const MOST_ROUNDS = 20
 const LOCKED_MS = 60
 const RETRY_MS = 1100
 const RECONNECTS = 3
@@ -14,6 +18,7 @@ const RECONNECTS = 3
 interface Readers {
   check: () => void
   clients: Clients
+  hosts: Hosts
 }
 
 /** Ends the faults, lets everything that was begun come to its end, and time go on past every deadline. */
@@ -46,6 +51,19 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
   await settle(world)
   await passDeadlines(world)
   await repaired(world)
+  if (readers.hosts.size === 0) return
+  // What a dead process ran is taken over, and its turns end.
+  for (let ms = 0; ms < 3 * LEASE_MS; ms += BEAT_MS) {
+    clock.advance(BEAT_MS)
+    await settle(world)
+  }
+  const isBusy = () => readers.hosts.isBusy || mortal(world).length > 0
+  for (let round = 0; isBusy() && round < MOST_ROUNDS; round++) {
+    if (round === MOST_ROUNDS / 2) readers.hosts.writeAgain()
+    await passDeadlines(world)
+    await repaired(world)
+  }
+  readers.hosts.checkAtRest()
 }
 
 /** Whoever lost the connection, or was told that the session is gone, comes back until it is there. */
@@ -89,6 +107,12 @@ async function passDeadlines(world: World): Promise<void> {
     const left = next.request.expiresAt - clock.now() - world.offset
     clock.advance(Math.max(0, left) + world.jumped + 2500)
     await settle(world)
+    // Several may find it locked, one after the other.
+    for (const ms of [LOCKED_MS, RETRY_MS, LOCKED_MS, RETRY_MS]) {
+      if (next.response || !world.plan.shared) break
+      clock.advance(ms)
+      await settle(world)
+    }
     const { interactionId } = next.request
     holds(next.response !== undefined, 'L5', () => `${interactionId} is pending after its deadline`)
   }

@@ -6,6 +6,7 @@ import { cancelAll, deleteRule, setMode } from './controls.js'
 import { Clients } from './clients.js'
 import { checkEnd } from './final-rules.js'
 import { Followers } from './followers.js'
+import { Hosts } from './hosts.js'
 import { message, progress } from './messages.js'
 import { randomPlan, type Plan } from './plan.js'
 import { Random } from './random.js'
@@ -46,7 +47,7 @@ export async function simulate(seed: number, tail = 60): Promise<Run> {
 async function play(world: World): Promise<void> {
   const { random, plan } = world
   const ids = Array.from({ length: plan.sessions }, (_, index) => `s${index + 1}`)
-  const sessions = new Map(ids.map((id) => [id, randomSession(random)]))
+  const sessions = new Map(ids.map((id) => [id, randomSession(random, plan)]))
   const waits = new Waits(world)
   const agents = new Agents(world, waits, sessions)
   const followers = new Followers(world)
@@ -54,6 +55,7 @@ async function play(world: World): Promise<void> {
   const clients = new Clients(world)
   for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
   for (const [id, session] of sessions) create(world, id, session)
+  const hosts = new Hosts(world)
   let commands = 0
   for (let step = 0; commands < plan.commands && step < MAX_STEPS; step++) {
     const { busy, live } = world
@@ -77,6 +79,7 @@ async function play(world: World): Promise<void> {
       [live.length > 0 ? plan.followers : 0, () => followers.act(random.pick(ids))],
       [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
       [plan.clients, () => clients.act(random.pick(ids))],
+      [live.length > 0 && hosts.size > 0 ? 2 : 0, () => hosts.act()],
       [world.network.isBusy ? 4 : 0, () => world.network.step()],
       [world.network.size > 0 ? plan.clients / 4 : 0, () => world.network.breakOne()],
     ])()
@@ -90,6 +93,7 @@ async function play(world: World): Promise<void> {
       world.network.checkAtRest()
     },
     clients,
+    hosts,
   })
   clients.close()
   await checkEnd(world, waits)
@@ -123,9 +127,10 @@ function create(world: World, id: string, session: SessionDefaults): void {
   })
 }
 
-function randomSession(random: Random): SessionDefaults {
+/** Where hosts run agents, those of the other sessions are outside. */
+function randomSession(random: Random, { hosted }: Plan): SessionDefaults {
   return {
-    agent: random.pick([null, 'demo']),
+    agent: hosted > 0 ? null : random.pick([null, 'demo']),
     ...(random.chance(0.6) && { cwd: '/w' }),
     permissionMode: random.pick(['default', 'default', 'acceptEdits', 'plan', 'bypassPermissions']),
   }

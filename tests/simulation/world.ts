@@ -1,4 +1,4 @@
-import { memoryStore, type Desk, type Ring, type Store } from '@askback/core'
+import { memoryStore, type BusMessage, type Desk, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { fakeClock, type FakeClock } from '../../packages/core/src/testing/fake-clock.js'
 import { LogModel, type Asked } from './log-model.js'
@@ -6,11 +6,17 @@ import { Network } from './network.js'
 import type { Plan } from './plan.js'
 import { Process } from './process.js'
 import type { Random } from './random.js'
+import { Runs } from './scripted-agent.js'
 import { SimulatedLocks } from './session-locks.js'
 import { SharedChanges } from './shared-changes.js'
 import { Violation } from './violation.js'
 
-type Bell = { process: Process; ring: Ring }
+/** Something that one process may hear from the others: late, twice, or never. */
+interface Bell {
+  process: Process
+  name: string
+  hear: () => void
+}
 
 export interface Outcome<T> {
   done: (value: T) => void
@@ -34,6 +40,8 @@ export class World {
   readonly locks = new SimulatedLocks(() => this.clock.now())
   readonly model = new LogModel()
   readonly network = new Network(this)
+  /** The calls that agents have run. */
+  readonly runs = new Runs()
   readonly trace: string[] = []
   readonly processes: Process[] = []
   /** Writes of dead processes that are still on their way. */
@@ -56,7 +64,8 @@ export class World {
     this.plan = plan
     this.changes = new SharedChanges(random, plan.shortPages)
     this.disk.onAppend((ring) => {
-      for (const process of this.processes) if (process.alive) this.#bells.push({ process, ring })
+      const name = `${ring.sessionId} ${ring.eventId}`
+      for (const process of this.live) this.#bells.push({ process, name, hear: () => process.hear(ring) })
     })
   }
 
@@ -124,7 +133,24 @@ export class World {
     if (!process.alive) return
     const gentle = this.random.chance(0.3)
     this.note(`${process.name} ${gentle ? 'closes' : 'crashes'}`)
+    if (gentle && this.plan.hosted > 0) return this.#close(process)
     if (gentle) process.desk.close()
+    await this.#end(process)
+  }
+
+  /** Its agents are stopped first, and its sessions given up: that takes some steps, and fails where the store does. */
+  #close(process: Process): void {
+    process.host
+      .close()
+      .catch((error: unknown) => {
+        if (!(error instanceof AskbackError) || error.code !== 'unavailable') this.broke(error)
+      })
+      .then(() => this.#end(process))
+      .catch((error: unknown) => this.broke(error))
+  }
+
+  async #end(process: Process): Promise<void> {
+    if (!process.alive) return
     process.alive = false
     this.network.crashed(process)
     this.#bells = this.#bells.filter((bell) => bell.process !== process)
@@ -165,15 +191,23 @@ export class World {
     if (this.random.chance(0.15)) send()
   }
 
+  /** What one process tells the others beside the store. */
+  publish(from: Process, message: BusMessage): void {
+    const name = `that ${message.type}`
+    for (const process of this.live) {
+      if (process !== from) this.#bells.push({ process, name, hear: () => process.receive(message) })
+    }
+  }
+
   /** Lets one bell ring, or not. */
   ring(): void {
     const index = this.random.below(this.#bells.length)
-    const { process, ring } = this.#bells[index]!
+    const { process, name, hear } = this.#bells[index]!
     const fate = this.plan.shared && this.plan.lossy && !this.faultless ? this.random.next() : 1
     if (fate > 0.15) this.#bells.splice(index, 1)
     const lost = this.deaf || (fate < 0.35 && fate > 0.15)
-    this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${ring.sessionId} ${ring.eventId}`)
-    if (!lost) process.hear(ring)
+    this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${name}`)
+    if (!lost) hear()
   }
 
   /** Runs a check that must not break the code it is called from. */

@@ -1,0 +1,142 @@
+import type { AgentAdapter, AgentContext, AgentProcess, Ending, Settlement } from '@askback/core'
+import { AskbackError, digestOf, type SessionStateJson } from '@askback/protocol'
+import type { Process } from './process.js'
+import { checkSettlement } from './told.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+const INPUT = { command: 'ls' }
+const CALLS = 3
+const TIMEOUT_MS = 30_000
+
+/**
+ * An agent that the host of a process runs. In each turn it makes some calls, asks before each of them, and says how it
+ * came out. One that takes up a turn goes on where the log says it was, and runs no call of which it does not know whether
+ * it has run.
+ */
+export function scriptedAgent(world: World, process: Process): AgentAdapter {
+  return {
+    id: 'scripted',
+    name: 'Scripted',
+    check: () => Promise.resolve({ available: true }),
+    start: (context) => Promise.resolve(new ScriptedAgent(world, process, context)),
+  }
+}
+
+export class ScriptedAgent implements AgentProcess {
+  readonly ended: Promise<Ending>
+  readonly #world: World
+  readonly #process: Process
+  readonly #context: AgentContext
+  readonly #begun = new Set<string>()
+  #end: (ending: Ending) => void = () => {}
+  #turn: { turnId: string; abort: AbortController; over: Promise<void> } | null = null
+
+  constructor(world: World, process: Process, context: AgentContext) {
+    this.#world = world
+    this.#process = process
+    this.#context = context
+    this.ended = new Promise((resolve) => (this.#end = resolve))
+    process.agents.add(this)
+    world.note(`${process.name} starts the agent of ${context.sessionId}`)
+    void this.ended.then(({ how }) => {
+      process.agents.delete(this)
+      world.note(`the agent of ${context.sessionId} in ${process.name} is ${how}`)
+    })
+    if (context.resume) this.#begin(context.resume.turnId, context.resume.state)
+  }
+
+  get sessionId(): string {
+    return this.#context.sessionId
+  }
+
+  /** A message in a turn that goes on changes nothing. */
+  send({ turnId }: { turnId: string }): Promise<void> {
+    if (!this.#begun.has(turnId)) this.#begin(turnId)
+    return Promise.resolve()
+  }
+
+  async interrupt(): Promise<void> {
+    const turn = this.#turn
+    if (!turn) return
+    turn.abort.abort()
+    const { turnId } = turn
+    // What an agent reports that was taken over is never answered.
+    const interrupted = this.#context.report({ type: 'turn_ended', turnId, reason: 'interrupted' })
+    await Promise.race([interrupted, this.ended])
+  }
+
+  setPermissionMode(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  stop(): Promise<void> {
+    this.#turn?.abort.abort()
+    this.#end({ how: 'stopped' })
+    return Promise.resolve()
+  }
+
+  /** The program goes down. */
+  lose(): void {
+    this.#turn?.abort.abort()
+    this.#end({ how: 'lost', message: 'The simulated agent went down.' })
+  }
+
+  #begin(turnId: string, state?: SessionStateJson): void {
+    this.#begun.add(turnId)
+    const abort = new AbortController()
+    const before = this.#turn?.over ?? Promise.resolve()
+    const over = before
+      .then(() => this.#run(turnId, abort.signal, state))
+      .catch((error: unknown) => {
+        if (abort.signal.aborted || !this.#process.alive) return
+        // One that cannot write or is deleted, or whose session is another's, goes down.
+        if (error instanceof AskbackError && error.code !== 'internal') this.lose()
+        else this.#world.broke(error)
+      })
+    this.#turn = { turnId, abort, over }
+  }
+
+  async #run(turnId: string, signal: AbortSignal, state?: SessionStateJson): Promise<void> {
+    const { report, session, sessionId } = this.#context
+    const { model } = this.#world
+    for (let index = 1; index <= CALLS; index++) {
+      const toolCallId = `${turnId}-call${index}`
+      const known = state?.toolCalls.find((call) => call.toolCallId === toolCallId)
+      if (known?.result) continue
+      if (signal.aborted) return
+      if (!known) await report({ type: 'tool_call', toolCallId, toolName: 'Bash', input: INPUT, turnId })
+      if (signal.aborted) return
+      const agentId = `${sessionId} ${toolCallId}`
+      const sent = { what: 'open', attach: true, owns: true, keyed: false, edit: 'none' } as const
+      model.sent.set(agentId, { id: agentId, sessionId, digest: digestOf('Bash', INPUT), ...sent })
+      const asked = { input: INPUT, toolName: 'Bash', toolCallId, turnId, agentId } as const
+      const settled = await session.approve({ ...asked, attach: true, timeoutMs: TIMEOUT_MS, signal })
+      if (!this.#process.alive) return
+      checkSettlement(model, null, settled as Settlement)
+      // Whoever was told to stop does not begin anything, also if it has the approval.
+      if (signal.aborted) return
+      const mayRun = settled.settlement === 'approved' && !settled.inDoubt
+      if (mayRun) this.#world.runs.add(toolCallId)
+      await report({
+        type: 'tool_result',
+        toolCallId,
+        output: mayRun ? 'ok' : 'no',
+        isError: !mayRun,
+        turnId,
+      })
+    }
+    if (!signal.aborted) await report({ type: 'turn_ended', turnId, reason: 'done' })
+    if (this.#turn?.turnId === turnId) this.#turn = null
+  }
+}
+
+/** Each approved call runs at most once, whoever runs the agent. */
+export class Runs {
+  readonly #ran = new Set<string>()
+
+  add(toolCallId: string): void {
+    holds(!this.#ran.has(toolCallId), 'L10', () => `the call ${toolCallId} ran twice`)
+    this.#ran.add(toolCallId)
+  }
+}
