@@ -2,7 +2,9 @@ import type { SessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import type { Change, Store } from '../store/store.js'
 import { fakeClock } from '../testing/fake-clock.js'
+import { memoryStore } from '../store/memory-store.js'
 import { AllSessions } from './all-sessions.js'
+import { createDesk } from './desk.js'
 import { tick } from './test-desk.test.helper.js'
 
 /** A shared store whose changes and end are what a test says. */
@@ -105,5 +107,34 @@ describe('the events of all sessions on a shared store', () => {
     await tick()
     expect(one.seen).toEqual([])
     expect(two.seen).toEqual(['seen'])
+  })
+
+  it('are told though nobody rang before the desk had its first look for news', async () => {
+    const base = memoryStore()
+    const heads: (() => void)[] = []
+    const store: Store = {
+      ...base,
+      shared: true,
+      onAppend: () => () => undefined,
+      head: () =>
+        new Promise((resolve) => {
+          heads.push(() => void base.head().then(resolve))
+        }),
+    }
+    const desk = createDesk({ store, clock: fakeClock() })
+    const told: string[] = []
+    const following = desk.followAll((events) => told.push(...events.map(({ type }) => type)))
+    await tick()
+    // The follower finds the end of the log before the append, the desk itself after it.
+    heads[1]!()
+    const stop = await following
+    const other = createDesk({ store: base })
+    await other.createSession({ id: 's' })
+    heads[0]!()
+    await desk.ready
+    await expect.poll(() => told).toEqual(['session_started'])
+    stop()
+    desk.close()
+    other.close()
   })
 })

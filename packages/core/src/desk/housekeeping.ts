@@ -119,6 +119,7 @@ export class Housekeeping {
       this.#cursor = await store.head()
       this.#every('repair', repairMs, () => this.repair())
       // What is in memory already was read before the cursor, which passes over what came in between.
+      this.#engine.allSessions.hint()
       await this.#engine.refreshAll()
       this.#engine.compared(startedAt)
     }
