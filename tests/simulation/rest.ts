@@ -11,6 +11,7 @@ const PATIENCE = 100
 const REPAIR_MS = 6000
 const BEAT_MS = 2000
 const MOST_ROUNDS = 20
+const MOST_PAUSES = 12
 const LOCKED_MS = 60
 const RETRY_MS = 1100
 const RECONNECTS = 3
@@ -79,14 +80,22 @@ async function checkClients(world: World, clients: Clients): Promise<void> {
 }
 
 /**
- * Lets every process look for what it has missed. Who finds the store locked waits a moment, some times; who has waited for
- * too long fails, and tries again after a second.
+ * Lets every process look for what it has missed. Who finds the store locked waits a moment, one after the other; who has
+ * waited for too long fails, and tries again after a second.
  */
 async function repaired(world: World): Promise<void> {
-  const { shared } = world.plan
-  for (const ms of shared ? [LOCKED_MS, LOCKED_MS, REPAIR_MS, LOCKED_MS, RETRY_MS, LOCKED_MS] : [REPAIR_MS]) {
-    world.clock.advance(ms)
+  if (world.plan.shared) await pauses(world)
+  world.clock.advance(REPAIR_MS)
+  await settle(world)
+  if (world.plan.shared) await pauses(world)
+}
+
+async function pauses(world: World): Promise<void> {
+  for (let count = 1; count <= MOST_PAUSES; count++) {
+    const { length } = world.trace
+    world.clock.advance(count % 3 === 0 ? RETRY_MS : LOCKED_MS)
     await settle(world)
+    if (count > 3 && world.trace.length === length) return
   }
 }
 
@@ -107,12 +116,7 @@ async function passDeadlines(world: World): Promise<void> {
     const left = next.request.expiresAt - clock.now() - world.offset
     clock.advance(Math.max(0, left) + world.jumped + 2500)
     await settle(world)
-    // Several may find it locked, one after the other.
-    for (const ms of [LOCKED_MS, RETRY_MS, LOCKED_MS, RETRY_MS]) {
-      if (next.response || !world.plan.shared) break
-      clock.advance(ms)
-      await settle(world)
-    }
+    if (!next.response && world.plan.shared) await pauses(world)
     const { interactionId } = next.request
     holds(next.response !== undefined, 'L5', () => `${interactionId} is pending after its deadline`)
   }
