@@ -54,6 +54,8 @@ interface CommittedPorts {
 }
 
 export interface Sent extends OwnAppend {
+  /** The log that it was decided on, which may be another one by the time of its reply. */
+  readonly logId: string
   outcome: 'open' | 'unknown' | 'acknowledged' | 'committed' | 'abandoned'
 }
 
@@ -144,8 +146,8 @@ export class Committed {
   }
 
   /** Registers an append before it is sent, so that its events are recognised in whatever way they come back. */
-  expect(own: OwnAppend): Sent {
-    const sent = { ...own, outcome: 'open' as const }
+  expect(own: OwnAppend, logId: string): Sent {
+    const sent = { ...own, logId, outcome: 'open' as const }
     this.#sent.push(sent)
     return sent
   }
@@ -153,6 +155,8 @@ export class Committed {
   /** The store has acknowledged the append. */
   confirm(sent: Sent): void {
     if (sent.outcome === 'committed') return
+    // It was written, and its log has been erased since: the number it has means another event in the new one.
+    if (this.#head && this.#head.logId !== sent.logId) return this.#settle(sent)
     if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) return this.#advance(sent.events)
     sent.outcome = 'acknowledged'
     const proven = this.#chainTo(sent)
@@ -216,6 +220,7 @@ export class Committed {
     const { store, now } = this.#ports
     const startedAt = now()
     const doubtful = this.#sent.filter(({ outcome }) => outcome === 'unknown')
+    const acknowledged = this.#sent.filter(({ outcome }) => outcome === 'acknowledged')
     for (;;) {
       const from = this.#head
       const page = await readAfter(store, this.sessionId, from)
@@ -231,6 +236,8 @@ export class Committed {
     this.readAt = startedAt
     // Those that were written have been recognised by now.
     for (const sent of doubtful) this.abandon(sent)
+    for (const sent of acknowledged)
+      if (sent.outcome === 'acknowledged' && sent.logId !== this.#head?.logId) this.#settle(sent)
   }
 
   /** The event at the head was not found. An empty page alone proves nothing: the first event tells whose log it is. */

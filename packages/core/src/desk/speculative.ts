@@ -90,8 +90,8 @@ export class Speculative {
     own: Omit<OwnAppend, 'events'>,
   ): Promise<AppendResult> {
     const { sessionId, seq: expectedSeq } = this.state
-    const sent = this.committed.expect({ events, ...own })
     foldInto(this.state, events)
+    const sent = this.committed.expect({ events, ...own }, this.state.logId)
     this.#lastAt = events.at(-1)!.at
     this.#underway++
     const sending = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner })
