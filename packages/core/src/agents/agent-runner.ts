@@ -40,7 +40,7 @@ export class AgentRunner {
       fencedOff: (sessionId) => this.#lose(sessionId),
     })
     this.#interrupted = new InterruptedSessions(options.desk, (sessionId) => {
-      this.#resume(sessionId).catch(options.onError)
+      void this.#repeated(() => this.#resume(sessionId))
     })
     this.#stopListening = options.desk.on(({ sessionId, events }) => {
       options.live.finished(sessionId, events)
@@ -168,10 +168,10 @@ export class AgentRunner {
       switch (letter.do) {
         case 'send': {
           const { text, turnId } = letter
-          const state = await this.#state(sessionId)
           // Ended on the way here: its person has been told.
-          if (state.activeTurnId === turnId) await this.send(sessionId, { text, turnId })
-          return
+          return await this.#repeated(async () => {
+            if ((await this.#activeTurn(sessionId)) === turnId) await this.send(sessionId, { text, turnId })
+          })
         }
         case 'setPermissionMode':
           return await this.setPermissionMode(sessionId, letter.mode)
@@ -194,7 +194,7 @@ export class AgentRunner {
   }
 
   async #takeOne(sessionId: string, hasMessage: boolean): Promise<void> {
-    const { desk, leases } = this.#options
+    const { desk } = this.#options
     if (this.#processes.stopped || !(await this.#acquire(sessionId))?.mine || this.#processes.has(sessionId))
       return
     const snapshot = await desk.snapshot(sessionId, { fresh: true }).catch((error: unknown) => {
@@ -208,46 +208,50 @@ export class AgentRunner {
 
   /** Others took this process for dead, and have the session now: its agent is to write nothing more, and ends. */
   #lose(sessionId: string): void {
-    const { leases, onError } = this.#options
+    const { leases } = this.#options
     leases?.forget(sessionId)
     const lose = async () => {
       await this.#end(sessionId)
       // If nobody else has it, this process takes it up again: a turn that nobody runs would never end.
       if (leases && !this.#processes.stopped) await this.#takeOne(sessionId, false)
     }
-    this.#repeated(lose).catch(onError)
+    void this.#repeated(lose)
   }
 
   async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
-    const { leases } = this.#options
     const lease = await this.#acquire(sessionId)
     if (lease && !lease.mine) return
     if (this.#processes.has(sessionId) || this.#interrupted.has(sessionId)) return
     if (await this.#processes.reconnect(sessionId)) return
     await this.#interrupted.add(sessionId)
-    try {
-      const error = { type: 'error', code: AGENT_LOST, message, fatal: false } as const
-      await this.#processes.report(sessionId, [error], lease?.fence)
-      if (!hasMessage) await this.#waitOrEnd(sessionId)
-    } catch (error) {
-      // Else the next attempt would take it for recovered.
-      this.#interrupted.delete(sessionId)
-      throw error
-    }
+    await this.#settleCut(sessionId, { message, hasMessage })
   }
 
-  /** Until it is done: a turn that nobody runs would never end. A session that was deleted needs nothing more. */
+  /** Until it is done, unless the session is deleted or another's by then: a turn that nobody runs would never end. */
   #repeated(work: () => Promise<void>): Promise<void> {
-    return this.#retry.attempt(() =>
-      work().catch((error: unknown) => {
-        if (!isMissing(error)) throw error
-      }),
-    )
+    return this.#retry.attempt(() => work().catch(unlessOver))
   }
 
   async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
-    if (wasCurrent && ending.how !== 'stopped') await this.#repeated(() => this.#gone(sessionId, ending))
-    if (!this.#processes.stopped && !this.#interrupted.has(sessionId)) await this.#release(sessionId)
+    await this.#repeated(async () => {
+      if (wasCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
+      if (!this.#processes.stopped && !this.#interrupted.has(sessionId)) await this.#release(sessionId)
+    })
+  }
+
+  /** Says why the agent of a cut turn is gone, and ends the turn, unless an answer or a message goes on with it. */
+  async #settleCut(
+    sessionId: string,
+    { message, hasMessage = false }: { message?: string; hasMessage?: boolean },
+  ): Promise<void> {
+    let isSaid = message === undefined
+    await this.#repeated(async () => {
+      if (this.#processes.has(sessionId)) return
+      if (message !== undefined && !isSaid)
+        await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
+      isSaid = true
+      if (!hasMessage) await this.#waitOrEnd(sessionId)
+    })
   }
 
   /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
@@ -264,10 +268,9 @@ export class AgentRunner {
         this.#interrupted.delete(sessionId)
         return this.#failed(sessionId, turnId, new Error(message))
       }
-      await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
       this.#losses.set(turnId, losses)
     }
-    await this.#waitOrEnd(sessionId)
+    await this.#settleCut(sessionId, ending.how === 'lost' ? { message: ending.message } : {})
   }
 
   /** Two at once would write the key of the lease anew, and each fence off what the other has begun. */
@@ -327,8 +330,10 @@ export class AgentRunner {
 
   /** What the agent of a cut turn has to take up; once. */
   async #takeCut(sessionId: string): Promise<AgentContext['resume']> {
-    if (!this.#interrupted.delete(sessionId)) return null
+    if (!this.#interrupted.has(sessionId)) return null
     const state = await this.#state(sessionId)
+    // Not before: if that fails it is still to be taken up.
+    if (!this.#interrupted.delete(sessionId)) return null
     return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
   }
 
@@ -375,6 +380,12 @@ function isActive(status: SessionStatus): boolean {
 
 function isMissing(error: unknown): boolean {
   return error instanceof AskbackError && error.code === 'not_found'
+}
+
+/** Deleted, or another process' by now. */
+function unlessOver(error: unknown): void {
+  const isOver = error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)
+  if (!isOver) throw error
 }
 
 /** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */

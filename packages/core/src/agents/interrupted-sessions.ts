@@ -35,9 +35,10 @@ export class InterruptedSessions {
       if (this.#stops.get(sessionId) === entry) entry.stop = stop
       else stop()
     } catch (error) {
+      // Nobody follows it: whoever tries again must not find it here.
+      if (this.#stops.get(sessionId) === entry) this.#stops.delete(sessionId)
       const isDeleted = error instanceof AskbackError && error.code === 'not_found'
       if (!isDeleted) throw error
-      if (this.#stops.get(sessionId) === entry) this.#stops.delete(sessionId)
     }
   }
 

@@ -10,7 +10,7 @@ import type { AgentAdapter, Ending } from './agent.js'
 import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
-const away = () => Promise.reject<never>(new AskbackError('unavailable', 'The store is away.'))
+const away = () => Promise.reject(new AskbackError('unavailable', 'The store is away.'))
 
 /** An agent that says nothing and ends when the test says so, or ends each turn at once. */
 function silent(endsTurns = false) {

@@ -1,0 +1,102 @@
+import { AskbackError } from '@askback/protocol'
+import { expect, it } from 'vitest'
+import { createDesk } from '../desk/desk.js'
+import { memoryStore } from '../store/memory-store.js'
+import type { Store } from '../store/store.js'
+import type { AgentAdapter, Ending } from './agent.js'
+import { createHost } from './host.js'
+
+const me = { by: { id: 'me' }, via: 'direct' } as const
+const question = {
+  questions: [{ header: 'Go', question: 'Go on?', options: [{ label: 'Yes' }], multiSelect: false }],
+}
+const away = () => Promise.reject(new AskbackError('unavailable', 'The database is away.'))
+
+/** A store that fails when it is told to, and hosts on it with an agent that asks if it is told to. */
+function faulty() {
+  const inner = memoryStore()
+  const fail = { appends: 0, snapshots: 0 }
+  const store: Store = {
+    ...inner,
+    append: (append) => (fail.appends-- > 0 ? away() : inner.append(append)),
+  }
+  const ends: ((ending: Ending) => void)[] = []
+  const adapter: AgentAdapter = {
+    id: 'scripted',
+    name: 'Scripted',
+    check: async () => ({ available: true }),
+    async start(context) {
+      let end = (_: Ending) => {}
+      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      ends.push(end)
+      return {
+        ended,
+        async send({ text }) {
+          if (text === 'ask' && !context.resume)
+            context.session.ask({ ...question, toolCallId: 'c1' }).catch(() => {})
+        },
+        interrupt: async () => {},
+        setPermissionMode: async () => {},
+        stop: async () => end({ how: 'stopped' }),
+      }
+    },
+  }
+  const start = () => {
+    const desk = createDesk({ store })
+    const snapshot = desk.snapshot.bind(desk)
+    desk.snapshot = (...call) => (fail.snapshots-- > 0 ? away() : snapshot(...call))
+    return createHost({ desk, agents: [adapter], onError: () => {} })
+  }
+  const types = async (sessionId: string) =>
+    (await inner.read({ sessionId, limit: 100 })).map(({ type }) => type)
+  return { inner, fail, ends, start, types }
+}
+
+/** A session in whose turn the host went away. */
+async function cut(text: string) {
+  const test = faulty()
+  const host = test.start()
+  await host.ready
+  const sessionId = (await host.createSession({})).session.id
+  await host.message({ sessionId, text, ...me })
+  await expect.poll(() => test.ends.length).toBe(1)
+  if (text === 'ask')
+    await expect.poll(async () => (await test.inner.pending({ sessionId, limit: 1 })).items.length).toBe(1)
+  await host.close()
+  return { ...test, sessionId }
+}
+
+it('a turn that a restart cut ends, though that could not be written at once', async () => {
+  const { fail, start, types, sessionId } = await cut('go')
+  fail.appends = 1
+  const host = start()
+  await host.ready
+  await expect.poll(() => types(sessionId), { timeout: 4000 }).toContain('turn_ended')
+  await host.close()
+})
+
+it('[L10] an answer starts an agent that a restart cut, though its session cannot be read just then', async () => {
+  const { inner, fail, ends, start, sessionId } = await cut('ask')
+  const host = start()
+  await host.ready
+  const [item] = (await inner.pending({ sessionId, limit: 1 })).items
+  const answer = { answers: [{ selected: ['Yes'] }] }
+  const stop = host.desk.on(() => (fail.snapshots = 1))
+  await host.desk.respond({ ...me, interactionId: item!.interactionId, answer })
+  stop()
+  await expect.poll(() => ends.length, { timeout: 4000 }).toBe(2)
+  await host.close()
+})
+
+it('a turn whose agent is lost ends, though that could not be written at once', async () => {
+  const { fail, ends, start, types } = faulty()
+  const host = start()
+  await host.ready
+  const sessionId = (await host.createSession({})).session.id
+  await host.message({ sessionId, text: 'go', ...me })
+  await expect.poll(() => ends.length).toBe(1)
+  fail.appends = 1
+  ends[0]!({ how: 'lost', message: 'Killed.' })
+  await expect.poll(() => types(sessionId), { timeout: 4000 }).toContain('turn_ended')
+  await host.close()
+})
