@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openDatabase, type OpenDatabase } from './open.js'
 import { sqliteStore, storeOn } from './sqlite-store.js'
+import { killedCopy } from './testing/crash.js'
 import { testFolder } from './testing/folder.js'
 
 let folder: ReturnType<typeof testFolder>
@@ -156,6 +157,18 @@ it('places taken by a failed write are not taken again', async () => {
   store = sqliteStore({ path })
   await store.kv.put('k', 1, null)
   expect((await store.kv.get('k'))!.version).toBeGreaterThan(version)
+})
+
+it('an append that was rolled back is not marked as acknowledged', async () => {
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  failNext = { where: 'statement', code: 'SQLITE_FULL' }
+  const append = { ...script.next(text('too much')), kv: [{ key: 'k', value: 1 }] }
+  await expect(store.append(append)).rejects.toThrow('the disk is full')
+  await store.kv.put('k', 1, null)
+  const copy = sqliteStore({ path: killedCopy(path, `${path}-copy`) })
+  expect(await copy.kv.get('k')).toMatchObject({ value: 1 })
+  await copy.close()
 })
 
 function crowd(): SessionScript[] {

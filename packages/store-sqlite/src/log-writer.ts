@@ -23,7 +23,7 @@ export interface LogWriter {
   head(sessionId: string): Head | undefined
   /** Inside a transaction. `body` is the events as JSON. */
   append(append: Append, body: string): AppendResult
-  /** The place of the last row that was written to the log, and perhaps rolled back. */
+  /** The place of the last row that was written to the log since a rollback, or 0. */
   lastPlace(): number
   /** Inside a transaction: rows that follow from no event. */
   addAudit(rows: AuditRow[]): void
@@ -106,8 +106,13 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       for (const row of rows) insertAudit(places.take(1), JSON.stringify(row), null)
     },
     forget(sessionId) {
-      if (sessionId === undefined) heads.clear()
-      else heads.delete(sessionId)
+      if (sessionId !== undefined) {
+        heads.delete(sessionId)
+        return
+      }
+      heads.clear()
+      // The row is gone: as the witness of a later transaction it would claim a loss that there was not.
+      lastPlace = 0
     },
   }
 }
