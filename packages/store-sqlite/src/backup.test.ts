@@ -214,6 +214,18 @@ describe('restoring', () => {
     expect(() => restoreDatabase(`${backup}-raw`, target)).toThrow(/raw-wal.* beside it/)
   })
 
+  it('leaves what was there as it was where the backup is refused, and its loss noticed', () => {
+    killedCopy(path, target, ['-wal'])
+    expect(() => start(target)).toThrow('lacks writes that were acknowledged')
+    const mark = readFileSync(`${target}-mark`)
+    writeFileSync(`${backup}-spoilt`, 'Dear diary')
+    expect(() => restoreDatabase(`${backup}-spoilt`, target, { replace: true })).toThrow(
+      'is not an Askback database',
+    )
+    expect(readFileSync(`${target}-mark`)).toEqual(mark)
+    expect(() => start(target)).toThrow('lacks writes that were acknowledged')
+  })
+
   it('refuses a file that is not there', () => {
     expect(() => restoreDatabase(`${backup}-gone`, target)).toThrow(`There is no file ${backup}-gone.`)
   })

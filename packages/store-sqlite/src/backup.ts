@@ -17,7 +17,7 @@ import { codeOf } from './failure.js'
 import { hasJournal, journalFile } from './journal.js'
 import { markFile, syncFolder } from './mark.js'
 import { RANDOM_ID } from './migrations.js'
-import { openDatabase } from './open.js'
+import { leaveAsItWas, locked, openDatabase } from './open.js'
 
 /**
  * Makes a backup of what a store handed out by `copy`: a database that stands by itself, checked as a whole and synced
@@ -83,12 +83,14 @@ export function restoreDatabase(
       `There is data in ${path} already: name another folder with --data, or give --replace to lose what is there.`,
     )
   }
-  const end = isThere ? retire(path) : () => undefined
+  if (isThere) checkUnused(path)
   const draft = `${path}.restoring`
   try {
     const counts = prepare(backup, draft)
-    end()
-    // Where it could not be closed cleanly.
+    // That took its time.
+    if (isThere) checkUnused(path)
+    // First: a journal that stayed would be applied to whatever comes in its place. Cut off in between, what was there is
+    // refused by the next start unless it is whole.
     removeBeside(path)
     renameSync(draft, path)
     syncFolder(path)
@@ -135,18 +137,13 @@ function checked(path: string, name: string): DatabaseCounts {
   throw new AskbackError('invalid_request', `${name} is damaged: ${first}${others}.`)
 }
 
-/**
- * Takes the lock of what is about to be replaced. Returns what leaves a single file of it, so that one rename replaces
- * it: a journal that stayed would be applied to whatever comes in its place.
- */
-function retire(path: string): () => void {
+/** That no process has it. It stays as it is, with whatever tells of a loss: the backup may turn out to be none. */
+function checkUnused(path: string): void {
   try {
-    const old = openDatabase(path, { acceptLoss: true })
-    return () => old.close()
+    locked(path, leaveAsItWas)
   } catch (error) {
+    // One that cannot be opened otherwise is no loss.
     if (error instanceof AskbackError && codeOf(error.cause) === 'SQLITE_BUSY') throw error
-    // It cannot be opened, so it is no loss.
-    return () => removeBeside(path)
   }
 }
 
