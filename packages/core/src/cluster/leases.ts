@@ -46,6 +46,8 @@ export class Leases {
   readonly #held = new Map<string, Fence>()
   /** Of sessions that were taken from this process. */
   readonly #lost = new Map<string, Fence>()
+  /** Of these nobody has been told yet. */
+  readonly #untold = new Set<string>()
   readonly #others = new Map<string, { version: number; since: number }>()
   #id: string
   #version: number | null = null
@@ -226,10 +228,15 @@ export class Leases {
 
   /** Others took this process for dead: what was its own is theirs now, and it goes on as another. */
   async #rejoin(): Promise<void> {
-    const lost = [...this.#held.keys()]
-    for (const sessionId of lost) this.forget(sessionId)
+    for (const sessionId of this.#held.keys()) {
+      this.forget(sessionId)
+      this.#untold.add(sessionId)
+    }
     this.#id = this.#newId()
+    // If that fails, the next beat comes here again.
     await this.#join()
+    const lost = [...this.#untold]
+    this.#untold.clear()
     this.#events.lost(lost)
   }
 
