@@ -114,7 +114,7 @@ export class Engine {
       newId: options.newId,
       queue: new SessionQueue(),
       hold: (sessionId) => this.#cache.hold(sessionId),
-      nextAdvance: (sessionId) => this.#listeners.next(sessionId),
+      onAdvance: (sessionId, heard) => this.#listeners.addFor(sessionId, heard),
     }
   }
 

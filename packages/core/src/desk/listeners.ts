@@ -20,14 +20,10 @@ export class Listeners {
     return () => this.#listeners.delete(entry)
   }
 
-  /** Resolves when something new is known of the session's log. */
-  next(sessionId: string): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = this.add((advance) => {
-        if (advance.sessionId !== sessionId) return
-        stop()
-        resolve()
-      })
+  /** For one session. */
+  addFor(sessionId: string, heard: () => void): () => void {
+    return this.add((advance) => {
+      if (advance.sessionId === sessionId) heard()
     })
   }
 

@@ -45,8 +45,8 @@ export interface ContentionPorts {
   newId: () => string
   /** Keeps the session in memory. */
   hold(sessionId: string): () => void
-  /** Resolves when something new is known of the session's log. */
-  nextAdvance(sessionId: string): Promise<void>
+  /** Calls `heard` when something new is known of the session's log, until the returned function is called. */
+  onAdvance(sessionId: string, heard: () => void): () => void
 }
 
 /** What one command does to get its turn when others write to the same session: queue here, then lock the store. */
@@ -54,7 +54,8 @@ export class Contention {
   readonly #ports: ContentionPorts
   readonly #sessionId: string
   #conflicts = 0
-  #since = 0
+  /** When it first had to wait, in the queue or for another writer. */
+  #since: number | null = null
   #leaveQueue: (() => void) | null = null
   #letGo: (() => void) | null = null
   #lockOwner: string | undefined
@@ -76,6 +77,7 @@ export class Contention {
 
   /** Resolves when it is this command's turn. */
   async enter(): Promise<void> {
+    this.#since ??= this.#ports.clock.now()
     this.#leaveQueue ??= await this.#ports.queue.enter(this.#sessionId)
   }
 
@@ -83,11 +85,8 @@ export class Contention {
   async overtaken({ isLocked = false, sentAt }: { isLocked?: boolean; sentAt?: number } = {}): Promise<void> {
     const { clock, store } = this.#ports
     const isSlow = sentAt !== undefined && clock.now() - sentAt > SLOW_APPEND_MS
-    if (this.#conflicts++ === 0) {
-      this.#since = clock.now()
-      // Else other sessions could evict it again and again before it is decided.
-      this.#letGo = this.#ports.hold(this.#sessionId)
-    }
+    // Else other sessions could evict it again and again before it is decided.
+    if (this.#conflicts++ === 0) this.#letGo = this.#ports.hold(this.#sessionId)
     await this.enter()
     if (isLocked) await this.#pause()
     this.#checkTime()
@@ -112,7 +111,8 @@ export class Contention {
   }
 
   #checkTime(): void {
-    if (this.#ports.clock.now() - this.#since < MAX_CONFLICT_MS) return
+    const now = this.#ports.clock.now()
+    if (now - (this.#since ?? now) < MAX_CONFLICT_MS) return
     throw new AskbackError(
       'unavailable',
       'Others write to this session without a pause. Try again with the same idempotency key.',
@@ -122,10 +122,12 @@ export class Contention {
   async #pause(): Promise<void> {
     const { clock } = this.#ports
     let disarm = () => {}
-    const pause = new Promise<void>((resolve) => {
+    let stopListening = () => {}
+    await new Promise<void>((resolve) => {
+      stopListening = this.#ports.onAdvance(this.#sessionId, resolve)
       disarm = clock.alarm(clock.now() + LOCKED_PAUSE_MS, resolve)
     })
-    await Promise.race([pause, this.#ports.nextAdvance(this.#sessionId)])
     disarm()
+    stopListening()
   }
 }
