@@ -1,10 +1,10 @@
 import { AskbackError } from '@askback/protocol'
 import { finishBackup, type DatabaseCounts } from '@askback/store-sqlite'
-import { existsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { defaultDataFolder } from './data-folder.js'
-import { copyDatabase, refuseShared } from './database-copy.js'
+import { copyDatabase, databaseFile, refuseShared } from './database-copy.js'
 import { printJson } from './output.js'
 import { usageError } from './usage.js'
 
@@ -24,6 +24,8 @@ export async function backup(args: string[]): Promise<number> {
   if (name === undefined || more.length > 0) throw usageError('It is askback backup FILE.')
   refuseShared(values)
   const file = resolve(name)
+  const folder = values.data ?? defaultDataFolder()
+  refuseDataFile(file, folder)
   if (existsSync(file) && !values.replace) {
     throw new AskbackError(
       'invalid_request',
@@ -31,7 +33,7 @@ export async function backup(args: string[]): Promise<number> {
     )
   }
   const draft = `${file}.part`
-  await copyDatabase(values.data ?? defaultDataFolder(), draft).catch((error: unknown) => {
+  await copyDatabase(folder, draft).catch((error: unknown) => {
     throw writeProblem(error, file)
   })
   const counts = finishBackup(draft, file, { replace: values.replace })
@@ -39,6 +41,23 @@ export async function backup(args: string[]): Promise<number> {
   if (values.json) printJson({ file, bytes, ...counts })
   else process.stdout.write(`${file}: ${describe(counts)}, checked.\n`)
   return 0
+}
+
+/** A gateway that runs would go on to write to a file that nobody finds any more. */
+function refuseDataFile(file: string, folder: string): void {
+  const database = databaseFile(folder)
+  if (!existsSync(database) || !existsSync(dirname(file))) return
+  const real = realpathSync(database)
+  const at = join(realpathSync(dirname(file)), basename(file))
+  const isData = [database, real].some((path) => {
+    const own = join(realpathSync(dirname(path)), basename(path))
+    return at === own || at.startsWith(`${own}-`)
+  })
+  if (isData)
+    throw new AskbackError(
+      'invalid_request',
+      `The file ${file} is the data itself: choose another name for the backup.`,
+    )
 }
 
 export function describe({ sessions, events, pending }: DatabaseCounts): string {

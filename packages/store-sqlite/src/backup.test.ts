@@ -1,5 +1,6 @@
 import { answer, ask, SessionScript, text } from '@askback/core/testing'
 import type { Store } from '@askback/core'
+import Database from 'libsql'
 import {
   copyFileSync,
   createWriteStream,
@@ -224,6 +225,20 @@ describe('restoring', () => {
     )
     expect(readFileSync(`${target}-mark`)).toEqual(mark)
     expect(() => start(target)).toThrow('lacks writes that were acknowledged')
+  })
+
+  it('refuses what holds nothing, or has no end', () => {
+    writeFileSync(`${backup}-empty`, '')
+    expect(() => restoreDatabase(`${backup}-empty`, target)).toThrow(
+      `The file ${backup}-empty is no backup: there is nothing in it.`,
+    )
+    const blank = new Database(`${backup}-blank`)
+    blank.exec('CREATE TABLE t (a); DROP TABLE t')
+    blank.close()
+    expect(() => restoreDatabase(`${backup}-blank`, target)).toThrow('there is nothing in it')
+    expect(() => restoreDatabase('/dev/zero', target)).toThrow('There is no file /dev/zero.')
+    expect(() => restoreDatabase(work.path, target)).toThrow('There is no file')
+    expect(existsSync(target)).toBe(false)
   })
 
   it('refuses a file that is not there', () => {

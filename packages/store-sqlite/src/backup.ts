@@ -10,13 +10,14 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs'
 import { resolve } from 'node:path'
 import { checkDatabase, type DatabaseCounts } from './deep-check.js'
 import { codeOf } from './failure.js'
 import { hasJournal, journalFile } from './journal.js'
 import { markFile, syncFolder } from './mark.js'
-import { RANDOM_ID } from './migrations.js'
+import { RANDOM_ID, versionOf } from './migrations.js'
 import { leaveAsItWas, locked, openDatabase } from './open.js'
 
 /**
@@ -69,7 +70,9 @@ export function restoreDatabase(
   path: string,
   { replace = false }: { replace?: boolean } = {},
 ): DatabaseCounts {
-  if (!existsSync(backup)) throw new AskbackError('invalid_request', `There is no file ${backup}.`)
+  // What is no file may have no end.
+  if (!statSync(backup, { throwIfNoEntry: false })?.isFile())
+    throw new AskbackError('invalid_request', `There is no file ${backup}.`)
   if (hasJournal(backup)) {
     throw new AskbackError(
       'invalid_request',
@@ -107,6 +110,9 @@ function prepare(backup: string, draft: string): DatabaseCounts {
   copyFileSync(backup, draft)
   chmodSync(draft, 0o600)
   try {
+    // An empty file would become an empty database, in the place of what was there.
+    if (isBlank(draft))
+      throw new AskbackError('invalid_request', `The file ${draft} is no backup: there is nothing in it.`)
     openDatabase(draft).close()
     sealCopy(draft)
     return checked(draft, `The backup ${backup}`)
@@ -115,6 +121,14 @@ function prepare(backup: string, draft: string): DatabaseCounts {
     // It is the backup that this is about, not our copy of it.
     throw new AskbackError(error.code, error.message.replaceAll(draft, backup), { cause: error })
   }
+}
+
+function isBlank(path: string): boolean {
+  return locked(path, (db, at, wasInUse) => {
+    const version = versionOf(db)
+    leaveAsItWas(db, at, wasInUse)
+    return version === 0
+  })
 }
 
 /** Never over a file that is there, nor one that has just come. */

@@ -73,6 +73,20 @@ describe('askback backup and restore', () => {
     expect(await statusOf(await serve({ data }), id)).toBe('settled')
   })
 
+  it('never overwrite the data that they copy', async () => {
+    const gateway = await serve()
+    for (const name of ['askback.db', 'askback.db-wal']) {
+      const file = join(gateway.data, name)
+      expect(await askback(['backup', file, '--data', gateway.data, '--replace'])).toMatchObject({
+        code: 2,
+        stderr: `The file ${file} is the data itself: choose another name for the backup.\n`,
+      })
+    }
+    const id = await answered(gateway, await gateway.session())
+    await gateway.stop('SIGKILL')
+    expect(await statusOf(await serve({ data: gateway.data }), id)).toBe('settled')
+  })
+
   it('overwrite nothing unless they are told to', async () => {
     const gateway = await serve()
     const file = join(newFolder(), 'backup.db')
