@@ -50,6 +50,19 @@ describe('the look at the store', () => {
     expect(await checked).toBe('The store does not answer.')
   })
 
+  it('is made once at a time: a store that hangs is not asked again and again', async () => {
+    const { state, clock, check } = probed()
+    state.put = 'hangs'
+    for (let second = 0; second < 10; second++) {
+      const checked = check()
+      await Promise.resolve()
+      await Promise.resolve()
+      clock.advance(3000)
+      expect(await checked).toBe('The store does not answer.')
+    }
+    expect(state.writes).toBe(1)
+  })
+
   it('is not misled by another gateway that writes at the same time', async () => {
     const { state, check } = probed()
     state.put = 'conflicts'

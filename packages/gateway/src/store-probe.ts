@@ -14,6 +14,8 @@ const MAX_ATTEMPTS = 3
 export class StoreProbe {
   readonly #store: Store
   readonly #clock: Clock
+  /** One that hangs is waited for: each more would take a connection from those who have work to do. */
+  #working: Promise<void> | null = null
   #last: { at: number; result: Promise<void> } | null = null
 
   constructor(store: Store, clock: Clock) {
@@ -41,7 +43,8 @@ export class StoreProbe {
       disarm = this.#clock.alarm(this.#clock.now() + TIMEOUT_MS, () => reject(error))
     })
     try {
-      await Promise.race([this.#readAndWrite(), late])
+      this.#working ??= this.#readAndWrite().finally(() => (this.#working = null))
+      await Promise.race([this.#working, late])
     } catch (error) {
       if (error instanceof AskbackError) throw error
       throw new AskbackError('unavailable', 'The store failed.', { cause: error })
