@@ -23,9 +23,15 @@ export class Listening {
     const client = new Client({ ...this.#config, connectionTimeoutMillis: 5000, query_timeout: LOOK_MS })
     client.on('notification', ({ payload = '' }) => this.#heard(payload))
     client.on('error', () => undefined)
-    await client.connect()
-    client.once('end', () => this.#lost(client))
-    await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`)
+    try {
+      await client.connect()
+      client.once('end', () => this.#lost(client))
+      await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`)
+    } catch (error) {
+      // Each attempt would leave one behind, and a server has only so many.
+      client.end().catch(() => undefined)
+      throw error
+    }
     if (this.#closed) return client.end()
     this.#client = client
     this.#look(client)
