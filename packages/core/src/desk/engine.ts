@@ -1,10 +1,4 @@
-import {
-  AskbackError,
-  viewInteraction,
-  type Interaction,
-  type SessionEvent,
-  type SessionState,
-} from '@askback/protocol'
+import { viewInteraction, type Interaction, type SessionEvent, type SessionState } from '@askback/protocol'
 import { MAX_BACK_MS, type Clock } from '../clock.js'
 import type { Command, Decision } from '../decide/command.js'
 import { decide } from '../decide/decide.js'
@@ -14,6 +8,7 @@ import type { AppendResult, Fence, KvWrite, Ring, Store } from '../store/store.j
 import { AllSessions } from './all-sessions.js'
 import { checkId } from './check-id.js'
 import type { Follower, Head } from './committed.js'
+import { closedError, fencedError, missing } from './engine-errors.js'
 import { eventTexts } from './event-texts.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
 import { Listeners, type GoneListener, type Listener } from './listeners.js'
@@ -62,6 +57,7 @@ interface Appending {
   key: IdempotencyKey | undefined
   fence: Fence | undefined
   lockOwner: string | undefined
+  written: (() => void) | undefined
 }
 
 /** Runs commands: look up, decide, append. The caller gets its result when that is durable. */
@@ -120,9 +116,16 @@ export class Engine {
 
   /**
    * Decides again for as long as the facts change under it. With `fence` only as long as that holds: for what an agent
-   * does that this process runs. One function, as a promise more for each step would cost as much as the steps.
+   * does that this process runs. `written` is called when what it appended is durable, also if that is found out only after
+   * it has failed. One function, as a promise more for each step would cost as much as the steps.
    */
-  async run(sessionId: string, command: Command, key?: IdempotencyKey, fence?: Fence): Promise<Ran> {
+  async run(
+    sessionId: string,
+    command: Command,
+    key?: IdempotencyKey,
+    fence?: Fence,
+    written?: () => void,
+  ): Promise<Ran> {
     let contention: Contention | null = null
     let isWritten = false
     const overtaken = (how?: { isLocked: boolean; sentAt: number }) => {
@@ -195,7 +198,7 @@ export class Engine {
         const lockOwner = contention?.lockOwner
         let appended: { ran: Ran; appending: Promise<AppendResult> }
         try {
-          appended = this.#append(log, decision, { extra, now, claims, key, fence, lockOwner })
+          appended = this.#append(log, decision, { extra, now, claims, key, fence, lockOwner, written })
         } catch (error) {
           this.#release(claims)
           throw error
@@ -380,21 +383,21 @@ export class Engine {
   #append(
     log: Speculative,
     decision: Decision,
-    { extra, now, claims, key, fence: own, lockOwner }: Appending,
+    { extra, now, claims, key, fence: own, lockOwner, written }: Appending,
   ): { ran: Ran; appending: Promise<AppendResult> } {
     const { state } = log
     const { interactionId, routed } = decision
     const events = this.#stamp(log, decision, now)
     const settled = settledBy(events, state, extra)
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
-    const texts = () => eventTexts(events)
     const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
     const appending = log.append(
-      { events, texts, kv, fence, lockOwner },
+      { events, texts: () => eventTexts(events), kv, fence, lockOwner },
       {
         committed: () => {
           // Also when this desk is closed: what was claimed is handed over.
           this.#waiterPorts.wake({ events, settled, claims })
+          written?.()
           if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
         },
         abandoned: () => this.#release(claims),
@@ -462,16 +465,4 @@ function windowOf({ trimmed, turns }: SessionState): string {
 
 function isThere(state: SessionState): boolean {
   return state.seq > 0 && !state.ended
-}
-
-function missing({ sessionId }: { sessionId: string }): AskbackError {
-  return new AskbackError('not_found', `There is no session ${sessionId}.`)
-}
-
-function fencedError(): AskbackError {
-  return new AskbackError('forbidden', 'Another gateway runs the agent of this session now.')
-}
-
-function closedError(): AskbackError {
-  return new AskbackError('unavailable', 'This desk is closed. What waits stays pending.')
 }

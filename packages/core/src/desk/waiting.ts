@@ -181,10 +181,14 @@ async function handOver(
     // What is in memory may be behind the store, where it was found settled.
     return here?.status === 'settled' ? here : item
   }
+  const command = { type: 'deliver', interactionId, to } as const
+  /** By an attempt whose reply was lost: else nobody could act on it. */
+  let isClaimed = false
+  const claimed = () => (isClaimed = true)
   for (;;) {
     try {
-      const { events } = await engine.run(sessionId, { type: 'deliver', interactionId, to }, undefined, fence)
-      return withDelivered(item, events.length === 0)
+      const { events } = await engine.run(sessionId, command, undefined, fence, claimed)
+      return withDelivered(item, events.length === 0 && !isClaimed)
     } catch (error) {
       if (!(error instanceof AskbackError)) throw error
       // Deleted in between: it ended as it did, and with nowhere to claim it nothing may run.
