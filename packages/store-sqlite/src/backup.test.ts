@@ -227,6 +227,14 @@ describe('restoring', () => {
     expect(() => start(target)).toThrow('lacks writes that were acknowledged')
   })
 
+  it('refuses what would change what is written to it', () => {
+    const raw = new Database(backup)
+    raw.exec('CREATE TRIGGER forget AFTER INSERT ON log BEGIN DELETE FROM log WHERE pos = NEW.pos; END')
+    raw.close()
+    expect(() => restoreDatabase(backup, target)).toThrow('has the trigger forget')
+    expect(existsSync(target)).toBe(false)
+  })
+
   it('refuses what holds nothing, or has no end', () => {
     writeFileSync(`${backup}-empty`, '')
     expect(() => restoreDatabase(`${backup}-empty`, target)).toThrow(

@@ -49,6 +49,7 @@ export function checkDatabase(file: string, found: Found): DatabaseCounts {
       if (loss !== null) found(loss.replace(/\.$/, ''))
     })
     check('the file', () => checkPages(db, found))
+    check('its tables', () => checkTables(db, found))
     check('the list of sessions', () => {
       const sessions = db.all<SessionColumns>(SESSIONS)()
       for (const session of sessions) {
@@ -78,6 +79,14 @@ const SESSIONS = `SELECT key, CAST(id AS BLOB), CAST(info AS BLOB), CAST(status 
 function checkPages(db: Connection, found: Found): void {
   for (const [line] of db.all<[string]>('PRAGMA integrity_check(100)')())
     if (line !== 'ok') found(`the file is damaged: ${line}`)
+}
+
+/** There are none of ours: one that somebody added could change what is written. */
+function checkTables(db: Connection, found: Found): void {
+  const foreign =
+    "SELECT CAST(type AS BLOB), CAST(name AS BLOB) FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+  for (const [type, name] of db.all<[Buffer, Buffer]>(foreign)())
+    found(`the file has the ${type.toString()} ${name.toString()}, which Askback did not make`)
 }
 
 /** The log by itself first: what does not hold together there cannot be compared with anything. */
