@@ -52,6 +52,8 @@ export class SessionCache {
   #weight = 0
   /** Sessions whose log or waiters could not be looked at: they are looked at again until that succeeds. */
   readonly #failed = new Set<string>()
+  /** Sessions whose log could not be read when it should have been, and has not been since. */
+  readonly #unread = new Set<string>()
   #disarmRetry: (() => void) | null = null
   /** When the last comparison of everything in memory with the store began that succeeded. */
   comparedAt = 0
@@ -115,7 +117,9 @@ export class SessionCache {
       if (committed) await committed.pull()
       // Not in memory, so that nobody here would hear of it.
       else if (this.#ports.hasWaiters(sessionId)) await this.#ports.recheckWaiters(sessionId)
+      this.#unread.delete(sessionId)
     } catch (error) {
+      this.#unread.add(sessionId)
       this.#tryAgain(sessionId)
       throw error
     }
@@ -142,7 +146,7 @@ export class SessionCache {
     const committed = this.#committed.get(sessionId)
     // What is not in memory is read anyway.
     if (!committed?.isKnown) return
-    const currentAt = this.#failed.has(sessionId)
+    const currentAt = this.#unread.has(sessionId)
       ? committed.readAt
       : Math.max(committed.readAt, this.comparedAt)
     if (maxAgeMs > 0 && clock.now() - currentAt <= maxAgeMs) return
