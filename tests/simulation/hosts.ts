@@ -1,18 +1,20 @@
 import type { Host } from '@askback/core'
 import { respond } from './answers.js'
 import { send } from './person.js'
-import type { Process } from './process.js'
+import { LEASE_MS, type Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
 const MOST = 4
+const BEAT_MS = 2000
+const STEPS_PER_BEAT = 60
 
 /** People who talk to agents that the processes run. */
 export class Hosts {
   readonly #world: World
   readonly #ids: string[] = []
-  /** The processes that took a message for each session. */
-  readonly #takers = new Map<string, Set<Process>>()
+  /** The processes that took a message for each session, with the name that they had then. */
+  readonly #takers = new Map<string, { process: Process; gatewayId: string | null }[]>()
 
   constructor(world: World) {
     this.#world = world
@@ -43,12 +45,15 @@ export class Hosts {
   }
 
   /**
-   * A process that dies between a message and telling the one that runs the agent leaves a turn that nobody takes up: whoever
-   * sees nothing happen writes again.
+   * A process that dies between a message and telling the one that runs the agent leaves a turn that nobody takes up, and so
+   * does one that does not know yet that it was taken over: whoever sees nothing happen writes again.
    */
   writeAgain(): void {
     for (const id of this.#ids) {
-      const isLeft = [...(this.#takers.get(id) ?? [])].some(({ alive }) => !alive)
+      const takers = this.#takers.get(id) ?? []
+      const isLeft = takers.some(
+        ({ process, gatewayId }) => !process.alive || process.gatewayId !== gatewayId,
+      )
       if (isLeft && (this.#world.model.sessions.get(id)?.activeTurnId ?? null) !== null) this.#message(id)
     }
   }
@@ -84,8 +89,9 @@ export class Hosts {
   #message(id: string): void {
     const { origin } = send(this.#world, id, { what: 'text', text: 'Go.' })
     const input = { ...origin, text: 'Go.', route: 'agent' } as const
-    const taker = this.#call(id, `message to ${id}`, (host) => host.message(input))
-    this.#takers.set(id, (this.#takers.get(id) ?? new Set<Process>()).add(taker))
+    const process = this.#call(id, `message to ${id}`, (host) => host.message(input))
+    const { gatewayId } = process
+    this.#takers.set(id, [...(this.#takers.get(id) ?? []), { process, gatewayId }])
   }
 
   #control(id: string, how: 'interrupt' | 'clear' | 'delete'): void {
@@ -105,6 +111,23 @@ export class Hosts {
         holds(isExpected, 'hosts', () => `${name} was refused in ${id}: ${code} ${message}`)
       },
     })
+  }
+
+  /** One process stands still until the others take over what it runs, and goes on as if nothing had happened. */
+  async freeze(): Promise<void> {
+    const { random, live, clock } = this.#world
+    const process = random.pick(live)
+    process.frozen = true
+    this.#world.note(`${process.name} stands still`)
+    for (let ms = 0; ms < LEASE_MS; ms += BEAT_MS) {
+      clock.advance(BEAT_MS)
+      for (let steps = 0; steps < STEPS_PER_BEAT; steps++) {
+        await this.#world.drain()
+        if (this.#world.busy.length > 0) await this.#world.step()
+      }
+    }
+    process.frozen = false
+    this.#world.note(`${process.name} goes on`)
   }
 
   #loseAgent(): void {

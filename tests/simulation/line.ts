@@ -82,10 +82,12 @@ export class Line {
   async step(faultless: boolean): Promise<string> {
     const op = this.#random.pick(this.#free())
     // Group commit: what waits for the same phase may go through it together, and then shares its fate.
-    const group =
-      op.lane !== null && this.#random.chance(0.3)
-        ? this.#ops.filter(({ lane, phase }) => lane !== null && phase === op.phase)
-        : [op]
+    const isCommit = op.lane !== null && this.#random.chance(0.3)
+    // And replies that come together are told before anything that they cause has happened.
+    const isBurst = op.phase === 'done' && this.#random.chance(0.1)
+    const group = this.#ops.filter(
+      (one) => one === op || (one.phase === op.phase && (isBurst || (isCommit && one.lane !== null))),
+    )
     const named = group.map(({ name }) => name).join(' + ')
     if (op.phase === 'done') {
       this.#ops = this.#ops.filter((one) => !group.includes(one))

@@ -8,7 +8,7 @@ import type { World } from './world.js'
  * What one process tells everybody who listens to it. Where several processes write, a session that came into memory is
  * told by its head alone, and earlier events may be missing; nothing else leaves a gap.
  */
-export function listenTo(world: World, process: Process): void {
+export function listenTo(world: World, process: Process): () => void {
   const { model, plan } = world
   const heads = new Map<string, LogPlace & { isTold: boolean }>()
   // Of a session that has left the memory it is not told that its log is gone.
@@ -45,4 +45,16 @@ export function listenTo(world: World, process: Process): void {
     (advance) => process.alive && world.guard(() => advanced(advance)),
     (sessionId) => process.alive && world.guard(() => gone(sessionId)),
   )
+  return () => {
+    // What has left the memory is not told any more.
+    if (plan.inMemory < 100_000) return
+    for (const [sessionId, { logId, seq, isTold }] of heads) {
+      const log = model.logs.get(logId)
+      const mayLag = !isTold || (log?.ended === true && !plan.lossy)
+      const isEnd = model.sessions.get(sessionId) === log && log?.events.length === seq
+      const where = () =>
+        `${process.name} has told ${sessionId} up to ${logId}@${seq}, not ${log?.events.length}`
+      holds(mayLag || isEnd, 'at rest', where)
+    }
+  }
 }

@@ -13,6 +13,7 @@ import {
 } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { simulatedGateway, type SimulatedGateway } from './gateway.js'
+import { checkClaimant, checkTaken } from './lease-rules.js'
 import { Line } from './line.js'
 import { checkCommit } from './log-rules.js'
 import { colour } from './requests.js'
@@ -31,10 +32,17 @@ export class Process {
   readonly desk: Desk
   readonly line: Line
   readonly host: Host
+  #leases: Leases | null = null
   readonly gateway: SimulatedGateway
+  /** At rest, what it has told its listeners is the log. */
+  readonly checkListener: () => void
   /** Those that its host runs. */
   readonly agents = new Set<ScriptedAgent>()
+  /** The names that it has had. */
+  readonly gatewayIds = new Set<string>()
   alive = true
+  /** It does nothing for a while, as a machine that sleeps. */
+  frozen = false
   readonly #listeners = new Set<Listener>()
   readonly #busListeners = new Set<(message: BusMessage) => void>()
 
@@ -52,8 +60,9 @@ export class Process {
         this.#listeners.add(listener)
         return () => this.#listeners.delete(listener)
       },
-      committed: (append) => {
+      committed: async (append) => {
         world.guard(() => checkCommit(model, append))
+        await checkClaimant(world, this, append)
         const logId = model.logWith(append.events[0]!.id)?.logId
         if (logId !== undefined) world.changes.committed(append, logId)
       },
@@ -64,6 +73,7 @@ export class Process {
         world.changes.erased(sessionId)
         world.guard(() => model.erase(sessionId))
       },
+      put: (after, before) => checkTaken(world, after, before),
     })
     const clock = this.#clock(world, random.between(-plan.skewMs, plan.skewMs))
     const onError = (error: unknown) => {
@@ -80,9 +90,14 @@ export class Process {
       readLink: () => Promise.resolve(null),
       onError,
     })
-    listenTo(world, this)
+    this.checkListener = listenTo(world, this)
     this.host = this.#host(world, { store, clock, onError })
     this.gateway = simulatedGateway(world, this.host, store)
+  }
+
+  /** Its name now among those that run agents; `null` where it is alone. */
+  get gatewayId(): string | null {
+    return this.#leases?.id ?? null
   }
 
   receive(message: BusMessage): void {
@@ -103,10 +118,13 @@ export class Process {
       },
       close: () => Promise.resolve(),
     }
-    const shared = world.plan.shared && {
-      bus,
-      leases: new Leases({ ...ports, bus, newId: () => world.newId('gateway'), leaseMs: LEASE_MS }),
+    const newId = () => {
+      const id = world.newId('gateway')
+      this.gatewayIds.add(id)
+      return id
     }
+    this.#leases = world.plan.shared ? new Leases({ ...ports, bus, newId, leaseMs: LEASE_MS }) : null
+    const shared = this.#leases && { bus, leases: this.#leases }
     const onError = (error: unknown) => {
       // A session that is deleted or taken over ends what was begun in it.
       const isOver = error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)

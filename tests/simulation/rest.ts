@@ -46,7 +46,9 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
   const waited = new Set(waits.waited)
   for (const { session, request } of model.asked.values()) {
     const { interactionId, sessionId } = request
-    const isThere = model.sessions.get(sessionId) === session && !session.ended
+    // Where a process runs the agent, nobody else waits in its place.
+    const isOutside = session.agent !== 'scripted'
+    const isThere = isOutside && model.sessions.get(sessionId) === session && !session.ended
     if (isThere && !waited.has(interactionId)) waits.start(sessionId, interactionId)
   }
   await settle(world)

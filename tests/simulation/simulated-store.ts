@@ -1,4 +1,5 @@
-import type { Append, Store } from '@askback/core'
+import type { Append, KvEntry, Store } from '@askback/core'
+import type { Json } from '@askback/protocol'
 import type { Line } from './line.js'
 import type { SimulatedLocks } from './session-locks.js'
 import type { SharedChanges } from './shared-changes.js'
@@ -14,12 +15,14 @@ export function simulatedStore(options: {
   news: boolean
   onAppend: Store['onAppend']
   /** Takes effect with the append it is about. */
-  committed: (append: Append) => void
+  committed: (append: Append) => Promise<void>
   /** The process has heard how its append ended. */
   told: (append: Append, committed: boolean) => void
   erased: (sessionId: string) => void
+  /** A key was written over what was there before. */
+  put: (after: { key: string; value: Json | null }, before: KvEntry | null) => Promise<void>
 }): Store {
-  const { disk, line, locks, changes, onAppend, committed, told, erased } = options
+  const { disk, line, locks, changes, onAppend, committed, told, erased, put } = options
   const read = <T>(name: string, work: () => Promise<T>) => line.submit({ name }, work)
   const write = <T>(name: string, work: () => Promise<T>) => line.submit({ name, writes: true }, work)
   return {
@@ -45,7 +48,7 @@ export function simulatedStore(options: {
           locks?.committed(append)
           // What is in the log stays as it is.
           for (const event of events) Object.freeze(event)
-          committed(append)
+          await committed(append)
           return result
         },
       )
@@ -75,7 +78,13 @@ export function simulatedStore(options: {
     head: () => read('head', () => changes.head()),
     kv: {
       get: (key) => read(`get ${key}`, () => disk.kv.get(key)),
-      put: (key, value, expected, act) => write(`put ${key}`, () => disk.kv.put(key, value, expected, act)),
+      put: (key, value, expected, act) =>
+        write(`put ${key}`, async () => {
+          const before = await disk.kv.get(key)
+          const isPut = await disk.kv.put(key, value, expected, act)
+          if (isPut) await put({ key, value }, before)
+          return isPut
+        }),
       list: (prefix) => read(`list ${prefix}`, () => disk.kv.list(prefix)),
     },
     loadSnapshot: (id) => read(`loadSnapshot ${id}`, () => disk.loadSnapshot(id)),

@@ -84,7 +84,7 @@ export class World {
   }
 
   get busy(): Process[] {
-    return this.processes.filter(({ alive, line }) => alive && line.busy)
+    return this.processes.filter(({ alive, frozen, line }) => alive && !frozen && line.busy)
   }
 
   /** Whether a process should be started. */
