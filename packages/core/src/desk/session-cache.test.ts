@@ -175,4 +175,14 @@ describe('the sessions in memory', () => {
     expect(told).toEqual(['s is gone'])
     expect(logs.has('s')).toBe(false)
   })
+
+  it('reach only as far as their own log does, however long another one was', async () => {
+    const { desk, store } = await testDesk()
+    await desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 't' }] })
+    const logs = cacheOn(store, 10)
+    const { seq, logId } = (await logs.get('s')).state
+    expect(logs.reaches('s', { logId, seq })).toBe(true)
+    expect(logs.reaches('s', { logId, seq: seq + 1 })).toBe(false)
+    expect(logs.reaches('s', { logId: 'another', seq: 1 })).toBe(false)
+  })
 })

@@ -56,6 +56,15 @@ describe('two desks on one store', () => {
     expect(await there.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
   })
 
+  it('who waits here is told that the session was deleted there, also if no event of its end was read', async () => {
+    const { here, there, open } = await twoDesks({ deaf: true })
+    const { interactionId } = await open(here, 'approval', listFiles)
+    const { settlement } = await waiting(here, interactionId)
+    await there.deleteSession('s', ada)
+    await here.refresh('s')
+    await expect(settlement).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   it('of those who wait on both, one may act', async () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'approval', listFiles)

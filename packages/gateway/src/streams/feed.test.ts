@@ -1,4 +1,4 @@
-import { createDesk, memoryStore, type Host, type Ring, type Store } from '@askback/core'
+import { createDesk, memoryStore, type Head, type Host, type Ring, type Store } from '@askback/core'
 import { SessionScript, text } from '@askback/core/testing'
 import type { SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
@@ -56,6 +56,28 @@ describe('a feed', () => {
       ),
       { numRuns: 100, seed: 3 },
     )
+  })
+
+  it('gives what became durable while it opened, after the head that the desk has named', async () => {
+    const { store } = await logOf(3)
+    const events = await store.read({ sessionId: 's', limit: 3 })
+    const headAt = (seq: number) => ({ logId: events[0]!.id, seq, id: events[seq - 1]!.id }) as Head
+    const follow: Host['desk']['follow'] = async (sessionId, follower) => {
+      const told = [events[2]!]
+      // In the same moment as the head is named.
+      void Promise.resolve().then(() =>
+        follower.advanced({ sessionId, head: headAt(3), events: told, texts: () => [''] }),
+      )
+      return { head: headAt(2), stop: () => undefined }
+    }
+    const host = { desk: { follow }, liveBlocks: () => [] } as unknown as Host
+    const onError = (error: unknown) => expect.fail(String(error))
+    const cache = new PageCache(1e6)
+    const feed = new Feed('s', { host, store, encoding: bySeq, cache, bufferBytes: Infinity, onError })
+    expect(await findPlace(feed, 3, undefined)).toBe(true)
+    const fake = new FakeSocket()
+    feed.add({ socket: fake.socket, cursor: 0, finish: () => undefined })
+    await expect.poll(() => fake.written).toBe('1 2 3 ')
   })
 
   it('makes each frame once, however many read it', async () => {
