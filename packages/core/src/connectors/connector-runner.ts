@@ -145,13 +145,16 @@ class ConnectorRunner implements RunningConnector {
         this.#read = change.cursor
         this.#cursor.add(change.cursor, this.#take(change))
       }
-      if (changes.length === PAGE) this.#again = true
+      // A page can be short for other reasons than the end.
+      if (changes.length > 0) this.#again = true
     }
   }
 
   #take({ sessionId, events }: Change): Promise<boolean>[] {
     const { connector } = this.#options
     const places = this.#records.places()
+    // An erasure: what was asked there may have ended in a change that is gone with it.
+    if (events.length === 0) return this.#reconcileSession(sessionId)
     const touched = new Set(events.flatMap(interactionIn))
     const cards = [...touched].flatMap((interactionId) => {
       const shownAt = places.filter(({ id }) => this.#records.card(interactionId, id))
@@ -165,6 +168,11 @@ class ConnectorRunner implements RunningConnector {
         .map((event) => this.#jobs.queue(`hear/${id}`, async () => connector.hear?.(id, event))),
     )
     return [...heard, ...cards]
+  }
+
+  #reconcileSession(sessionId: string): Promise<boolean>[] {
+    const shown = this.#records.cards().filter((record) => record.sessionId === sessionId)
+    return shown.map((record) => this.#reconcile(record))
   }
 
   #reconcile(target: { sessionId: string; interactionId: string; place: string }): Promise<boolean> {
