@@ -10,12 +10,13 @@ import type { World } from './world.js'
  */
 export function listenTo(world: World, process: Process): () => void {
   const { model, plan } = world
-  const heads = new Map<string, LogPlace & { isTold: boolean }>()
+  /** `isKept`: the session is in memory for sure, and stays there. */
+  const heads = new Map<string, LogPlace & { isTold: boolean; isKept: boolean }>()
   // Of a session that has left the memory it is not told that its log is gone.
   const isStrict = !plan.shared && plan.inMemory >= 100_000
   if (!plan.shared) {
     for (const { id, logId, events } of model.sessions.values())
-      heads.set(id, { logId, seq: events.length, isTold: false })
+      heads.set(id, { logId, seq: events.length, isTold: false, isKept: false })
   }
   const advanced = (advance: Advance) => {
     const { sessionId, head, events } = advance
@@ -33,7 +34,9 @@ export function listenTo(world: World, process: Process): () => void {
       holds(plan.shared, 'in order', where)
       holds(before?.logId !== logId || before.seq <= head.seq, 'in order', where)
     }
-    heads.set(sessionId, { logId, seq: head.seq, isTold: true })
+    // It is told by its head alone when it was loaded; after it was gone, nobody may need it any more.
+    const isKept = !plan.shared || events.length === 0 || before?.isKept === true
+    heads.set(sessionId, { logId, seq: head.seq, isTold: true, isKept })
   }
   const gone = (sessionId: string) => {
     const before = heads.get(sessionId)
@@ -48,9 +51,9 @@ export function listenTo(world: World, process: Process): () => void {
   return () => {
     // What has left the memory is not told any more.
     if (plan.inMemory < 100_000) return
-    for (const [sessionId, { logId, seq, isTold }] of heads) {
+    for (const [sessionId, { logId, seq, isKept }] of heads) {
       const log = model.logs.get(logId)
-      const mayLag = !isTold || (log?.ended === true && !plan.lossy)
+      const mayLag = !isKept || (log?.ended === true && !plan.lossy)
       const isEnd = model.sessions.get(sessionId) === log && log?.events.length === seq
       const where = () =>
         `${process.name} has told ${sessionId} up to ${logId}@${seq}, not ${log?.events.length}`

@@ -39,6 +39,8 @@ export interface Plan {
   clients: number
   /** In how many sessions the processes run an agent. */
   hosted: number
+  /** Whether a chat shows what waits. */
+  connector: boolean
   /** How much a slow reader's socket takes, and how much may wait in it before it is cut. */
   socketBytes: number
   bufferBytes: number
@@ -80,6 +82,7 @@ export function randomPlan(random: Random): Plan {
     followers: random.chance(0.5) ? 1 : 0,
     clients: random.chance(0.4) ? 1 : 0,
     hosted,
+    connector: random.chance(0.15),
     socketBytes: random.pick([200, 3000]),
     bufferBytes: random.pick([1000, 1e9]),
   }

@@ -29,6 +29,8 @@ export const LEASE_MS = 10_000
 /** One life of a process. When it ends, its timers never ring and its calls are never answered. */
 export class Process {
   readonly name: string
+  readonly store: Store
+  readonly clock: Clock
   readonly desk: Desk
   readonly line: Line
   readonly host: Host
@@ -50,7 +52,7 @@ export class Process {
     const { random, plan, model } = world
     this.name = world.newId(`p${slot}.`)
     this.line = new Line(random, plan.faults)
-    const store = simulatedStore({
+    this.store = simulatedStore({
       disk: world.disk,
       line: this.line,
       locks: plan.shared ? world.locks : null,
@@ -75,7 +77,8 @@ export class Process {
       },
       put: (after, before) => checkTaken(world, after, before),
     })
-    const clock = this.#clock(world, random.between(-plan.skewMs, plan.skewMs))
+    this.clock = this.#clockOf(world, random.between(-plan.skewMs, plan.skewMs))
+    const { store, clock } = this
     const onError = (error: unknown) => {
       if (!this.alive || (error instanceof AskbackError && error.code === 'unavailable')) return
       world.broke(error)
@@ -138,7 +141,7 @@ export class Process {
   }
 
   /** Machines do not agree about the time, and what changes their clocks does not move their timers. */
-  #clock(world: World, skew: number): Clock {
+  #clockOf(world: World, skew: number): Clock {
     const { clock } = world
     const ahead = () => world.offset + skew
     return {

@@ -13,10 +13,21 @@ export function look(world: World, sessionId: string): void {
   const asked = session?.asked.length ? random.pick(session.asked) : undefined
   const refused = () => {}
   if (random.chance(0.5)) {
-    world.call(`snapshot of ${sessionId}`, (desk) => desk.snapshot(sessionId), {
-      done: ({ state, seq, logId }) => checkState(model.logs.get(logId), seq, state),
-      refused,
-    })
+    const fresh = random.chance(0.3)
+    const before = session?.events.length ?? 0
+    world.call(
+      `${fresh ? 'fresh ' : ''}snapshot of ${sessionId}`,
+      (desk) => desk.snapshot(sessionId, { fresh }),
+      {
+        done: ({ state, seq, logId }) => {
+          checkState(model.logs.get(logId), seq, state)
+          // What was in the log when it was asked for is there.
+          const isCurrent = !fresh || logId !== session?.logId || seq >= before
+          holds(isCurrent, 'fresh', () => `${sessionId} was at ${before}, and is read at ${seq}`)
+        },
+        refused,
+      },
+    )
   } else if (asked && random.chance(0.7)) {
     const { interactionId } = asked.request
     world.call(`look at ${interactionId}`, (desk) => desk.interaction(sessionId, interactionId), {

@@ -1,4 +1,5 @@
 import type { Clients } from './clients.js'
+import type { Connectors } from './connectors.js'
 import { checkAllLive, checkWaits } from './final-rules.js'
 import type { Hosts } from './hosts.js'
 import { LEASE_MS } from './process.js'
@@ -19,6 +20,7 @@ const RECONNECTS = 3
 interface Readers {
   check: () => void
   clients: Clients
+  connectors: Connectors
   hosts: Hosts
 }
 
@@ -37,6 +39,7 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
   checkWaits(world, waits)
   readers.check()
   await checkClients(world, readers.clients)
+  await checkConnectors(world, readers.connectors)
   await checkAllLive(world)
   // Whoever is told to stop waiting does so, and comes back.
   waits.abortAll()
@@ -67,6 +70,18 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
     await repaired(world)
   }
   readers.hosts.checkAtRest()
+}
+
+/** Another process goes on with the chat of one that is gone, and looks for what it has missed. */
+async function checkConnectors(world: World, connectors: Connectors): Promise<void> {
+  if (!world.plan.connector) return
+  for (let attempt = 0; attempt < RECONNECTS; attempt++) {
+    if (connectors.isDown) connectors.start()
+    await settle(world)
+    world.clock.advance(REPAIR_MS)
+    await settle(world)
+  }
+  connectors.checkAtRest()
 }
 
 /** Whoever lost the connection, or was told that the session is gone, comes back until it is there. */

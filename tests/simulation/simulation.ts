@@ -4,6 +4,7 @@ import { AllFollowers } from './all-followers.js'
 import { cancel, respond } from './answers.js'
 import { cancelAll, deleteRule, setMode } from './controls.js'
 import { Clients } from './clients.js'
+import { Connectors } from './connectors.js'
 import { checkEnd } from './final-rules.js'
 import { Followers } from './followers.js'
 import { Hosts } from './hosts.js'
@@ -53,6 +54,7 @@ async function play(world: World): Promise<void> {
   const followers = new Followers(world)
   const allFollowers = new AllFollowers(world)
   const clients = new Clients(world)
+  const connectors = new Connectors(world)
   for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
   for (const [id, session] of sessions) create(world, id, session)
   const hosts = new Hosts(world)
@@ -79,6 +81,7 @@ async function play(world: World): Promise<void> {
       [live.length > 0 ? plan.followers : 0, () => followers.act(random.pick(ids))],
       [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
       [plan.clients, () => clients.act(random.pick(ids))],
+      [live.length > 0 && connectors.isDown ? 1 : 0, () => connectors.start()],
       [live.length > 0 && hosts.size > 0 ? 2 : 0, () => hosts.act()],
       [live.length > 1 && hosts.size > 0 ? 0.05 : 0, () => hosts.freeze()],
       [world.network.isBusy ? 4 : 0, () => world.network.step()],
@@ -95,6 +98,7 @@ async function play(world: World): Promise<void> {
       world.network.checkAtRest()
     },
     clients,
+    connectors,
     hosts,
   })
   clients.close()

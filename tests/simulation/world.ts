@@ -145,6 +145,8 @@ export class World {
       .catch((error: unknown) => {
         if (!(error instanceof AskbackError) || error.code !== 'unavailable') this.broke(error)
       })
+      // What it has been told by then it still answers.
+      .then(() => new Promise((resolve) => setImmediate(resolve)))
       .then(() => this.#end(process))
       .catch((error: unknown) => this.broke(error))
   }

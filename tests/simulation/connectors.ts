@@ -1,0 +1,92 @@
+import { connectorDesk, runConnector, type Card, type Connector, type RunningConnector } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
+import type { Process } from './process.js'
+import { holds } from './violation.js'
+import type { World } from './world.js'
+
+const PLACE = 'chat'
+
+/** A chat that shows what waits in all sessions. It outlives the process that serves it, and another goes on with it. */
+export class Connectors {
+  readonly #world: World
+  /** What stands in the chat with its controls; `null` once they are taken away. */
+  readonly #messages: (Card | null)[] = []
+  #running: { process: Process; connector: RunningConnector } | null = null
+  #isSet = false
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Whether no living process serves the chat. */
+  get isDown(): boolean {
+    return this.#world.plan.connector && this.#running?.process.alive !== true
+  }
+
+  start(): void {
+    const { random, live } = this.#world
+    const process = random.pick(live)
+    const { host, store, clock } = process
+    const onError = (error: unknown) => {
+      if (process.alive && !(error instanceof AskbackError)) this.#world.broke(error)
+    }
+    this.#world.note(`${process.name} serves the chat`)
+    const desk = connectorDesk(host, store)
+    const newId = () => this.#world.newId('card')
+    const connector = runConnector({ connector: this.#surface(process), desk, clock, newId, onError })
+    this.#running = { process, connector }
+    connector.ready.then(
+      () => this.#setPlace(connector),
+      // It is started again, as whoever runs it does.
+      () => (this.#running = null),
+    )
+  }
+
+  /**
+   * Each request that waits has an open card, and no other has. Only a card that was shown and could not be recorded, as its
+   * process died or the store failed, is shown twice or stays.
+   */
+  checkAtRest(): void {
+    if (!this.#isSet || this.isDown) return
+    const { model, plan } = this.#world
+    const open = this.#messages.flatMap((card) => card?.interactionId ?? []).sort()
+    const pending = [...model.sessions.values()].flatMap((log) => [...log.pending]).sort()
+    const differs = () => `the chat shows ${open.join()}, not ${pending.join()}`
+    const isLossless = plan.crashes === 0 && Object.values(plan.faults).every((rate) => rate === 0)
+    if (isLossless) holds(open.join() === pending.join(), 'connectors', differs)
+    for (const interactionId of pending) holds(open.includes(interactionId), 'connectors', differs)
+  }
+
+  #setPlace({ line }: RunningConnector): void {
+    if (this.#isSet) return
+    line.setPlace(PLACE, { sessions: 'all' }).then(
+      () => (this.#isSet = true),
+      () => (this.#running = null),
+    )
+  }
+
+  #surface(process: Process): Connector {
+    // A process that is gone reaches nobody any more.
+    const reach = () => (process.alive ? Promise.resolve() : new Promise<never>(() => {}))
+    return {
+      id: 'simulated',
+      via: 'telegram',
+      start: () => Promise.resolve(),
+      show: async (_, card) => {
+        await reach()
+        return this.#messages.push(card) - 1
+      },
+      update: async (_, shown, card) => {
+        await reach()
+        this.#messages[shown as number] = card
+        return shown
+      },
+      close: async (_, shown) => {
+        await reach()
+        this.#messages[shown as number] = null
+      },
+      say: reach,
+      stop: () => Promise.resolve(),
+    }
+  }
+}
