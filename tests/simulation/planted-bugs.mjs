@@ -170,6 +170,12 @@ const bugs = [
   },
 ]
 
+/**
+ * @typedef {{ status: string, title: string, failureMessages: string[] }} Result
+ *
+ * @typedef {{ testResults: { name: string, assertionResults: Result[] }[] }} Report
+ */
+
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 const args = process.argv.slice(2)
 const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined
@@ -259,8 +265,7 @@ async function findings({ name, paths }) {
   ])
   if (args.includes('--show')) process.stdout.write(output)
   const start = output.indexOf('{"num')
-  /** @type {{ testResults: { name: string, assertionResults: { status: string, title: string, failureMessages: string[] }[] }[] }} */
-  const report = JSON.parse(output.slice(start, output.lastIndexOf('}') + 1))
+  const report = /** @type {Report} */ (JSON.parse(output.slice(start, output.lastIndexOf('}') + 1)))
   const failed = report.testResults.flatMap((file) =>
     file.assertionResults
       .filter(({ status }) => status === 'failed')
@@ -276,13 +281,19 @@ async function findings({ name, paths }) {
   return failed.length > 3 ? [...failed.slice(0, 3), `and ${failed.length - 3} more`] : failed
 }
 
-/** @param {string[]} command */
+/**
+ * @param {string[]} command
+ * @returns {Promise<string>}
+ */
 function run(command) {
   return new Promise((resolvePromise) => {
     let output = ''
     running = spawn('npx', command, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] })
-    running.stdout?.on('data', (data) => (output += data))
-    running.stderr?.on('data', (data) => args.includes('--show') && process.stderr.write(data))
+    running.stdout?.on('data', (/** @type {Buffer} */ data) => (output += data.toString()))
+    running.stderr?.on(
+      'data',
+      (/** @type {Buffer} */ data) => args.includes('--show') && process.stderr.write(data),
+    )
     running.on('close', () => resolvePromise(output))
   })
 }

@@ -98,7 +98,8 @@ export class ScriptedAgent implements AgentProcess {
   }
 
   async #run(turnId: string, signal: AbortSignal, state?: SessionStateJson): Promise<void> {
-    const { report, session, sessionId } = this.#context
+    const { session, sessionId } = this.#context
+    const report: AgentContext['report'] = (...events) => this.#context.report(...events)
     const { model } = this.#world
     for (let index = 1; index <= CALLS; index++) {
       const toolCallId = `${turnId}-call${index}`
