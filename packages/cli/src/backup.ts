@@ -1,10 +1,10 @@
 import { AskbackError } from '@askback/protocol'
 import { finishBackup, type DatabaseCounts } from '@askback/store-sqlite'
-import { existsSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { defaultDataFolder } from './data-folder.js'
-import { copyDatabase, databaseFile, refuseShared } from './database-copy.js'
+import { copyDatabase, isDataFile, isInUse, refuseShared } from './database-copy.js'
 import { printJson } from './output.js'
 import { usageError } from './usage.js'
 
@@ -25,13 +25,8 @@ export async function backup(args: string[]): Promise<number> {
   refuseShared(values)
   const file = resolve(name)
   const folder = values.data ?? defaultDataFolder()
-  refuseDataFile(file, folder)
-  if (existsSync(file) && !values.replace) {
-    throw new AskbackError(
-      'invalid_request',
-      `There is a file ${file} already: choose another name, or give --replace.`,
-    )
-  }
+  const problem = problemWith(file, folder, values.replace)
+  if (problem !== null) throw new AskbackError('invalid_request', problem)
   const draft = `${file}.part`
   await copyDatabase(folder, draft).catch((error: unknown) => {
     throw writeProblem(error, file)
@@ -43,21 +38,16 @@ export async function backup(args: string[]): Promise<number> {
   return 0
 }
 
-/** A gateway that runs would go on to write to a file that nobody finds any more. */
-function refuseDataFile(file: string, folder: string): void {
-  const database = databaseFile(folder)
-  if (!existsSync(database) || !existsSync(dirname(file))) return
-  const real = realpathSync(database)
-  const at = join(realpathSync(dirname(file)), basename(file))
-  const isData = [database, real].some((path) => {
-    const own = join(realpathSync(dirname(path)), basename(path))
-    return at === own || at.startsWith(`${own}-`)
-  })
-  if (isData)
-    throw new AskbackError(
-      'invalid_request',
-      `The file ${file} is the data itself: choose another name for the backup.`,
-    )
+/** Why the copy must not get this name; `null` if it may. */
+function problemWith(file: string, folder: string, mayReplace: boolean): string | null {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found?.isDirectory()) return `${file} is a folder: name a file in it.`
+  // A gateway would go on writing to the file that was replaced, and lose all of it when it stops.
+  if (isDataFile(file, folder) || isInUse(file))
+    return `A gateway works with the file ${file}: choose another name.`
+  return found && !mayReplace
+    ? `There is a file ${file} already: choose another name, or give --replace.`
+    : null
 }
 
 export function describe({ sessions, events, pending }: DatabaseCounts): string {

@@ -1,7 +1,7 @@
 import { AskbackError } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
-import { createWriteStream, existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { createWriteStream, existsSync, realpathSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { isRunning } from './doctor/check.js'
 import { findConnection } from './reach/connection.js'
@@ -10,6 +10,32 @@ import { findGateway } from './running-gateway.js'
 
 export function databaseFile(folder: string): string {
   return join(folder, 'askback.db')
+}
+
+/** What a database in use has beside it. */
+const BESIDE = ['-wal', '-mark', '-owner']
+const DATA_FILES = new Set([
+  ...['', ...BESIDE].map((end) => `askback.db${end}`),
+  'gateway.json',
+  'tokens.json',
+  'config.json',
+])
+
+/** Whether it is, or would be, one of the files that a gateway keeps in its data folder. */
+export function isDataFile(file: string, folder: string): boolean {
+  const isInFolder = existsSync(folder) && realFolderOf(file) === realpathSync(folder)
+  // Some file systems do not tell letters by case.
+  return isInFolder && DATA_FILES.has(basename(file).toLowerCase())
+}
+
+/** Whether a file is a database that is in use, or was when its process was killed. */
+export function isInUse(file: string): boolean {
+  return BESIDE.some((end) => existsSync(`${file}${end}`))
+}
+
+function realFolderOf(file: string): string {
+  const folder = dirname(file)
+  return existsSync(folder) ? realpathSync(folder) : folder
 }
 
 /** Whether a process runs that has announced itself as the gateway on this folder. */

@@ -1,6 +1,7 @@
 import { AskbackError, type SessionEvent } from '@askback/protocol'
 import { crc32 } from 'node:zlib'
 import type { Connection } from './connection.js'
+import { DAMAGE_REMEDY } from './failure.js'
 import { journalFile } from './journal.js'
 import { markFile, readMark, type Noted } from './mark.js'
 import { stored } from './stored.js'
@@ -12,8 +13,8 @@ interface Standing extends Noted {
 }
 
 /** What can be done about it. */
-const REMEDY = 'restore a backup with askback restore, or accept the loss with askback doctor --accept-loss'
-const DAMAGE_REMEDY = 'Find out more with askback doctor --deep, or restore a backup with askback restore.'
+const REMEDY =
+  'restore a backup with askback restore --replace, or accept the loss with askback doctor --accept-loss'
 
 /** So many of the last appends are read at each start. */
 const RECENT = 64
@@ -70,7 +71,7 @@ export function checkRecent(db: Connection, path: string): void {
     const problem =
       problemIn(row, name) ??
       (firstSeq > 1 && !follows(session, firstSeq - 1) ? gapBefore(firstSeq, name) : null)
-    if (problem) throw new IncompleteError(`The database ${path} is damaged: ${problem}. ${DAMAGE_REMEDY}`)
+    if (problem) throw new IncompleteError(`The database ${path} is damaged: ${problem}; ${DAMAGE_REMEDY}.`)
   }
 }
 

@@ -29,7 +29,9 @@ const ROWS_AT_ONCE = 500
  */
 export function checkDatabase(file: string, found: Found): DatabaseCounts {
   return locked(file, (raw, path, wasInUse) => {
-    if (versionOf(raw) !== VERSION) {
+    const version = versionOf(raw)
+    if (version === 0) throw new AskbackError('unavailable', `The database ${path} is empty.`)
+    if (version !== VERSION) {
       throw new AskbackError(
         'unavailable',
         `The database ${path} was made by an older Askback: start a gateway on it once, then check it.`,

@@ -1,5 +1,9 @@
 import { AskbackError } from '@askback/protocol'
 
+/** What can be done about a damaged database. */
+export const DAMAGE_REMEDY =
+  'find out more with askback doctor --deep, or restore a backup with askback restore --replace'
+
 export type Outcome = 'not_written' | 'unknown'
 
 /** One sentence that says what is wrong with the database and, for a write, whether it can have happened. */
@@ -40,7 +44,7 @@ const outcomes: Record<Outcome, string> = {
 const reasons: Record<string, string> = {
   SQLITE_FULL: 'cannot grow: the disk is full',
   SQLITE_IOERR: 'could not be read or written: the disk reported an error',
-  SQLITE_CORRUPT: 'is damaged',
+  SQLITE_CORRUPT: `is damaged: ${DAMAGE_REMEDY}`,
   SQLITE_NOTADB: 'is not an Askback database',
   SQLITE_READONLY: 'is read-only',
   SQLITE_CANTOPEN: 'cannot be opened: its folder or one of its files refuses it',

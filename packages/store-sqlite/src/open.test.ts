@@ -164,7 +164,7 @@ it('a page that was overwritten is reported, not read', async () => {
   const store = sqliteStore({ path })
   await expect(store.changes({ limit: 100 })).rejects.toMatchObject({
     code: 'unavailable',
-    message: `The database ${path} is damaged.`,
+    message: `The database ${path} is damaged: find out more with askback doctor --deep, or restore a backup with askback restore --replace.`,
     cause: { code: 'SQLITE_CORRUPT' },
   })
   await store.close()

@@ -29,8 +29,7 @@ const abandoned: Database.Database[] = []
 
 /** Opens the file for this process alone, checks that it is whole, and brings it to this version. */
 export function openDatabase(file: string, { acceptLoss = false }: OpenOptions = {}): OpenDatabase {
-  if (!acceptLoss && !existsSync(file) && readMark(resolve(file)) !== null)
-    throw new IncompleteError(databaseIsGone(resolve(file)))
+  if (!acceptLoss) refuseGone(file)
   return locked(file, (db, path) => {
     db.exec('PRAGMA synchronous = FULL')
     // On macOS a plain sync does not reach the disk; elsewhere this changes nothing.
@@ -43,14 +42,35 @@ export function openDatabase(file: string, { acceptLoss = false }: OpenOptions =
     if (version === 0 && !acceptLoss && readMark(path) !== null)
       throw new IncompleteError(databaseIsGone(path))
     if (version === VERSION) {
-      const loss = acceptLoss ? null : lossOf(opened, path)
-      if (loss !== null) throw new IncompleteError(loss)
-      checkRecent(opened, path)
+      if (acceptLoss) checkRecent(opened, path)
+      else refuseIncomplete(opened)
     }
     migrate(db)
     enableIncrementalVacuum(db)
     return inUse(db, opened)
   })
+}
+
+/** Throws what a start would be refused for, without a change to the database, which nobody may be using. */
+export function checkStart(file: string): void {
+  refuseGone(file)
+  // There is none, or an empty one: a start makes it.
+  if (!statSync(file, { throwIfNoEntry: false })?.size) return
+  locked(file, (db, path, wasInUse) => {
+    if (versionOf(db) === VERSION) refuseIncomplete(connection(db, path))
+    leaveAsItWas(db, path, wasInUse)
+  })
+}
+
+function refuseGone(file: string): void {
+  const path = resolve(file)
+  if (!existsSync(path) && readMark(path) !== null) throw new IncompleteError(databaseIsGone(path))
+}
+
+function refuseIncomplete(db: Connection): void {
+  const loss = lossOf(db, db.path)
+  if (loss !== null) throw new IncompleteError(loss)
+  checkRecent(db, db.path)
 }
 
 /** Runs `open` on the file while no other process has it; what it refuses is left as it was. */

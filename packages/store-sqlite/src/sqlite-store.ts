@@ -1,5 +1,6 @@
 import { checkAppend, doorbell, placeOfCursor, type Ring, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
+import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkpoints, DEFAULT_EVERY_MS, DEFAULT_FRAMES, type CheckpointOptions } from './checkpoints.js'
 import { IncompleteError } from './completeness.js'
@@ -7,6 +8,7 @@ import { copying } from './copy.js'
 import { erasure } from './erasure.js'
 import { failure } from './failure.js'
 import { groupCommit } from './group-commit.js'
+import { journalFile } from './journal.js'
 import { kvTable } from './kv.js'
 import { logReader } from './log-reader.js'
 import { logWriter, type Head } from './log-writer.js'
@@ -59,6 +61,8 @@ export function acceptLoss(path: string): string | null {
     return null
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error
+    // Without the database its journal is of no use, and would count as that of another one.
+    if (!existsSync(path)) rmSync(journalFile(path), { force: true })
     openDatabase(path, { acceptLoss: true }).close()
     return error.message
   }

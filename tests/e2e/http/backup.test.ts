@@ -109,6 +109,22 @@ describe('askback backup and restore', () => {
     await serve({ data: gateway.data })
   })
 
+  it('never overwrite a file that a gateway works with', async () => {
+    const [gateway, other] = [await serve(), await serve()]
+    const names = ['askback.db', 'askback.db-wal', 'tokens.json']
+    const files = names.map((name) => join(gateway.data, name))
+    for (const file of [...files, join(other.data, 'askback.db')]) {
+      const { code, stderr } = await askback(['backup', file, '--data', gateway.data, '--replace'])
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: `A gateway works with the file ${file}: choose another name.\n`,
+      })
+    }
+    const id = await answered(gateway, await gateway.session())
+    await gateway.stop('SIGTERM')
+    expect(await statusOf(await serve({ data: gateway.data }), id)).toBe('settled')
+  })
+
   it.each([
     ['backup', '--store'],
     ['restore', '--store'],
@@ -139,6 +155,10 @@ describe('askback backup and restore', () => {
     expect((await askback(['restore', nowhere, '--data', newFolder()])).stderr).toBe(
       `There is no file ${nowhere}.\n`,
     )
+    const folder = newFolder()
+    expect((await askback(['backup', folder, '--data', gateway.data, '--replace'])).stderr).toBe(
+      `${folder} is a folder: name a file in it.\n`,
+    )
     expect((await askback(['backup'])).stderr).toBe('It is askback backup FILE. See askback --help.\n')
   })
 })
@@ -153,14 +173,32 @@ describe('askback serve', () => {
     const refused = await askback(['serve', '--port', '0', '--json', '--data', gateway.data])
     expect(refused.code).toBe(6)
     expect(refused.stderr).toMatch(
-      /^The database .*askback\.db lacks writes that were acknowledged: .*askback restore, or accept the loss with askback doctor --accept-loss\.\n$/,
+      /^The database .*askback\.db lacks writes that were acknowledged: .*askback restore --replace, or accept the loss with askback doctor --accept-loss\.\n$/,
     )
+    const looked = await askback(['doctor', '--data', gateway.data])
+    expect(looked.code).toBe(1)
+    expect(looked.stdout).toMatch(/✗ database +The database .* lacks writes/)
     const deep = await askback(['doctor', '--deep', '--data', gateway.data])
     expect(deep.code).toBe(1)
     expect(deep.stdout).toMatch(/✗ contents +The database .* lacks writes/)
 
     const accepted = await askback(['doctor', '--accept-loss', '--data', gateway.data])
-    expect(accepted.stdout).toMatch(/✓ loss +accepted, and gone for good\./)
+    expect(accepted.stdout).toMatch(
+      /✓ loss +accepted: a gateway starts with what is there\. The database .* is missing, cut or damaged\n/,
+    )
+    await serve({ data: gateway.data })
+  })
+
+  it('refuses to start without its database, until that is accepted', async () => {
+    const gateway = await serve()
+    await answered(gateway, await gateway.session())
+    await gateway.stop('SIGKILL')
+    rmSync(join(gateway.data, 'askback.db'))
+    const looked = await askback(['doctor', '--data', gateway.data])
+    expect(looked.code).toBe(1)
+    expect(looked.stdout).toMatch(/✗ database +The database .* is gone/)
+    const accepted = await askback(['doctor', '--accept-loss', '--data', gateway.data])
+    expect(accepted.stdout).toMatch(/✓ loss +accepted: .* is gone/)
     await serve({ data: gateway.data })
   })
 

@@ -88,7 +88,7 @@ describe('the gateway', () => {
     await gateway.stop('SIGKILL')
     expect(await doctor(data)).toMatchObject({
       code: 0,
-      says: { gateway: `– ${ready.url} was ended without a word: start it again with askback serve` },
+      says: { gateway: `– ${ready.url} ended without a clean stop: start it again with askback serve` },
     })
   })
 
@@ -129,6 +129,29 @@ describe('the gateway', () => {
         gateway: `✓ ${ready.url} (process ${ready.pid})`,
         environment: '✓ ASKBACK_SESSION, ASKBACK_AGENT_TOKEN set: commands ask in the session s1',
       },
+    })
+  })
+
+  it('is another one than that of the folder, which is not at fault', async () => {
+    const { data } = await serve()
+    const args = ['--url', 'http://127.0.0.1:1']
+    const { code, says } = await doctor(data, { args, env: { ASKBACK_TOKEN: 'x' } })
+    expect(code).toBe(1)
+    expect(says['gateway']).toBe('✗ http://127.0.0.1:1 does not answer: is the address right?')
+    expect(says['database']).toMatch(/^✓ /)
+  })
+
+  it('cannot use its store', async () => {
+    const server = createServer((_, response) => {
+      const error = { code: 'unavailable', message: 'The store does not answer.' }
+      response.writeHead(503).end(JSON.stringify({ error }))
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect(await doctor(dataFolder(), { args: ['--url', url], env: { ASKBACK_TOKEN: 'x' } })).toMatchObject({
+      code: 1,
+      says: { gateway: `✗ ${url} takes no work now: The store does not answer.` },
     })
   })
 

@@ -1,7 +1,7 @@
 import { acceptLoss, checkDatabase, sealCopy } from '@askback/store-sqlite'
 import { existsSync, rmSync } from 'node:fs'
 import { describe } from '../backup.js'
-import { copyDatabase, databaseFile, hasGateway } from '../database-copy.js'
+import { copyDatabase, databaseFile, hasGateway, isInUse } from '../database-copy.js'
 import { broken, fine, messageOf, missing, type Check } from './check.js'
 
 const NAME = 'contents'
@@ -11,7 +11,7 @@ const MOST = 100
 /** Everything in the database, one line a finding. Of a gateway that runs a copy is read, so that it is not held up. */
 export async function contentsChecks(folder: string): Promise<Check[]> {
   const path = databaseFile(folder)
-  if (!existsSync(path)) return [missing(NAME, `there is no database in ${folder}`)]
+  if (!existsSync(path)) return [noDatabase(folder)]
   try {
     if (!hasGateway(folder)) return findingsIn(path)
     const copy = `${path}.check-${process.pid}`
@@ -27,6 +27,15 @@ export async function contentsChecks(folder: string): Promise<Check[]> {
   }
 }
 
+function noDatabase(folder: string): Check {
+  return missing(
+    NAME,
+    hasGateway(folder)
+      ? 'are in PostgreSQL, which --deep does not read: check it with the tools of PostgreSQL'
+      : `there is no database in ${folder}`,
+  )
+}
+
 function findingsIn(path: string): Check[] {
   const findings: string[] = []
   const counts = checkDatabase(path, (finding) => findings.push(finding))
@@ -34,7 +43,7 @@ function findingsIn(path: string): Check[] {
   const more = findings.length - MOST
   return [
     ...findings.slice(0, MOST).map((finding) => broken(NAME, finding)),
-    ...(more > 0 ? [broken(NAME, `and ${more} more findings`)] : []),
+    ...(more > 0 ? [broken(NAME, `and ${more} more ${more === 1 ? 'finding' : 'findings'}`)] : []),
   ]
 }
 
@@ -42,10 +51,15 @@ function findingsIn(path: string): Check[] {
 export async function acceptLossCheck(folder: string): Promise<Check> {
   const name = 'loss'
   const path = databaseFile(folder)
-  if (!existsSync(path)) return missing(name, `there is no database in ${folder}`)
+  if (!existsSync(path) && !isInUse(path)) return missing(name, `there is no database in ${folder}`)
   try {
     const loss = acceptLoss(path)
-    return fine(name, loss === null ? 'nothing was lost' : `accepted, and gone for good. It was: ${loss}`)
+    // Without what could have been done instead.
+    const [what] = loss?.split(/: put |\. Put /) ?? []
+    return fine(
+      name,
+      what === undefined ? 'nothing was lost' : `accepted: a gateway starts with what is there. ${what}`,
+    )
   } catch (error) {
     return broken(name, messageOf(error))
   }

@@ -1,3 +1,4 @@
+import { checkStart } from '@askback/store-sqlite'
 import {
   accessSync,
   closeSync,
@@ -10,7 +11,7 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { broken, fine, isRunning, type Check } from './check.js'
+import { broken, fine, isRunning, messageOf, type Check } from './check.js'
 
 const HEADER = 'SQLite format 3\0'
 
@@ -21,7 +22,9 @@ export function folderCheck(folder: string): Check {
   if (!found.isDirectory()) return broken(name, `${folder} is a file: name a folder with --data`)
   if (process.platform !== 'win32' && (found.mode & 0o077) !== 0)
     return broken(name, `${folder} can be read by others: run chmod 700 on it`)
-  return mayUse(folder) ? fine(name, folder) : broken(name, `${folder} may not be used by this user`)
+  return mayUse(folder)
+    ? fine(name, folder)
+    : broken(name, `${folder} may not be read and written by this user`)
 }
 
 /** `served` is the process of the gateway that answers, if there is one. */
@@ -29,8 +32,8 @@ export function databaseCheck(folder: string, served: number | null): Check | nu
   const name = 'database'
   const path = join(folder, 'askback.db')
   // What is wrong with the folder was said.
-  if (!existsSync(path)) return null
-  if (!mayUse(path)) return broken(name, `${path} may not be used by this user`)
+  if (!existsSync(path)) return served === null ? startProblem(path) : null
+  if (!mayUse(path)) return broken(name, `${path} may not be read and written by this user`)
   if (!isDatabase(path)) return broken(name, `${path} is not an Askback database`)
   const owner = ownerOf(path)
   if (owner && owner.pid !== served && owner.isHere && isRunning(owner.pid))
@@ -38,7 +41,17 @@ export function databaseCheck(folder: string, served: number | null): Check | nu
       name,
       `${path} is in use by process ${owner.pid}, which is no gateway that answers: end it first`,
     )
-  return fine(name, `${path} (${sizeOf(path)})`)
+  return (served === null ? startProblem(path) : null) ?? fine(name, `${path} (${sizeOf(path)})`)
+}
+
+/** Why a gateway would not start on it; `null` if it would. */
+function startProblem(path: string): Check | null {
+  try {
+    checkStart(path)
+    return null
+  } catch (error) {
+    return broken('database', messageOf(error))
+  }
 }
 
 function mayUse(path: string): boolean {

@@ -1,6 +1,7 @@
 import { AskbackError } from '@askback/protocol/errors'
 import { findConnection, type Connection, type Where } from '../reach/connection.js'
 import { exchange, type Response } from '../reach/exchange.js'
+import { errorOf } from '../reach/gateway.js'
 import { findGateway, type RunningGateway } from '../running-gateway.js'
 import { broken, fine, isRunning, messageOf, missing, type Check } from './check.js'
 
@@ -11,7 +12,7 @@ const PATIENCE_MS = 5000
 
 export interface Found {
   check: Check
-  /** The process that answers, if it is on this machine. */
+  /** The process of the gateway on the data folder, unless it was asked and did not answer. */
   pid: number | null
   /** How its clock agrees with that of a database that gateways share. */
   clock?: Check
@@ -25,19 +26,23 @@ export async function gatewayCheck(
 ): Promise<Found> {
   let connection: Connection
   let running: RunningGateway | null
+  let here: number | null = null
   try {
     running = findGateway(folder)
+    // Commands may call another gateway than the one that uses the folder: that one is not at fault then.
+    here = running && isRunning(running.pid) ? running.pid : null
     connection = connectionFor(where, env)
   } catch (error) {
-    return { check: notFound(error), pid: null }
+    return { check: notFound(error), pid: here }
   }
   const { url } = connection
-  const pid = running?.url === url ? running.pid : null
+  const asked = running?.url === url ? running.pid : null
+  const pid = asked ?? here
   const ready = await get(connection, '/readyz')
-  if (!ready) return { check: silent(url, pid), pid: null }
-  const who = pid === null ? '' : ` (process ${pid})`
-  if (ready.status === 503) return { check: missing(NAME, `${url}${who} is starting or stopping`), pid }
-  if (ready.status !== 200) return { check: broken(NAME, `${url} is no gateway of Askback`), pid: null }
+  if (!ready) return { check: silent(url, asked), pid: asked === null ? here : null }
+  const who = asked === null ? '' : ` (process ${asked})`
+  if (ready.status === 503) return { check: notReady(`${url}${who}`, ready), pid }
+  if (ready.status !== 200) return { check: broken(NAME, `${url} is no gateway of Askback`), pid: here }
   const clock = await clockCheck(connection)
   return {
     check: (await refusal(connection, version)) ?? fine(NAME, `${url}${who}`),
@@ -64,6 +69,13 @@ function notFound(error: unknown): Check {
     : broken(NAME, messageOf(error))
 }
 
+function notReady(who: string, response: Response): Check {
+  const { message } = errorOf(response)
+  return /is (starting|stopping)\.$/.test(message)
+    ? missing(NAME, `${who} is starting or stopping`)
+    : broken(NAME, `${who} takes no work now: ${message}`)
+}
+
 function silent(url: string, pid: number | null): Check {
   if (pid === null) return broken(NAME, `${url} does not answer: is the address right?`)
   return isRunning(pid)
@@ -71,7 +83,7 @@ function silent(url: string, pid: number | null): Check {
         NAME,
         `${url} does not answer, though process ${pid} runs: end it, and start askback serve again`,
       )
-    : missing(NAME, `${url} was ended without a word: start it again with askback serve`)
+    : missing(NAME, `${url} ended without a clean stop: start it again with askback serve`)
 }
 
 /** A route for people: who has a token for agents is told to stay out, which shows that the token is good. */
