@@ -14,7 +14,7 @@ const GATEWAY: CommandHelp['options'] = [
 const JSON_OUTPUT: CommandHelp['options'] = [['--json', 'print JSON']]
 const ASKING: CommandHelp['options'] = [
   ['--session ID', 'ask in this session (ASKBACK_SESSION, else one for this folder)'],
-  ['--timeout 10m|never', 'how long to wait for a person'],
+  ['--timeout 10m|never', 'how long to wait for a person (10m, unless the gateway has another default)'],
   ['--json', 'print the whole interaction as JSON'],
   ...GATEWAY,
 ]
@@ -193,7 +193,7 @@ export const commandHelp = {
     summary: 'run an MCP server on stdin and stdout, with tools that ask a person',
     options: [
       ['--session ID', 'ask in this session (ASKBACK_SESSION, else one for this folder)'],
-      ['--timeout 10m|never', 'how long to wait for a person'],
+      ['--timeout 10m|never', 'how long to wait for a person (10m, unless the gateway has another default)'],
       ['--progress 10s', 'how often to report that it still waits'],
       ...GATEWAY,
     ],

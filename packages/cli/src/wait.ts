@@ -21,7 +21,7 @@ export async function wait(args: string[]): Promise<number> {
   if (!interactionId || more.length > 0) throw usageError('It is askback wait ID.')
   const signal = abortOnSignals()
   const { found, gateway, looksOn } = await find(interactionId, values)
-  if (found.status === 'pending') sayPending(found, gateway.url, '')
+  if (found.status === 'pending') sayPending(found, gateway.url, '', values)
   const item = await settlementOf(found, { gateway, signal, looksOn })
   return printOutcome(item, { json: values.json, looksOn })
 }

@@ -31,7 +31,7 @@ export function inShell(
 
 /** The id that a command says it waits for. */
 export async function waitsFor(command: Command): Promise<string> {
-  const said = () => /askback wait (\S+)\n/.exec(command.stderr)?.[1] ?? ''
+  const said = () => /askback wait (\S+).*\n/.exec(command.stderr)?.[1] ?? ''
   await expect.poll(said).not.toBe('')
   return said()
 }

@@ -34,14 +34,18 @@ export async function runAsking(body: OpenBody, flags: AskingFlags, what: string
     place,
     env,
     signal,
-    onPending: (pending) => sayPending(pending, gateway.url, what),
+    onPending: (pending) => sayPending(pending, gateway.url, what, flags),
   })
   return printOutcome(item, flags)
 }
 
-export function sayPending({ interactionId }: Interaction, url: string, what: string): void {
+export function sayPending({ interactionId }: Interaction, url: string, what: string, where: Where): void {
   const asks = what === '' || /\p{P}$/u.test(what) ? what : `${what}.`
-  say(
-    `Waiting for a person: ${asks} Answer at ${url}, or take this up later with: askback wait ${interactionId}`,
-  )
+  // The command must reach the same gateway as this one did.
+  const there = [
+    ...(where.url === undefined ? [] : ['--url', where.url]),
+    ...(where.data === undefined ? [] : ['--data', where.data]),
+  ]
+  const later = ['askback wait', interactionId, ...there].join(' ')
+  say(`Waiting for a person: ${asks} Answer at ${url}, or wait for the answer later with: ${later}`)
 }

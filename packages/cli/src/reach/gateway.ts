@@ -93,7 +93,7 @@ export class Gateway {
       } catch (error) {
         const again = this.#mayTryAgain(error) && (until === null || Date.now() < until)
         if (!again || signal?.aborted) throw this.#reachable(error)
-        if (failures === 2) this.#say('The gateway is away; waiting for it to come back.')
+        if (failures === 2) this.#say(whyAgain(error))
         const left = until === null ? Infinity : until - Date.now()
         await pause(Math.min(pauseOf(error, failures), left), undefined, signal && { signal })
       }
@@ -189,6 +189,12 @@ function codeFor(status: number): ErrorCode {
 
 function isAnswer({ details }: AskbackError): boolean {
   return typeof details === 'object' && details !== null && 'retryAfterMs' in details
+}
+
+function whyAgain(error: unknown): string {
+  return error instanceof AskbackError && error.code === 'unavailable' && isAnswer(error)
+    ? `${error.message} Trying again.`
+    : 'The gateway is away; waiting for it to come back.'
 }
 
 function pauseOf(error: unknown, failures: number): number {
