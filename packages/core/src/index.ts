@@ -29,6 +29,7 @@ export type {
   ReadOptions,
   SessionSnapshot,
 } from './desk/desk-options.js'
+export type { AllSessionsListener } from './desk/all-sessions.js'
 export { createDesk, type Desk } from './desk/desk.js'
 export { eventTexts } from './desk/event-texts.js'
 export type { Advance, DurableSeq, Follower, Head } from './desk/committed.js'
