@@ -22,10 +22,24 @@ export interface DeskOptions {
   /** @default the store's clock if it has one, else `steadyClock()` */
   clock?: Clock
   newId?: () => string
-  timeouts?: { defaultMs?: number | null }
+  timeouts?: {
+    /**
+     * How long a request waits that does not say it itself, in milliseconds; `null` waits for ever.
+     *
+     * @default 600000
+     */
+    defaultMs?: number | null
+  }
   limits?: {
+    /** @default 5000 */
     pendingPerSession?: number
+    /**
+     * Of the JSON of one request.
+     *
+     * @default 1048576
+     */
     requestBytes?: number
+    /** @default 10000 */
     sessions?: number
     /**
      * What stays in memory of sessions in which nothing happens, in units of about `WEIGHT_BYTES` (200): each counts one, each

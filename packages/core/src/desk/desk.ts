@@ -436,12 +436,24 @@ export class Desk {
     return this.#engine.on(listener, gone)
   }
 
-  /** Tells `follower` every durable event of one session after the returned head, without gaps, until it is stopped. */
+  /**
+   * Tells `follower` every durable event of one session after the returned head, without gaps, until it is stopped. Fails
+   * with `not_found` where there is no such session.
+   *
+   * @example
+   *   const { head, stop } = await desk.follow('deploy', {
+   *     advanced: ({ events }) => show(events), // from `seq` `head.seq + 1` on
+   *     gone: () => clear(), // deleted: nothing follows
+   *   })
+   */
   follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void }> {
     return this.#engine.follow(sessionId, follower)
   }
 
-  /** Tells `listener` what becomes durable in all sessions from now on, also of those that other processes write. */
+  /**
+   * Tells `listener` what becomes durable in all sessions from now on, also of those that other processes write: each call
+   * has events of one session.
+   */
   followAll(listener: AllSessionsListener): Promise<() => void> {
     return this.#engine.allSessions.follow(listener)
   }

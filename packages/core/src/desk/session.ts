@@ -30,6 +30,11 @@ export interface AskOptions {
   toolCallId?: string
   /** The caller owns the tool call: asking again takes up the same interaction (L11). */
   attach?: boolean
+  /**
+   * How long to wait for a person, in milliseconds; `null` waits for ever.
+   *
+   * @default `timeouts.defaultMs` of the desk, which is 600000 (10 minutes) unless set
+   */
   timeoutMs?: number | null
   onTimeout?: OnTimeout
   turnId?: string
