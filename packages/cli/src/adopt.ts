@@ -22,7 +22,7 @@ export async function adopt(args: string[]): Promise<number> {
     options: { ...WHERE, from: { type: 'string' }, json: { type: 'boolean', default: false } },
   })
   const [named, ...more] = positionals
-  if (!named || more.length > 0) throw usageError('It is askback adopt FILE, or the id of a session.')
+  if (!named || more.length > 0) throw usageError('Usage: askback adopt FILE, or the id of a session.')
   const file = findTranscript(named, process.env)
   const { history, unread } = await read(file)
   const { items, ...head } = history

@@ -33,7 +33,7 @@ export async function answer(args: string[]): Promise<number> {
     },
   })
   const [id, ...words] = positionals
-  if (!id) throw usageError('It is askback answer ID and the answer.')
+  if (!id) throw usageError('Usage: askback answer ID and the answer.')
   const { message, scope, input } = values
   const gateway = asPerson(values)
   const item = await findInteraction(gateway, id)

@@ -18,7 +18,7 @@ export async function ask(args: string[]): Promise<number> {
   })
   const [question, ...more] = positionals
   if (question === undefined || more.length > 0) {
-    throw usageError('It is askback ask "QUESTION" with one --option for each choice.')
+    throw usageError('Usage: askback ask "QUESTION" with one --option for each choice.')
   }
   const { option: options, multi, header, default: defaults } = values
   const twice = options.find((label, index) => options.indexOf(label) !== index)

@@ -16,7 +16,7 @@ export async function attach(args: string[]): Promise<number> {
     allowPositionals: true,
     options: { ...WHERE, plain: { type: 'boolean', default: false } },
   })
-  if (positionals.length > 1) throw usageError('It is askback attach, or askback attach SESSION.')
+  if (positionals.length > 1) throw usageError('Usage: askback attach, or askback attach SESSION.')
   const { stdin: input, stdout: output, env } = process
   let say = sayOnStderr
   const gateway = new Gateway('person', values, { env, say: (text) => say(text) })

@@ -21,7 +21,7 @@ export async function backup(args: string[]): Promise<number> {
     },
   })
   const [name, ...more] = positionals
-  if (name === undefined || more.length > 0) throw usageError('It is askback backup FILE.')
+  if (name === undefined || more.length > 0) throw usageError('Usage: askback backup FILE.')
   refuseShared(values)
   const file = resolve(name)
   const folder = values.data ?? defaultDataFolder()

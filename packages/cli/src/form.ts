@@ -18,7 +18,7 @@ export async function form(args: string[]): Promise<number> {
   })
   const [path, ...more] = positionals
   if (path === undefined || more.length > 0)
-    throw usageError('It is askback form SCHEMA.json, or - for stdin.')
+    throw usageError('Usage: askback form SCHEMA.json, or - for stdin.')
   const { message, schema } = parts(readJson(path, 'The schema'))
   const text = values.message ?? message ?? 'Please fill this in.'
   const body: OpenBody = {

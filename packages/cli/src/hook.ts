@@ -14,7 +14,7 @@ export async function hook(args: string[]): Promise<number> {
   if (env['ASKBACK_SESSION']) return 0
   try {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: WHERE })
-    if (positionals.join(' ') !== 'claude-code') throw new Error('It is askback hook claude-code.')
+    if (positionals.join(' ') !== 'claude-code') throw new Error('Usage: askback hook claude-code.')
     const said = await claudeCodeHook(readInput(), values, env)
     if (said) printJson(said)
     return 0

@@ -28,7 +28,7 @@ export async function importAll(args: string[]): Promise<number> {
   })
   const [file, ...more] = positionals
   if (file === undefined || more.length > 0)
-    throw usageError('It is askback import FILE --store postgres://…; - reads stdin.')
+    throw usageError('Usage: askback import FILE --store postgres://…; - reads stdin.')
   const opened = await openStore(values)
   const { store } = opened
   try {

@@ -52,7 +52,7 @@ export async function uninstall(args: string[]): Promise<number> {
 function parse(args: string[], name: string) {
   const parsed = parseArgs({ args, allowPositionals: true, options: FLAGS })
   if (parsed.positionals.join(' ') === 'claude-code') return parsed
-  throw usageError(`It is askback ${name} claude-code.`)
+  throw usageError(`Usage: askback ${name} claude-code.`)
 }
 
 /** By its name if that leads here, else by its path: Claude Code may be started where it is not found. */

@@ -12,7 +12,7 @@ export async function logout(args: string[]): Promise<number> {
     options: { data: { type: 'string' }, json: { type: 'boolean' } },
   })
   const [person, ...more] = positionals
-  if (more.length > 0) throw usageError('It is askback logout [NAME].')
+  if (more.length > 0) throw usageError('Usage: askback logout [NAME].')
   const body = { all: true, ...(person !== undefined && { person }) }
   await callGateway(values.data ?? defaultDataFolder(), 'POST', '/api/logout', body)
   if (values.json) printJson({ ok: true })

@@ -18,7 +18,7 @@ export async function requestApproval(args: string[]): Promise<number> {
   })
   const { tool, title, description, reason } = values
   if (!tool)
-    throw usageError('It is askback request-approval --tool NAME --input JSON, or @FILE, or @- for stdin.')
+    throw usageError('Usage: askback request-approval --tool NAME --input JSON, or @FILE, or @- for stdin.')
   const request = {
     input: jsonArgument(values.input, '--input'),
     ...(title !== undefined && { title }),

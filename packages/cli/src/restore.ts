@@ -22,7 +22,7 @@ export async function restore(args: string[]): Promise<number> {
     },
   })
   const [file, ...more] = positionals
-  if (file === undefined || more.length > 0) throw usageError('It is askback restore FILE.')
+  if (file === undefined || more.length > 0) throw usageError('Usage: askback restore FILE.')
   refuseShared(values)
   const folder = openDataFolder(values.data)
   const path = databaseFile(folder)

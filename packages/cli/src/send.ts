@@ -19,7 +19,7 @@ export async function send(args: string[]): Promise<number> {
   })
   const [sessionId, text, ...more] = positionals
   if (!sessionId || text === undefined || more.length > 0) {
-    throw usageError('It is askback send SESSION "TEXT".')
+    throw usageError('Usage: askback send SESSION "TEXT".')
   }
   const { route, interaction: interactionId } = values
   const routed = await asPerson(values).json<Routed>({

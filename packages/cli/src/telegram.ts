@@ -18,7 +18,7 @@ export async function telegram(args: string[]): Promise<number> {
     allowPositionals: true,
     options: { ...WHERE, json: { type: 'boolean', default: false } },
   })
-  if (positionals.length !== 1 || positionals[0] !== 'pair') throw usageError('It is askback telegram pair.')
+  if (positionals.length !== 1 || positionals[0] !== 'pair') throw usageError('Usage: askback telegram pair.')
   const gateway = new Gateway('person', values, { env: process.env })
   const pairing = await gateway
     .json<Pairing>({ method: 'POST', path: '/api/connectors/telegram/pairings' })

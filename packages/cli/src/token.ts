@@ -38,7 +38,9 @@ export async function token(args: string[]): Promise<number> {
     const agentToken = findAgentToken(folder)
     return print({ agentToken }, values.json, agentToken)
   }
-  throw usageError('It is askback token create --person NAME, token list, token revoke NAME, or token agent.')
+  throw usageError(
+    'Usage: askback token create --person NAME, token list, token revoke NAME, or token agent.',
+  )
 }
 
 /** From the files of the data folder alone, which only its owner can read: no gateway hands this token out. */

@@ -18,7 +18,7 @@ export async function wait(args: string[]): Promise<number> {
     options: { ...WHERE, json: { type: 'boolean', default: false } },
   })
   const [interactionId, ...more] = positionals
-  if (!interactionId || more.length > 0) throw usageError('It is askback wait ID.')
+  if (!interactionId || more.length > 0) throw usageError('Usage: askback wait ID.')
   const signal = abortOnSignals()
   const { found, gateway, looksOn } = await find(interactionId, values)
   if (found.status === 'pending') sayPending(found, gateway.url, '', values)

@@ -148,8 +148,8 @@ it('prints JSON that a terminal shows as it is', async () => {
 })
 
 it.each<[string, () => string[], string | RegExp]>([
-  ['nothing', () => [], 'It is askback adopt FILE, or the id of a session. See askback --help.'],
-  ['two files', () => ['a', 'b'], 'It is askback adopt FILE, or the id of a session. See askback --help.'],
+  ['nothing', () => [], 'Usage: askback adopt FILE, or the id of a session. See askback --help.'],
+  ['two files', () => ['a', 'b'], 'Usage: askback adopt FILE, or the id of a session. See askback --help.'],
   ['no file', () => ['/nowhere/x.jsonl'], 'There is no file /nowhere/x.jsonl.'],
   [
     'an id of nothing',

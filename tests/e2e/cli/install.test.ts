@@ -112,6 +112,6 @@ it.each([[['install']], [['install', 'codex']], [['uninstall', 'claude-code', 'm
   async (args) => {
     const { code, stderr } = await command(args, newFolder())
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^It is askback (un)?install claude-code\. See askback --help\.\n$/)
+    expect(stderr).toMatch(/^Usage: askback (un)?install claude-code\. See askback --help\.\n$/)
   },
 )

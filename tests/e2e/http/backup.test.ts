@@ -159,7 +159,7 @@ describe('askback backup and restore', () => {
     expect((await askback(['backup', folder, '--data', gateway.data, '--replace'])).stderr).toBe(
       `${folder} is a folder: name a file in it.\n`,
     )
-    expect((await askback(['backup'])).stderr).toBe('It is askback backup FILE. See askback --help.\n')
+    expect((await askback(['backup'])).stderr).toBe('Usage: askback backup FILE. See askback --help.\n')
   })
 })
 

@@ -130,7 +130,7 @@ it.each([[], ['create'], ['create', 'Grace'], ['revoke'], ['list', 'x'], ['nonse
   async (...args) => {
     const command = run(['token', ...args])
     expect((await command.ended).code).toBe(2)
-    expect(command.stderr).toMatch(/^It is askback token create --person NAME/)
+    expect(command.stderr).toMatch(/^Usage: askback token create --person NAME/)
   },
 )
 
