@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openDatabase } from './open.js'
+import { checkStart, openDatabase } from './open.js'
 import { sqliteStore } from './sqlite-store.js'
 import { testFolder } from './testing/folder.js'
 
@@ -151,8 +151,10 @@ it('a page that is needed at the start and was overwritten is said to be damaged
   // Beyond the page that says where pages are, which is not needed.
   bytes.fill(0xff, 8192, 12_288)
   writeFileSync(path, bytes)
+  expect(() => checkStart(path)).toThrow('is damaged')
   expectRefusal('is damaged')
   writeFileSync(path, sound)
+  checkStart(path)
   await sqliteStore({ path }).close()
 })
 

@@ -4,6 +4,7 @@ import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } fr
 import { dirname, resolve } from 'node:path'
 import { checkRecent, databaseIsGone, IncompleteError, lossOf, standing } from './completeness.js'
 import { closeWhole, connection, type Connection } from './connection.js'
+import { erasure } from './erasure.js'
 import { codeOf, failure } from './failure.js'
 import { hasJournal, isInJournalMode, journalFile, keepingJournal } from './journal.js'
 import { readMark, startMark, type Mark } from './mark.js'
@@ -57,7 +58,12 @@ export function checkStart(file: string): void {
   // There is none, or an empty one: a start makes it.
   if (!statSync(file, { throwIfNoEntry: false })?.size) return
   locked(file, (db, path, wasInUse) => {
-    if (versionOf(db) === VERSION) refuseIncomplete(connection(db, path))
+    if (versionOf(db) === VERSION) {
+      const opened = connection(db, path)
+      refuseIncomplete(opened)
+      // The first that a store reads.
+      erasure(opened).unfinished()
+    }
     leaveAsItWas(db, path, wasInUse)
   })
 }
