@@ -79,7 +79,7 @@ describe('askback backup and restore', () => {
       const file = join(gateway.data, name)
       expect(await askback(['backup', file, '--data', gateway.data, '--replace'])).toMatchObject({
         code: 2,
-        stderr: `The file ${file} is the data itself: choose another name for the backup.\n`,
+        stderr: `A gateway works with the file ${file}: choose another name.\n`,
       })
     }
     const id = await answered(gateway, await gateway.session())
