@@ -35,9 +35,8 @@ export interface Follower {
   gone(): void
 }
 
-/** An append that was sent to the store. Exactly one of the two is called, once. */
+/** Who is told how an append ended. Exactly one of the two is called, once. */
 export interface OwnAppend {
-  readonly events: SessionEvent[]
   committed(): void
   abandoned(): void
 }
@@ -53,7 +52,10 @@ interface CommittedPorts {
   onError(error: unknown): void
 }
 
-export interface Sent extends OwnAppend {
+/** An append that was sent to the store. */
+export interface Sent {
+  readonly events: SessionEvent[]
+  readonly own: OwnAppend
   /** The log that it was decided on, which may be another one by the time of its reply. */
   readonly logId: string
   outcome: 'open' | 'unknown' | 'acknowledged' | 'committed' | 'abandoned'
@@ -146,8 +148,8 @@ export class Committed {
   }
 
   /** Registers an append before it is sent, so that its events are recognised in whatever way they come back. */
-  expect(own: OwnAppend, logId: string): Sent {
-    const sent = { ...own, logId, outcome: 'open' as const }
+  expect(events: SessionEvent[], own: OwnAppend, logId: string): Sent {
+    const sent: Sent = { events, own, logId, outcome: 'open' }
     this.#sent.push(sent)
     return sent
   }
@@ -169,7 +171,7 @@ export class Committed {
     if (sent.outcome === 'committed' || sent.outcome === 'abandoned') return
     sent.outcome = 'abandoned'
     this.#sent = this.#sent.filter((one) => one !== sent)
-    sent.abandoned()
+    sent.own.abandoned()
   }
 
   /** Nobody knows whether the append was written: the next read tells. */
@@ -299,9 +301,11 @@ export class Committed {
   }
 
   #settle(sent: Sent): void {
-    this.#sent.splice(this.#sent.indexOf(sent), 1)
+    // Mostly the only one: `splice` would make a list of what it takes out.
+    if (this.#sent.length === 1) this.#sent.pop()
+    else this.#sent.splice(this.#sent.indexOf(sent), 1)
     sent.outcome = 'committed'
-    sent.committed()
+    sent.own.committed()
   }
 }
 

@@ -87,11 +87,11 @@ export class Speculative {
   /** Folds the events at once and appends them. `own` is told when they are durable, in the order of the log. */
   append(
     { events, texts, kv, fence, lockOwner }: Pick<Append, 'events' | 'texts' | 'kv' | 'fence' | 'lockOwner'>,
-    own: Omit<OwnAppend, 'events'>,
+    own: OwnAppend,
   ): Promise<AppendResult> {
     const { sessionId, seq: expectedSeq } = this.state
     foldInto(this.state, events)
-    const sent = this.committed.expect({ events, ...own }, this.state.logId)
+    const sent = this.committed.expect(events, own, this.state.logId)
     this.#lastAt = events.at(-1)!.at
     this.#underway++
     const sending = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner })
