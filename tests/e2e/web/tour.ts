@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { pressUntil } from './browser.js'
 
 /** From the first page to the last words of the demo agent, with a click for each thing that it asks. */
 export async function takeTour(page: Page): Promise<void> {
@@ -19,9 +20,10 @@ export async function takeTour(page: Page): Promise<void> {
   // A pointer that stays where it is might rest on what comes next: then the first press is ignored.
   await page.mouse.move(0, 0)
   await page.locator('.ab-diff-row[data-type=added]').waitFor()
-  await page.getByRole('button', { name: 'Approve once' }).click()
-  await page.getByRole('button', { name: 'Proceed', exact: true }).click()
-  await page.getByText('That was the tour.').waitFor()
+  const proceed = page.getByRole('button', { name: 'Proceed', exact: true })
+  await pressUntil(page.getByRole('button', { name: 'Approve once' }), () => proceed.isVisible())
+  const end = page.getByText('That was the tour.')
+  await pressUntil(proceed, () => end.isVisible())
   await expect.poll(() => page.title()).toBe('Askback')
   expect(await hasStreamed()).toBe(true)
 }

@@ -139,7 +139,11 @@ export class Engine {
       }
       for (;;) {
         const recorded = key && (await recall(this.options, key))
-        if (recorded) return recorded
+        if (recorded) {
+          // Another process may have written it: a read here must see what is acknowledged here.
+          if (this.options.store.shared) await this.#cache.refresh(sessionId)
+          return recorded
+        }
         const known = this.log(sessionId)
         const log = known instanceof Promise ? await known : known
         const { seq } = log.state
