@@ -21,12 +21,16 @@ it('a program that is not there is gone, too', async () => {
   expect(child.ending).toMatch(/^ ended/)
 })
 
-it('output that somebody else holds open keeps nobody waiting', async () => {
-  // Without the mark and in a session of its own, it is not found when the program ends.
-  const child = start('env -u ASKBACK_AGENT_RUN setsid sleep 20 & echo last; exit 0')
-  let said = ''
-  child.process.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+it('output that another process holds open does not delay outputRead for ever', async () => {
+  // Without the mark and in a session of its own, it is not found when the program ends. The program
+  // ends only after the other process runs: before that it still carries the mark and would be killed.
+  const child = start("env -u ASKBACK_AGENT_RUN setsid sh -c 'echo last; exec sleep 20' & read line; exit 0")
+  let output = ''
+  child.process.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    child.process.stdin.write('go on\n')
+  })
   await child.outputRead
-  expect(said).toBe('last\n')
+  expect(output).toBe('last\n')
   expect(child.process.stdout.readableEnded).toBe(false)
 })
