@@ -8,7 +8,7 @@ import {
 } from '@askback/protocol'
 import { optional } from '../optional.js'
 import type { Placement } from './adopt-place.js'
-import { capped } from './report.js'
+import { truncateOutput } from './report.js'
 
 /** What one append of a long history holds. */
 const MOST_EVENTS = 200
@@ -97,7 +97,7 @@ export class PastLog {
       }
       case 'tool_result': {
         const { toolCallId, output, isError, truncated } = item
-        const result = capped({ type: 'tool_result', toolCallId, output, isError })
+        const result = truncateOutput({ type: 'tool_result', toolCallId, output, isError })
         add({ ...result, ...optional({ truncated: truncated ?? result.truncated }) })
         return JSON.stringify(result.output).length
       }

@@ -18,7 +18,7 @@ import type { EditTarget } from './permissions.js'
 
 export type { Reported }
 
-/** A request that was parsed, copied and hashed: nothing about it depends on the session any more. */
+/** A request after validation: parsed, copied and hashed. Nothing in it depends on the state of the session. */
 export interface PreparedRequest {
   kind: InteractionKind
   toolName: string
@@ -28,7 +28,10 @@ export interface PreparedRequest {
   onTimeout: OnTimeout
 }
 
-/** How an interaction finds its tool call. */
+/**
+ * How an interaction gets its tool call: the caller names the call (`id`), the call is searched among those recorded
+ * (`rendezvous`), or the interaction stands for a call of its own (`itself`).
+ */
 export type Anchoring =
   | { by: 'id'; toolCallId: string }
   | { by: 'rendezvous'; waited: boolean }
@@ -42,14 +45,14 @@ export interface OpenCommand {
   turnId?: string | undefined
   responseId?: string | undefined
   agentId?: string | undefined
-  /** The credential that asks. */
+  /** Id of the credential that opened it. */
   openedBy?: string | undefined
   source?: RequestSource | undefined
-  /** Must be the agent's own session, if that is known. */
+  /** Id of the agent's own session. The command is refused if the session is known to belong to another one. */
   agentThread?: string | undefined
-  /** What its own adapter says the tool would write; without it the name and the input tell. */
+  /** What the adapter says the tool would write. Without it this is derived from the tool's name and input. */
   edit?: EditTarget | undefined
-  /** Who gets the settlement if there is one at once; claims it. */
+  /** Receiver named in the claim if the permission mode or a rule approves at once. */
   claimAs?: string | undefined
 }
 
@@ -73,7 +76,7 @@ export interface MessageCommand {
 }
 
 export type Command =
-  | ({ type: 'start'; permissionMode: PermissionMode; unlessThere?: boolean } & Pick<
+  | ({ type: 'start'; permissionMode: PermissionMode; ifNotExists?: boolean } & Pick<
       EventOf<'session_started'>,
       'agent' | 'title' | 'cwd' | 'realCwd' | 'model' | 'source' | 'by' | 'via'
     >)
@@ -97,33 +100,64 @@ export interface Context {
   newId: () => string
   kind: (name: string) => InteractionKind | undefined
   maxPending: number
-  /** Who waits in this process for an interaction and takes its settlement with the append that makes it. */
+  /**
+   * The receiver that waits in this process for the interaction and would claim its settlement in the same append; `null`
+   * if there is none. Must not change anything: the caller marks the claims of `Decision.settled` afterwards.
+   */
   claimant: (interactionId: string) => string | null
-  /** The interaction that a command is about, where it has left the state's window. */
+  /** The interaction of the command, read from the store because it is outside the state's window. */
   found?: Interaction | undefined
   /** Whether a stored rule allows exactly this approval. */
   rule?: boolean | undefined
   edit?: EditTarget | undefined
-  /** Tool calls that a report is about and that have left the window. */
+  /** Tool calls of a report that are outside the window, by id. */
   knownCalls?: ReadonlyMap<string, { ended: boolean }> | undefined
-  /** Of tool calls that nobody has reported: what was asked about them last, where that has left the window. */
+  /** For tool calls that were never reported: the last interaction about each, read from the store, by tool call id. */
   placeholders?: ReadonlyMap<string, Interaction> | undefined
-  /** How many items of its history an adopted session has; `null` if all. */
+  /** How many items of its history an adopted session holds so far; `null` when the history is complete. */
   imported?: number | null | undefined
 }
 
-export interface Decision {
+/** An interaction that a decision settles. */
+export interface DecidedSettlement {
+  /** As it was before. */
+  interaction: Interaction
+  /** One of `Decision.events`; the append gives it its place and time in the log. */
+  response: EventOf<'interaction_response'>
+  /** Receiver whose claim is part of the same append; `null` if nobody claims it now. */
+  claimant: string | null
+}
+
+/** What one rule contributes to a decision. `mergeParts` joins several into one append. */
+export interface PartialDecision {
   events: NewEvent[]
-  /** Of each event, where they are not of now. */
-  times?: readonly number[]
   kv?: KvWrite[] | undefined
-  /** The interaction that the command was about, or made. */
+  /** Every interaction that these events settle, in their order. */
+  settled?: DecidedSettlement[] | undefined
+}
+
+export interface Decision extends PartialDecision {
+  /** Time of each event in milliseconds, if they happened before now. */
+  times?: readonly number[]
+  /** The interaction that the command was about, or opened. */
   interactionId?: string
-  /** The command was refused, and that has left a trace: told once the events are durable. */
+  /** The command is refused, and the refusal itself changed the log. It is thrown once the events are durable. */
   refusal?: Refusal
-  /** The rendezvous wants to wait for a tool call. */
+  /** No matching tool call is recorded yet: append nothing and run the command again when one is. */
   wait?: true
   routed?: Routed['routed']
 }
 
 export type Refusal = { code: 'already_settled' } | { code: 'invalid_answer'; errors: Record<string, string> }
+
+export function mergeParts(...parts: PartialDecision[]): PartialDecision {
+  const events: NewEvent[] = []
+  const kv: KvWrite[] = []
+  const settled: DecidedSettlement[] = []
+  for (const part of parts) {
+    for (const event of part.events) events.push(event)
+    for (const write of part.kv ?? []) kv.push(write)
+    for (const settlement of part.settled ?? []) settled.push(settlement)
+  }
+  return { events, ...(kv.length > 0 && { kv }), ...(settled.length > 0 && { settled }) }
+}

@@ -6,23 +6,31 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { optional } from '../optional.js'
-import { cancelAll, together } from './close-pending.js'
-import type { Command, Context, Decision, MessageCommand } from './command.js'
-import { alreadySettled, expired, interactionOf, lapse, progress, respond, tooLate } from './settle.js'
+import { mergeParts, type Command, type Context, type Decision, type MessageCommand } from './command.js'
+import {
+  alreadySettled,
+  cancelPending,
+  interactionOf,
+  isExpired,
+  progress,
+  refuseAsLate,
+  respond,
+  settleByDeadline,
+} from './settle.js'
 import { routeText } from './text-routing.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 
 export function start(state: SessionState, command: CommandOf<'start'>, _context: Context): Decision {
-  const { unlessThere = false, ...session } = command
+  const { ifNotExists = false, ...session } = command
   if (state.ended) throw new AskbackError('unavailable', `The session ${state.sessionId} is being deleted.`)
-  if (state.seq > 0 && unlessThere) return { events: [] }
+  if (state.seq > 0 && ifNotExists) return { events: [] }
   if (state.seq > 0)
     throw new AskbackError('invalid_request', `The session ${state.sessionId} exists already.`)
   return { events: [{ ...session, type: 'session_started' }] }
 }
 
-/** Starts a turn, or answers what is pending: the caller is told which. */
+/** Answers a pending interaction or goes to the agent; `routed` of the decision says which. */
 export function message(state: SessionState, command: MessageCommand, context: Context): Decision {
   const { text, route, interactionId } = command
   if (text.trim() === '') throw new AskbackError('invalid_request', 'The message is empty.')
@@ -30,31 +38,32 @@ export function message(state: SessionState, command: MessageCommand, context: C
   if (interactionId !== undefined) {
     const named = interactionOf(state, interactionId, context)
     if (named.status === 'settled') throw alreadySettled(named)
-    if (expired(named, context.now)) return tooLate(state, named, context)
+    if (isExpired(named, context.now)) return refuseAsLate(state, named, context)
     return routeAmong([named], state, command, context)
   }
-  // What is past its deadline takes no text any more, whether its timer has fired or not.
+  // An interaction that is past its deadline takes no text, even if its timer has not fired yet.
   const pending = pendingOf(state)
-  const late = pending.filter((item) => expired(item, context.now))
-  const open = pending.filter((item) => !expired(item, context.now))
+  const late = pending.filter((item) => isExpired(item, context.now))
+  const open = pending.filter((item) => !isExpired(item, context.now))
   const routed = routeAmong(open, state, command, context)
-  return { ...routed, ...together(...late.map((item) => lapse(state, item, context)), routed) }
+  const expired = late.map((item) => settleByDeadline(state, item, context))
+  return { ...routed, ...mergeParts(...expired, routed) }
 }
 
-/** L8: cancels what is pending. The turn ends when the agent says so. */
+/** L8: cancels everything pending. The turn itself ends when the agent reports its end. */
 export function interrupt(state: SessionState, command: CommandOf<'interrupt'>, context: Context): Decision {
   const { by, via } = command
-  return cancelAll(state, { ...optional({ by, via }), message: 'The session was interrupted.' }, context)
+  return cancelPending(state, { ...optional({ by, via }), message: 'The session was interrupted.' }, context)
 }
 
 export function clear(state: SessionState, command: CommandOf<'clear'>, context: Context): Decision {
   const { by, via } = command
-  const cancelled = cancelAll(
+  const cancelled = cancelPending(
     state,
     { ...optional({ by, via }), message: 'The session was cleared.' },
     context,
   )
-  return together(cancelled, { events: [{ type: 'context_cleared', ...optional({ by }) }] })
+  return mergeParts(cancelled, { events: [{ type: 'context_cleared', ...optional({ by }) }] })
 }
 
 export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _context: Context): Decision {
@@ -67,10 +76,10 @@ export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _co
   }
 }
 
-/** The last append of a session that is being deleted: whoever waits is told, then its log is erased. */
+/** The last append of a session that is being deleted. It settles what is pending, so that every waiter is resolved before the log is erased. */
 export function end(state: SessionState, command: CommandOf<'end'>, context: Context): Decision {
   const { by, via } = command
-  const cancelled = cancelAll(
+  const cancelled = cancelPending(
     state,
     { ...optional({ by, via }), message: 'The session was deleted.' },
     context,
@@ -82,10 +91,10 @@ export function end(state: SessionState, command: CommandOf<'end'>, context: Con
     ...optional({ by, via }),
   }
   const erasure = { key: erasureKey(state.sessionId), value: state.logId }
-  return together(cancelled, { events: [ended], kv: [erasure] })
+  return mergeParts(cancelled, { events: [ended], kv: [erasure] })
 }
 
-/** Remembers, across a crash, that a session is to be erased, and which of its logs. */
+/** Key of the record that a session, with this log, is to be erased. It lets a deletion go on after a crash. */
 export function erasureKey(sessionId: string): string {
   return `erase/${sessionId}`
 }
@@ -101,7 +110,7 @@ function routeAmong(
   switch (routed.to) {
     case 'nobody':
       if (route === 'auto' && interactionId === undefined) return toAgent(state, command, context)
-      throw new AskbackError('nothing_pending', 'Nothing that waits here takes a text.')
+      throw new AskbackError('nothing_pending', 'No pending request here takes a text.')
     case 'answer':
       return {
         ...respond(

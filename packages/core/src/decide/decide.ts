@@ -7,8 +7,9 @@ import { report } from './report.js'
 import { cancel, deliver, expire, progress, respond } from './settle.js'
 
 /**
- * The only place where rules live: what a command does to a session, as events. It throws an `AskbackError` for what
- * it refuses without a trace. Pure: time, ids and everything that the log does not hold come with the context.
+ * Every rule of the product is behind this function: it turns a command into the events to append. It throws an `AskbackError`
+ * for a command that is refused and leaves the log unchanged. It is pure: the time, new ids and everything that the state does not
+ * hold come with the context, and nothing outside the returned decision changes.
  */
 export function decide(state: SessionState, command: Command, context: Context): Decision {
   const decision = decideWithoutStatus(state, command, context)
@@ -51,14 +52,17 @@ function decideWithoutStatus(state: SessionState, command: Command, context: Con
   }
 }
 
-/** L13: `session_status` closes the append that changes it. A rule that changes the mode leaves its own to be merged. */
+/**
+ * L13: an append that changes the session's status ends with a `session_status`. A command that changes the permission mode adds a
+ * `session_status` of its own, which is merged into that last one.
+ */
 function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   if (events.length === 0) return events
   let { activeTurnId, failed, ended, permissionMode } = state
   let pending = state.pendingIds.size
   let agent = state.agent
   let actor: Pick<EventOf<'session_status'>, 'by' | 'via'> = {}
-  const kept: NewEvent[] = []
+  const others: NewEvent[] = []
   for (const event of events) {
     switch (event.type) {
       case 'session_started':
@@ -86,11 +90,11 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
       default:
         break
     }
-    kept.push(event)
+    others.push(event)
   }
   const status = statusOf({ agent, turnActive: activeTurnId !== null, pending, failed, ended })
   const started = state.seq === 0
-  if (status === state.status && (started || permissionMode === state.permissionMode)) return kept
+  if (status === state.status && (started || permissionMode === state.permissionMode)) return others
   const { sessionId } = state
   const changed: EventOf<'session_status'> = {
     seq: 0,
@@ -101,11 +105,11 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
     status,
     permissionMode,
   }
-  // A change of status alone is nobody's act, even where a command named the mode that was set already.
+  // Only a change of the mode, or the end, is attributed to a person; a status also changes by itself.
   if (ended || permissionMode !== state.permissionMode) {
     if (actor.by) changed.by = actor.by
     if (actor.via) changed.via = actor.via
   }
-  kept.push(changed)
-  return kept
+  others.push(changed)
+  return others
 }

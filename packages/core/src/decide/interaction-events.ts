@@ -8,12 +8,12 @@ import type {
   SettlementKind,
   Via,
 } from '@askback/protocol'
-import type { Context } from './command.js'
+import type { Context, PartialDecision } from './command.js'
 
-// Each event is made with room for its place in the log, which the append fills in. Spreads, and fields that come later,
-// would cost more than the decision.
+// Builds the events of interactions. Each event has its final shape from the start, with placeholders for `seq`, `id` and `at`
+// that the append fills in: object spreads, or fields that are added later, cost more time than the decision itself.
 
-export interface Settled {
+export interface SettlementDetails {
   settlement: SettlementKind
   answer?: Json | undefined
   message?: string | undefined
@@ -24,20 +24,21 @@ export interface Settled {
   ruleId?: string | undefined
 }
 
-/** L1. */
-export function requested(item: Interaction): NewEvent[] {
+/** L1: the pending event comes with the request, in one append. */
+export function requestEvents(item: Interaction): NewEvent[] {
   return [pendingEvent(item, true, 'requested'), requestEvent(item)]
 }
 
-/** L2: the response, the end of pending, and the claim of whoever waits in this process. */
-export function settlement(item: Interaction, how: Settled, context: Context): NewEvent[] {
-  const to = context.claimant(item.interactionId)
-  const events: NewEvent[] = [responseEvent(item, how), pendingEvent(item, false, how.settlement)]
-  if (to !== null) events.push(delivered(item, to))
-  return events
+/** L2: the response, the end of pending, and the claim of the waiter in this process if there is one. */
+export function settleEvents(item: Interaction, how: SettlementDetails, context: Context): PartialDecision {
+  const claimant = context.claimant(item.interactionId)
+  const response = responseEvent(item, how)
+  const events: NewEvent[] = [response, pendingEvent(item, false, how.settlement)]
+  if (claimant !== null) events.push(deliveredEvent(item, claimant))
+  return { events, settled: [{ interaction: item, response, claimant }] }
 }
 
-export function delivered(item: Interaction, to: string): EventOf<'interaction_delivered'> {
+export function deliveredEvent(item: Interaction, to: string): EventOf<'interaction_delivered'> {
   const event: EventOf<'interaction_delivered'> = {
     seq: 0,
     id: '',
@@ -48,7 +49,7 @@ export function delivered(item: Interaction, to: string): EventOf<'interaction_d
     toolCallId: item.toolCallId,
     to,
   }
-  return placed(event, item)
+  return withTurn(event, item)
 }
 
 export function pendingEvent(
@@ -70,7 +71,7 @@ export function pendingEvent(
     reason,
   }
   if (pending && item.expiresAt !== undefined) event.expiresAt = item.expiresAt
-  return placed(event, item)
+  return withTurn(event, item)
 }
 
 export function requestEvent(item: Interaction): EventOf<'interaction_request'> {
@@ -98,10 +99,10 @@ export function requestEvent(item: Interaction): EventOf<'interaction_request'> 
   if (item.agentId !== undefined) event.agentId = item.agentId
   if (item.openedBy !== undefined) event.openedBy = item.openedBy
   if (item.source !== undefined) event.source = item.source
-  return placed(event, item)
+  return withTurn(event, item)
 }
 
-export function responseEvent(item: Interaction, how: Settled): EventOf<'interaction_response'> {
+export function responseEvent(item: Interaction, how: SettlementDetails): EventOf<'interaction_response'> {
   const event: EventOf<'interaction_response'> = {
     seq: 0,
     id: '',
@@ -122,10 +123,10 @@ export function responseEvent(item: Interaction, how: Settled): EventOf<'interac
   if (how.updatedDigest !== undefined) event.updatedDigest = how.updatedDigest
   if (how.supersededBy !== undefined) event.supersededBy = how.supersededBy
   if (how.ruleId !== undefined) event.ruleId = how.ruleId
-  return placed(event, item)
+  return withTurn(event, item)
 }
 
-function placed<Event extends Pick<SessionEvent, 'turnId' | 'responseId'>>(
+function withTurn<Event extends Pick<SessionEvent, 'turnId' | 'responseId'>>(
   event: Event,
   item: Interaction,
 ): Event {

@@ -1,16 +1,16 @@
+import { AskbackError, pendingOf, type Interaction, type SessionState } from '@askback/protocol'
 import {
-  AskbackError,
-  pendingOf,
-  type Interaction,
-  type NewEvent,
-  type SessionState,
-} from '@askback/protocol'
-import { together, type Part } from './close-pending.js'
-import type { Context, Decision, OpenCommand, PreparedRequest } from './command.js'
-import { delivered, requested, settlement } from './interaction-events.js'
-import { judge } from './permissions.js'
+  mergeParts,
+  type Context,
+  type Decision,
+  type OpenCommand,
+  type PartialDecision,
+  type PreparedRequest,
+} from './command.js'
+import { deliveredEvent, requestEvents, settleEvents } from './interaction-events.js'
+import { decidePermission } from './permissions.js'
 import { chooseCall } from './rendezvous.js'
-import { expired, lapse, storedRule } from './settle.js'
+import { isExpired, requestedRule, settleByDeadline } from './settle.js'
 
 export function open(state: SessionState, command: OpenCommand, context: Context): Decision {
   const { prepared, agentThread } = command
@@ -20,20 +20,22 @@ export function open(state: SessionState, command: OpenCommand, context: Context
   const anchored = anchor(state, command, context)
   if (anchored === 'wait') return { events: [], wait: true }
   const { toolCallId } = anchored
-  const existing = command.attach ? sameAsked(state, toolCallId, prepared, context) : undefined
+  const existing = command.attach ? sameRequest(state, toolCallId, prepared, context) : undefined
   if (existing) return attach(state, existing, context)
   const replaced = command.attach ? pendingOfCall(state, toolCallId, prepared) : undefined
   const item = interactionFrom(state, command, anchored, context)
   checkDeclaredRule(state, item, context)
-  const isAllowed = allowed(state, prepared, context)
-  if (!isAllowed && !replaced) checkRoom(state, context)
-  const asked = requested(item)
-  const events = isAllowed ? [...asked, ...approvedByPolicy(item, command, context)] : asked
+  const isAllowed = allowsWithoutPerson(state, prepared, context)
+  if (!isAllowed && !replaced) checkPendingLimit(state, context)
   const { interactionId } = item
-  if (!replaced) return { events, interactionId }
-  return { ...together(giveWay(state, replaced, interactionId, context), { events }), interactionId }
+  const parts: PartialDecision[] = []
+  if (replaced) parts.push(supersede(state, replaced, interactionId, context))
+  parts.push({ events: requestEvents(item) })
+  if (isAllowed) parts.push(approveByPolicy(item, command, context))
+  return { ...mergeParts(...parts), interactionId }
 }
 
+/** The tool call of an interaction, and how it was found. */
 interface Anchored {
   toolCallId: string
   anchor: NonNullable<Interaction['anchor']>
@@ -86,8 +88,8 @@ function claimedCalls(state: SessionState): Set<string> {
   return claimed
 }
 
-/** L11: what an adapter that owns the tool call takes up again. One that was superseded never counts. */
-function sameAsked(
+/** L11: the interaction that an adapter attaches to when it repeats a request of its tool call. A superseded one never counts. */
+function sameRequest(
   state: SessionState,
   toolCallId: string,
   { kind, digest }: PreparedRequest,
@@ -101,7 +103,7 @@ function sameAsked(
   return latest
 }
 
-/** L11: what gives way if the same call now asks for something else. */
+/** L11: the interaction that is superseded when the same call asks for something else. */
 function pendingOfCall(
   state: SessionState,
   toolCallId: string,
@@ -112,21 +114,27 @@ function pendingOfCall(
 
 function attach(state: SessionState, existing: Interaction, context: Context): Decision {
   const { interactionId } = existing
-  if (existing.status === 'pending' && expired(existing, context.now)) return lapse(state, existing, context)
+  if (existing.status === 'pending' && isExpired(existing, context.now))
+    return settleByDeadline(state, existing, context)
   return { events: [], interactionId }
 }
 
-function giveWay(state: SessionState, item: Interaction, supersededBy: string, context: Context): Part {
-  if (expired(item, context.now)) return lapse(state, item, context)
-  return { events: settlement(item, { settlement: 'superseded', supersededBy }, context) }
+function supersede(
+  state: SessionState,
+  item: Interaction,
+  supersededBy: string,
+  context: Context,
+): PartialDecision {
+  if (isExpired(item, context.now)) return settleByDeadline(state, item, context)
+  return settleEvents(item, { settlement: 'superseded', supersededBy }, context)
 }
 
-/** A default answer must be able to do at the deadline what it says. */
+/** If the answer declared for the deadline asks for a rule, that rule must be possible; otherwise opening is refused now. */
 function checkDeclaredRule(state: SessionState, item: Interaction, context: Context): void {
-  if (typeof item.onTimeout === 'object') storedRule(state, item, item.onTimeout.answer, {}, context)
+  if (typeof item.onTimeout === 'object') requestedRule(state, item, item.onTimeout.answer, {}, context)
 }
 
-function checkRoom(state: SessionState, { maxPending }: Context): void {
+function checkPendingLimit(state: SessionState, { maxPending }: Context): void {
   if (state.pendingIds.size < maxPending) return
   throw new AskbackError(
     'rate_limited',
@@ -164,13 +172,15 @@ function interactionFrom(
   return item
 }
 
-function approvedByPolicy(item: Interaction, { claimAs }: OpenCommand, context: Context): NewEvent[] {
+function approveByPolicy(item: Interaction, { claimAs }: OpenCommand, context: Context): PartialDecision {
   const how = { settlement: 'approved', answer: { decision: 'approve' }, via: 'policy' } as const
-  const claim = claimAs === undefined ? [] : [delivered(item, claimAs)]
-  return [...settlement(item, how, context), ...claim]
+  const settled = settleEvents(item, how, context)
+  if (claimAs !== undefined) settled.events.push(deliveredEvent(item, claimAs))
+  return settled
 }
 
-function allowed(state: SessionState, { kind }: PreparedRequest, context: Context): boolean {
+/** Whether the permission mode or a stored rule approves this without asking a person. */
+function allowsWithoutPerson(state: SessionState, { kind }: PreparedRequest, context: Context): boolean {
   const subject = { kind: kind.kind, edit: context.edit ?? 'none', rule: context.rule ?? false } as const
-  return judge({ mode: state.permissionMode, subject }) === 'allow'
+  return decidePermission({ mode: state.permissionMode, subject }) === 'allow'
 }

@@ -1,13 +1,13 @@
 import { permissionMode } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { judge, type EditTarget, type Verdict } from './permissions.js'
+import { decidePermission, type EditTarget, type PermissionDecision } from './permissions.js'
 
 const modes = permissionMode.options
 const targets: EditTarget[] = ['inside', 'outside', 'plan_file', 'none']
 
 describe('the permission table', () => {
   // mode, edit target, without a rule, with a rule
-  it.each<[(typeof modes)[number], EditTarget, Verdict, Verdict]>([
+  it.each<[(typeof modes)[number], EditTarget, PermissionDecision, PermissionDecision]>([
     ['default', 'inside', 'ask', 'allow'],
     ['default', 'outside', 'ask', 'allow'],
     ['default', 'plan_file', 'ask', 'allow'],
@@ -25,8 +25,8 @@ describe('the permission table', () => {
     ['bypassPermissions', 'plan_file', 'allow', 'allow'],
     ['bypassPermissions', 'none', 'allow', 'allow'],
   ])('in %s an edit of %s is %s, and with a rule %s', (mode, edit, without, withRule) => {
-    expect(judge({ mode, subject: { kind: 'approval', edit, rule: false } })).toBe(without)
-    expect(judge({ mode, subject: { kind: 'approval', edit, rule: true } })).toBe(withRule)
+    expect(decidePermission({ mode, subject: { kind: 'approval', edit, rule: false } })).toBe(without)
+    expect(decidePermission({ mode, subject: { kind: 'approval', edit, rule: true } })).toBe(withRule)
   })
 
   it.each(['question', 'form', 'plan_review', 'color_picker', '__proto__'])(
@@ -34,15 +34,16 @@ describe('the permission table', () => {
     (kind) => {
       for (const mode of modes) {
         for (const edit of targets) {
-          for (const rule of [false, true]) expect(judge({ mode, subject: { kind, edit, rule } })).toBe('ask')
+          for (const rule of [false, true])
+            expect(decidePermission({ mode, subject: { kind, edit, rule } })).toBe('ask')
         }
       }
     },
   )
 
   it('acceptEdits does not let a shell command run', () => {
-    expect(judge({ mode: 'acceptEdits', subject: { kind: 'approval', edit: 'none', rule: false } })).toBe(
-      'ask',
-    )
+    expect(
+      decidePermission({ mode: 'acceptEdits', subject: { kind: 'approval', edit: 'none', rule: false } }),
+    ).toBe('ask')
   })
 })

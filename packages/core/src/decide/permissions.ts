@@ -1,28 +1,34 @@
 import type { PermissionMode } from '@askback/protocol'
 
-export type Verdict = 'ask' | 'allow'
+export type PermissionDecision = 'ask' | 'allow'
 
 /**
- * Where an approval's tool would write: `none` if it is no edit tool, `plan_file` for the agent's plan wherever that
- * lies, which only plan mode treats in a way of its own.
+ * Where the tool of an approval would write, compared with the session's folder: `none` if it is not an edit tool, `plan_file`
+ * for the agent's plan file in any folder (only plan mode treats it differently).
  */
 export type EditTarget = 'inside' | 'outside' | 'plan_file' | 'none'
 
-export interface Subject {
+export interface PermissionSubject {
   kind: string
   edit: EditTarget
-  /** Whether a stored rule allows exactly this tool with exactly this input. */
+  /** Whether a stored rule allows this tool with this input. */
   rule: boolean
 }
 
-/** Who decides: a person, or the session's permission mode. No mode ever answers what is not an approval. */
-export function judge({ mode, subject }: { mode: PermissionMode; subject: Subject }): Verdict {
+/** Whether the session's permission mode and rules allow an approval without a person. Other kinds are always asked. */
+export function decidePermission({
+  mode,
+  subject,
+}: {
+  mode: PermissionMode
+  subject: PermissionSubject
+}): PermissionDecision {
   if (subject.kind !== 'approval') return 'ask'
   const entry = table[mode][subject.edit]
   return entry === 'ask_unless_rule' ? (subject.rule ? 'allow' : 'ask') : entry
 }
 
-const table: Record<PermissionMode, Record<EditTarget, Verdict | 'ask_unless_rule'>> = {
+const table: Record<PermissionMode, Record<EditTarget, PermissionDecision | 'ask_unless_rule'>> = {
   default: {
     inside: 'ask_unless_rule',
     outside: 'ask_unless_rule',

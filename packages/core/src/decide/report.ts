@@ -8,73 +8,91 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { optional } from '../optional.js'
-import { cancelAll, together, type Part } from './close-pending.js'
-import type { Command, Context, Decision, Reported } from './command.js'
-import { Told } from './told.js'
+import {
+  mergeParts,
+  type Command,
+  type Context,
+  type Decision,
+  type PartialDecision,
+  type Reported,
+} from './command.js'
+import { ReportDedupe } from './report-dedupe.js'
+import { cancelPending } from './settle.js'
 
-/** Stored output of a tool, in bytes; what is beyond is cut, and the log says how much there was. */
+/** Limit of a stored tool output, in bytes of UTF-8. Longer output is cut; `truncated` in the log has the full length. */
 export const MAX_OUTPUT_BYTES = 256 * 1024
 
-/** An adapter lost its agent's process: not an error of the agent's own, so what is pending stays pending (L8, L10). */
+/** Error code for a lost agent process. The agent can be resumed, so pending interactions stay pending (L8, L10). */
 export const AGENT_LOST = 'agent_lost' as const
 
-/** Told to a person while the agent goes on, so that nothing else is cancelled either. */
-const GOES_ON = new Set([AGENT_LOST, 'agent_retries', 'agent_decides', 'approval_unused', 'plan_missing'])
+/** Codes of errors after which the turn continues, so that nothing pending is cancelled. */
+const CODES_THAT_CANCEL_NOTHING = new Set([
+  AGENT_LOST,
+  'agent_retries',
+  'agent_decides',
+  'approval_unused',
+  'plan_missing',
+])
 
-/** What an agent did, in the order it says. Repeats are dropped: an adapter may tell the same thing twice. */
+/** Logs what an agent did, in the reported order. Drops repeats, because an adapter may report the same thing twice. */
 export function report(
   state: SessionState,
   command: Extract<Command, { type: 'report' }>,
   context: Context,
 ): Decision {
-  const told = new Told(state, context)
+  const dedupe = new ReportDedupe(state, context)
   const endsTurn = command.events.some(({ type }) => type === 'turn_ended')
-  const events = endsTurn ? command.events : command.events.filter((event) => !isOnHold(state, event))
-  // Copies: an append takes its events for its own, and this may be decided again for another.
-  return together(...events.map((event) => effectOf(state, { ...event }, told, context)))
+  const events = endsTurn ? command.events : command.events.filter((event) => !mustWait(state, event))
+  // The append writes `seq`, `id` and `at` into its events, and the command may be decided again after a conflict: copy them.
+  return mergeParts(...events.map((event) => decideEvent(state, { ...event }, dedupe, context)))
 }
 
 /**
- * What a call has put out until its agent was lost is its result, unless something was asked about it in a turn that goes
- * on: who takes that up still has to hear what was said (L10), and nothing has ended that an answer would be too late for (L7).
+ * A partial result comes from a call whose agent was lost. It is not logged while the turn continues and the call has an
+ * interaction: a result would cancel that interaction (L7), but the agent that resumes the turn still needs its answer (L10).
  */
-function isOnHold({ interactions }: SessionState, event: Reported): boolean {
+function mustWait({ interactions }: SessionState, event: Reported): boolean {
   if (event.type !== 'tool_result' || !event.partial) return false
   return [...interactions.values()].some(({ toolCallId }) => toolCallId === event.toolCallId)
 }
 
-function effectOf(state: SessionState, event: Reported, told: Told, context: Context): Part {
+function decideEvent(
+  state: SessionState,
+  event: Reported,
+  dedupe: ReportDedupe,
+  context: Context,
+): PartialDecision {
   switch (event.type) {
     case 'tool_call':
-      return { events: told.call(event.toolCallId) ? [event] : [] }
+      return { events: dedupe.isNewCall(event.toolCallId) ? [event] : [] }
     case 'tool_result':
-      return endCall(state, event, told, context)
+      return endCall(state, event, dedupe, context)
     case 'error': {
-      if (GOES_ON.has(event.code)) return { events: [event] }
+      if (CODES_THAT_CANCEL_NOTHING.has(event.code)) return { events: [event] }
       const message = `The agent failed: ${event.message}`
-      return together(
-        cancelAll(state, { message }, context, (item) => told.closes(item)),
+      return mergeParts(
+        cancelPending(state, { message }, context, (item) => dedupe.isFirstCancel(item)),
         { events: [event] },
       )
     }
     case 'agent_session':
-      return { events: told.agentSession(event.agentSessionId) ? [event] : [] }
+      return { events: dedupe.isNewAgentSession(event.agentSessionId) ? [event] : [] }
     case 'context_cleared':
-      return { events: told.clearContext() ? [event] : [] }
+      return { events: dedupe.hasContextToClear() ? [event] : [] }
     case 'turn_started':
-      return { events: told.startTurn(event.turnId) ? [event] : [] }
+      return { events: dedupe.isNewTurn(event.turnId) ? [event] : [] }
     case 'turn_ended':
-      return { events: told.endTurn(event.turnId) ? [event] : [] }
+      return { events: dedupe.isFirstEndOfTurn(event.turnId) ? [event] : [] }
     case 'text':
     case 'thinking':
-      return { events: told.block(event) ? [event] : [] }
+      return { events: dedupe.isNewBlock(event) ? [event] : [] }
   }
 }
 
 /**
- * Agents report a call that was not allowed as an error. The log says what it really was, in one place for adapters,
- * hooks and HTTP. A request that names another tool comes from a script inside the call and says nothing about the call
- * itself; one that names no tool has its kind for a tool name, and is about the call.
+ * Agents report a call that was denied as a failed call. This adds how it was really settled, in one place for adapters, hooks
+ * and HTTP. An interaction with another tool name was opened by a script inside the call and is not about the call; one whose tool name
+ * is its kind was opened without a tool name and is.
  */
 function withSettlement(
   state: SessionState,
@@ -100,53 +118,59 @@ function withSettlement(
   }
 }
 
-function endCall(state: SessionState, event: NewEventOf<'tool_result'>, told: Told, context: Context): Part {
+function endCall(
+  state: SessionState,
+  event: NewEventOf<'tool_result'>,
+  dedupe: ReportDedupe,
+  context: Context,
+): PartialDecision {
   const { toolCallId } = event
   const events: NewEvent[] = []
-  const asked = told.knows(toolCallId) ? null : told.placeholder(toolCallId)
-  if (asked !== null) {
-    if (!asked) throw new AskbackError('not_found', `There is no tool call ${toolCallId} in this session.`)
-    told.call(toolCallId)
-    events.push(callAskedAbout(asked))
+  const placeholder = dedupe.knowsCall(toolCallId) ? null : dedupe.placeholderOf(toolCallId)
+  if (placeholder !== null) {
+    if (!placeholder)
+      throw new AskbackError('not_found', `There is no tool call ${toolCallId} in this session.`)
+    dedupe.isNewCall(toolCallId)
+    events.push(toolCallOf(placeholder))
   }
-  if (!told.end(toolCallId)) return { events: [] }
-  events.push(capped(withSettlement(state, event, asked?.toolName)))
-  return together({ events }, cancelOf(state, event, told, context))
+  if (!dedupe.isFirstResult(toolCallId)) return { events: [] }
+  events.push(truncateOutput(withSettlement(state, event, placeholder?.toolName)))
+  return mergeParts({ events }, cancelInteractionsOf(state, event, dedupe, context))
 }
 
-/** The tool call that a request stands for, where nobody has reported it. */
-function callAskedAbout(item: Interaction): NewEventOf<'tool_call'> {
+/** The tool call of an interaction, for a call that was never reported. */
+function toolCallOf(item: Interaction): NewEventOf<'tool_call'> {
   const { toolCallId, toolName, kind, request, turnId, responseId } = item
   const input = kind === 'approval' ? (request as ApprovalRequest).input : request
   return { type: 'tool_call', toolCallId, toolName, input, ...optional({ turnId, responseId }) }
 }
 
-/** L7: whoever asked about exactly this call no longer needs an answer. One that stands for itself is such a call. */
-function cancelOf(
+/** L7: a call that has ended needs no answer. A matched interaction only runs inside this call and stays pending. */
+function cancelInteractionsOf(
   state: SessionState,
   { toolCallId, isError }: NewEventOf<'tool_result'>,
-  told: Told,
+  dedupe: ReportDedupe,
   context: Context,
-): Part {
+): PartialDecision {
   const message = isError ? 'The tool call failed.' : 'The tool call ended.'
-  return cancelAll(
+  return cancelPending(
     state,
     { message },
     context,
-    (item) => item.toolCallId === toolCallId && item.anchor !== 'matched' && told.closes(item),
+    (item) => item.toolCallId === toolCallId && item.anchor !== 'matched' && dedupe.isFirstCancel(item),
   )
 }
 
-export function capped(event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
+export function truncateOutput(event: NewEventOf<'tool_result'>): NewEventOf<'tool_result'> {
   const text = typeof event.output === 'string' ? event.output : JSON.stringify(event.output)
   const bytes = new TextEncoder().encode(text)
   if (bytes.length <= MAX_OUTPUT_BYTES) return event
-  return { ...event, output: cut(bytes), truncated: bytes.length }
+  return { ...event, output: cutToLimit(bytes), truncated: bytes.length }
 }
 
-function cut(bytes: Uint8Array): Json {
+function cutToLimit(bytes: Uint8Array): Json {
   let end = MAX_OUTPUT_BYTES
-  // Not inside a character: continuation bytes begin with 10.
+  // Cut before a character, not inside it: the continuation bytes of UTF-8 begin with the bits 10.
   while ((bytes[end]! & 0xc0) === 0x80) end--
   return new TextDecoder().decode(bytes.subarray(0, end))
 }

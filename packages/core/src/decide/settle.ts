@@ -3,6 +3,7 @@ import {
   checkReply,
   copyJson,
   digestOf,
+  pendingOf,
   questionAnswer,
   type Actor,
   type ApprovalAnswer,
@@ -24,9 +25,21 @@ import {
 } from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
 import { optional } from '../optional.js'
-import type { Command, Context, Decision, RespondCommand } from './command.js'
-import { delivered, settlement } from './interaction-events.js'
-import { reprompt } from './reprompt.js'
+import {
+  mergeParts,
+  type Command,
+  type Context,
+  type Decision,
+  type PartialDecision,
+  type RespondCommand,
+} from './command.js'
+import {
+  deliveredEvent,
+  pendingEvent,
+  requestEvent,
+  responseEvent,
+  settleEvents,
+} from './interaction-events.js'
 import { newRule, ruleWrite, type ApprovalRule } from './rules.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
@@ -35,7 +48,7 @@ export function respond(state: SessionState, command: RespondCommand, context: C
   const { interactionId, digest, answer, by, via } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'settled') throw alreadySettled(item)
-  if (expired(item, context.now)) return tooLate(state, item, context)
+  if (isExpired(item, context.now)) return refuseAsLate(state, item, context)
   if (digest !== undefined && digest !== item.digest) {
     throw new AskbackError(
       'digest_mismatch',
@@ -43,17 +56,17 @@ export function respond(state: SessionState, command: RespondCommand, context: C
       { details: { digest: item.digest } },
     )
   }
-  const outcome = outcomeOf(kindOf(item, context), item.request, answer)
-  if ('errors' in outcome) return reprompt(item, outcome, answer, context)
-  return settleWith(state, item, outcome, { by, via }, context)
+  const result = applyAnswer(kindOf(item, context), item.request, answer)
+  if ('errors' in result) return reprompt(item, result, answer, context)
+  return settleWith(state, item, result, { by, via }, context)
 }
 
-/** A question answered in part, on a surface that asks one at a time. */
+/** Records the replies to the first questions of a request, for a surface that asks one at a time. */
 export function progress(state: SessionState, command: CommandOf<'progress'>, context: Context): Decision {
   const { interactionId } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'settled') throw alreadySettled(item)
-  if (expired(item, context.now)) return tooLate(state, item, context)
+  if (isExpired(item, context.now)) return refuseAsLate(state, item, context)
   const answers = partialAnswers(item, command.answers)
   return { interactionId, events: [{ type: 'interaction_progress', interactionId, answers }] }
 }
@@ -62,68 +75,112 @@ export function cancel(state: SessionState, command: CommandOf<'cancel'>, contex
   const { interactionId, by, via, message } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'settled') throw alreadySettled(item)
-  if (expired(item, context.now)) return tooLate(state, item, context)
-  return {
-    interactionId,
-    events: settlement(item, { settlement: 'cancelled', by, via, message }, context),
-  }
+  if (isExpired(item, context.now)) return refuseAsLate(state, item, context)
+  return { interactionId, ...settleEvents(item, { settlement: 'cancelled', by, via, message }, context) }
 }
 
-/** L4, L5: the deadline's own outcome. Asked too early, or for what is settled, it does nothing. */
+/**
+ * Cancels the pending interactions that `isMeant` selects (L7, L8). One that is past its deadline settles by its deadline
+ * instead (L4).
+ */
+export function cancelPending(
+  state: SessionState,
+  how: { by?: Actor | undefined; via?: Via | undefined; message: string },
+  context: Context,
+  isMeant: (item: Interaction) => boolean = () => true,
+): PartialDecision {
+  const parts = pendingOf(state)
+    .filter(isMeant)
+    .map((item) =>
+      isExpired(item, context.now)
+        ? settleByDeadline(state, item, context)
+        : settleEvents(item, { settlement: 'cancelled', ...how }, context),
+    )
+  return mergeParts(...parts)
+}
+
+/** L4, L5: settles as the deadline says. Does nothing before the deadline, or if the interaction is settled. */
 export function expire(state: SessionState, command: CommandOf<'expire'>, context: Context): Decision {
   const { interactionId } = command
   const item = state.interactions.get(interactionId)
-  if (!item || item.status === 'settled' || !expired(item, context.now)) return { interactionId, events: [] }
-  return lapse(state, item, context)
+  if (!item || item.status === 'settled' || !isExpired(item, context.now))
+    return { interactionId, events: [] }
+  return settleByDeadline(state, item, context)
 }
 
-/** What the deadline makes of an interaction that is past it. */
-export function lapse(state: SessionState, item: Interaction, context: Context): Decision {
+/** Settles an interaction that is past its deadline: with its declared answer if it has a valid one, else as timed out. */
+export function settleByDeadline(state: SessionState, item: Interaction, context: Context): Decision {
   const { interactionId } = item
-  const outcome = declaredOutcome(item, context)
-  if (outcome) return settleWith(state, item, outcome, { via: 'policy' }, context)
-  return { interactionId, events: settlement(item, { settlement: 'timed_out' }, context) }
+  const result = declaredResult(item, context)
+  if (result) return settleWith(state, item, result, { via: 'policy' }, context)
+  return { interactionId, ...settleEvents(item, { settlement: 'timed_out' }, context) }
 }
 
-export function tooLate(state: SessionState, item: Interaction, context: Context): Decision {
-  return { ...lapse(state, item, context), refusal: { code: 'already_settled' } }
+/** The answer of a person that arrives after the deadline is refused, and the deadline takes effect. */
+export function refuseAsLate(state: SessionState, item: Interaction, context: Context): Decision {
+  return { ...settleByDeadline(state, item, context), refusal: { code: 'already_settled' } }
 }
 
-/** L10: the claim that precedes the hand-over, once. */
+/** L10: an agent may only act on a settlement after its claim is durable. A second claim does nothing. */
 export function deliver(state: SessionState, command: CommandOf<'deliver'>, context: Context): Decision {
   const { interactionId, to } = command
   const item = interactionOf(state, interactionId, context)
   if (item.status === 'pending' || item.delivered) return { interactionId, events: [] }
-  return { interactionId, events: [delivered(item, to)] }
+  return { interactionId, events: [deliveredEvent(item, to)] }
 }
 
-export function outcomeOf(kind: InteractionKind, request: Json, answer: Json): Outcome | Reprompt {
+/** L6: supersedes the interaction and opens it again, with the errors and the answer that was typed, in one append. */
+function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context: Context): Decision {
+  const interactionId = context.newId()
+  const repromptOf = item.repromptOf ?? item.interactionId
+  const again = { ...item, interactionId, requestedAt: context.now, errors, progress: answer, repromptOf }
+  const response = responseEvent(item, { settlement: 'superseded', supersededBy: interactionId })
+  return {
+    interactionId,
+    refusal: { code: 'invalid_answer', errors },
+    // Nobody claims it: its waiters go on to wait for the new one.
+    settled: [{ interaction: item, response, claimant: null }],
+    events: [
+      response,
+      pendingEvent(item, false, 'superseded'),
+      pendingEvent(again, true, 'reprompted'),
+      requestEvent(again),
+    ],
+  }
+}
+
+/** What the kind makes of an answer: a settlement, or errors for a reprompt. Throws `invalid_answer` if it does not fit the schema. */
+export function applyAnswer(kind: InteractionKind, request: Json, answer: Json): Outcome | Reprompt {
   const given = parseWith(kind.answer, forSchema(kind, answer), {
     code: 'invalid_answer',
     what: 'the answer',
   })
   if (!kind.settle) return { settlement: 'answered', answer: copyJson(given, 'the parsed answer') }
-  // The log holds what was sent; the kind sees what its schema makes of that.
+  // The log holds the request as it was sent; the kind gets the output of its schema.
   const asked = kind.plain
     ? request
     : parseWith(kind.request, forSchema(kind, request), { code: 'invalid_request', what: 'the request' })
-  return checkOutcome(kind, atOnce(kind, 'settle', kind.settle(asked, given)))
+  return checkKindResult(kind, atOnce(kind, 'settle', kind.settle(asked, given)))
 }
 
-/** What is written to the log must be what the log can hold, whoever made the kind. */
-function checkOutcome({ kind }: InteractionKind, outcome: Outcome | Reprompt): Outcome | Reprompt {
-  const { settlement: ends, answer, message, errors } = Object(outcome) as Partial<Outcome & Reprompt>
-  if (ends !== undefined && SETTLES.has(ends) && isText(message ?? ''))
-    return { settlement: ends, answer: copyJson(answer, 'answer'), ...(message !== undefined && { message }) }
+/** The `settle` of a kind is the embedder's code: validates its result before it goes into the log. */
+function checkKindResult({ kind }: InteractionKind, result: Outcome | Reprompt): Outcome | Reprompt {
+  const { settlement, answer, message, errors } = Object(result) as Partial<Outcome & Reprompt>
+  if (settlement !== undefined && KIND_SETTLEMENTS.has(settlement) && isText(message ?? ''))
+    return { settlement, answer: copyJson(answer, 'answer'), ...(message !== undefined && { message }) }
   const isReprompt = typeof errors === 'object' && errors !== null && Object.values(errors).every(isText)
-  if (ends === undefined && isReprompt) return { errors }
+  if (settlement === undefined && isReprompt) return { errors }
   throw new AskbackError(
     'internal',
     `The kind ${kind} settles with neither a settlement and an answer nor errors.`,
   )
 }
 
-const SETTLES: ReadonlySet<string> = new Set<Outcome['settlement']>(['answered', 'approved', 'denied'])
+const KIND_SETTLEMENTS: ReadonlySet<string> = new Set<Outcome['settlement']>([
+  'answered',
+  'approved',
+  'denied',
+])
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value.isWellFormed()
@@ -142,36 +199,36 @@ export function alreadySettled(item: Interaction): AskbackError {
   })
 }
 
-export function expired(item: Interaction, now: number): boolean {
+export function isExpired(item: Interaction, now: number): boolean {
   return item.expiresAt !== undefined && item.onTimeout !== 'keep' && now >= item.expiresAt
 }
 
 function settleWith(
   state: SessionState,
   item: Interaction,
-  outcome: Outcome,
+  result: Outcome,
   who: { by?: Actor | undefined; via: Via },
   context: Context,
 ): Decision {
   const { interactionId } = item
-  const updatedDigest = editedDigest(item, outcome.answer)
-  const { settlement: ends, answer, message } = outcome
+  const { settlement, answer, message } = result
+  const updatedDigest = editedDigest(item, answer)
   const { by, via } = who
-  const rule = storedRule(state, item, outcome.answer, who, context)
-  const how = { settlement: ends, answer, message, by, via, updatedDigest, ruleId: rule?.id }
-  const events = settlement(item, how, context)
-  if (item.kind === 'plan_review' && outcome.settlement === 'approved') {
-    const effect = planEffect((outcome.answer as PlanReviewAnswer).decision)
-    // The mode follows from the decision, so it is the act of whoever decided.
+  const rule = requestedRule(state, item, answer, who, context)
+  const how = { settlement, answer, message, by, via, updatedDigest, ruleId: rule?.id }
+  const { events, settled } = settleEvents(item, how, context)
+  if (item.kind === 'plan_review' && settlement === 'approved') {
+    const effect = planEffect((answer as PlanReviewAnswer).decision)
+    // The new mode follows from the decision, so the log attributes it to the person who decided.
     if (effect) {
       const changed = { status: state.status, permissionMode: effect.mode, ...optional({ by, via }) }
       events.push({ type: 'session_status', ...changed })
     }
   }
-  return { interactionId, events, kv: rule && [ruleWrite(rule)] }
+  return { interactionId, events, settled, kv: rule && [ruleWrite(rule)] }
 }
 
-/** L12: an input that the person changed gets a digest of its own. */
+/** L12: an input or plan that the person edited gets its own digest. */
 function editedDigest(item: Interaction, answer: Json): string | undefined {
   if (item.kind === 'approval') {
     const { updatedInput } = answer as ApprovalAnswer
@@ -185,8 +242,8 @@ function editedDigest(item: Interaction, answer: Json): string | undefined {
   return undefined
 }
 
-/** Throws `invalid_answer` where the rule that the answer asks for cannot be. */
-export function storedRule(
+/** The rule that an approval with the scope `session` or `always` creates. Throws `invalid_answer` if it cannot exist. */
+export function requestedRule(
   state: SessionState,
   item: Interaction,
   answer: Json,
@@ -202,7 +259,7 @@ export function storedRule(
 
 function partialAnswers(item: Interaction, answers: Json): Json {
   if (item.kind !== 'question')
-    throw new AskbackError('invalid_request', 'Only a question is answered in parts.')
+    throw new AskbackError('invalid_request', 'Only a question can be answered in parts.')
   const request = item.request as QuestionRequest
   const parsed = parseWith(questionAnswer, { answers }, { code: 'invalid_answer', what: 'the answer' })
   if (parsed.answers.length >= request.questions.length) {
@@ -214,15 +271,18 @@ function partialAnswers(item: Interaction, answers: Json): Json {
 function kindOf(item: Interaction, context: Context): InteractionKind {
   const kind = context.kind(item.kind)
   if (kind) return kind
-  throw new AskbackError('unknown_kind', `Nobody has defined the kind ${JSON.stringify(item.kind)} here.`)
+  throw new AskbackError('unknown_kind', `The kind ${JSON.stringify(item.kind)} is not defined here.`)
 }
 
-/** It was checked when it was opened; a kind that is gone or has changed its mind must not hold up the deadline. */
-function declaredOutcome(item: Interaction, context: Context): Outcome | null {
+/**
+ * The answer that was declared for the deadline was valid when the interaction was opened. If its kind is no longer defined, or
+ * rejects it now, the interaction times out instead of staying pending for ever.
+ */
+function declaredResult(item: Interaction, context: Context): Outcome | null {
   if (typeof item.onTimeout === 'string') return null
   try {
-    const outcome = outcomeOf(kindOf(item, context), item.request, item.onTimeout.answer)
-    return 'errors' in outcome ? null : outcome
+    const result = applyAnswer(kindOf(item, context), item.request, item.onTimeout.answer)
+    return 'errors' in result ? null : result
   } catch {
     return null
   }

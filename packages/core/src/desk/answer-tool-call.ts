@@ -7,7 +7,7 @@ import {
   type Json,
   type QuestionRequest,
 } from '@askback/protocol'
-import { alreadySettled, expired } from '../decide/settle.js'
+import { alreadySettled, isExpired } from '../decide/settle.js'
 import { optional } from '../optional.js'
 import type { Origin } from './desk-options.js'
 import type { Engine } from './engine.js'
@@ -73,7 +73,7 @@ interface ToolCallTarget {
 async function pendingOfCall(engine: Engine, target: ToolCallTarget): Promise<Interaction> {
   const { sessionId, toolCallId, kind, digest, interactionId } = target
   const asked = await askedOfCall(engine, target)
-  const late = asked.filter((one) => one.status === 'pending' && expired(one, engine.options.clock.now()))
+  const late = asked.filter((one) => one.status === 'pending' && isExpired(one, engine.options.clock.now()))
   for (const one of late) await engine.run(sessionId, { type: 'expire', interactionId: one.interactionId })
   if (late.length > 0) return pendingOfCall(engine, target)
   const meant =

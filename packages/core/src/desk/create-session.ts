@@ -21,7 +21,7 @@ export async function createSession(
     by,
     via,
     most,
-    unlessThere = false,
+    ifNotExists = false,
   }: {
     id?: string
     source?: string
@@ -29,7 +29,7 @@ export async function createSession(
     by?: Actor
     via?: Via
     most: number
-    unlessThere?: boolean
+    ifNotExists?: boolean
   },
 ): Promise<{ session: Session; created: boolean }> {
   const { store, newId } = engine.options
@@ -42,7 +42,7 @@ export async function createSession(
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const realCwd = await realCwdOf(engine, cwd)
   const rest = optional({ cwd, realCwd, title, model, source, by, via })
-  const start = { type: 'start', agent, permissionMode, unlessThere, ...rest } as const
+  const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest } as const
   const begin = () => engine.run(sessionId, start, key)
   const ran = await (seen ? begin() : withRoom(engine, sessionId, most, begin))
   const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)

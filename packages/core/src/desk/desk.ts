@@ -175,7 +175,7 @@ export class Desk {
       await createSession(this.#engine, body, {
         id,
         most: this.#maxSessions,
-        unlessThere: true,
+        ifNotExists: true,
       })
     } catch (error) {
       if (!(await isThere())) throw error

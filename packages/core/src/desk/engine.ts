@@ -1,4 +1,10 @@
-import { viewInteraction, type Interaction, type SessionEvent, type SessionState } from '@askback/protocol'
+import {
+  settleInteraction,
+  viewInteraction,
+  type Interaction,
+  type SessionEvent,
+  type SessionState,
+} from '@askback/protocol'
 import { MAX_BACK_MS, type Clock } from '../clock.js'
 import type { Command, Decision } from '../decide/command.js'
 import { decide } from '../decide/decide.js'
@@ -12,10 +18,9 @@ import { closedError, fencedError, missing } from './engine-errors.js'
 import { eventTexts } from './event-texts.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
 import { Listeners, type GoneListener, type Listener } from './listeners.js'
-import { lookUp, type Edits, type Looked } from './lookups.js'
+import { interactionIn, lookUp, type Edits, type Looked } from './lookups.js'
 import { SessionCache } from './session-cache.js'
 import { Contention, SessionQueue, type ContentionPorts } from './session-lock.js'
-import { interactionIn, settledBy } from './settled-by.js'
 import type { Speculative } from './speculative.js'
 import { Timeouts } from './timeouts.js'
 import { Waiters, type Waiter } from './waiters.js'
@@ -164,15 +169,13 @@ export class Engine {
           await overtaken()
           continue
         }
-        const claims: Waiter[] = []
         const now = this.#timeOf(log)
         const decidedOn = log.state.seq
         const wasThere = isThere(log.state)
         let decision: Decision
         try {
-          decision = this.#decide(log.state, command, extra, now, claims)
+          decision = this.#decide(log.state, command, extra, now)
         } catch (error) {
-          this.#release(claims)
           if (!(await this.#isCurrent(log, decidedOn))) {
             await overtaken()
             continue
@@ -189,7 +192,6 @@ export class Engine {
         }
         // A kind of the embedder's own may have written to the session while it was asked.
         if (log.state.seq !== decidedOn) {
-          this.#release(claims)
           await overtaken()
           continue
         }
@@ -200,6 +202,7 @@ export class Engine {
           continue
         }
         const lockOwner = contention?.lockOwner
+        const claims = this.#claim(decision)
         let appended: { ran: Ran; appending: Promise<AppendResult> }
         try {
           appended = this.#append(log, decision, { extra, now, claims, key, fence, lockOwner, written })
@@ -319,34 +322,12 @@ export class Engine {
     return this.#closed
   }
 
-  #decide(
-    state: SessionState,
-    command: Command,
-    { found, rule, edit, knownCalls, placeholders, imported }: Looked,
-    now: number,
-    claims: Waiter[],
-  ): Decision {
+  #decide(state: SessionState, command: Command, extra: Looked, now: number): Decision {
     const makesIt = command.type === 'start' || command.type === 'adopt'
     if (!makesIt && !isThere(state)) throw missing(state)
-    const claimant = (interactionId: string) => {
-      const waiter = this.waiters.claim(interactionId)
-      if (waiter) claims.push(waiter)
-      return waiter?.to ?? null
-    }
+    const claimant = (interactionId: string) => this.waiters.claimant(interactionId)?.to ?? null
     const { newId, kind, maxPending } = this.options
-    return decide(state, command, {
-      now,
-      newId,
-      kind,
-      maxPending,
-      claimant,
-      found,
-      rule,
-      edit,
-      knownCalls,
-      placeholders,
-      imported,
-    })
+    return decide(state, command, { now, newId, kind, maxPending, claimant, ...extra })
   }
 
   async #unchanged(
@@ -392,7 +373,10 @@ export class Engine {
     const { state } = log
     const { interactionId, routed } = decision
     const events = this.#stamp(log, decision, now)
-    const settled = settledBy(events, state, extra)
+    // After `#stamp`, which gives each response its time.
+    const settled = (decision.settled ?? []).map(({ interaction, response }) =>
+      settleInteraction(interaction, response),
+    )
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
     const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
     const appending = log.append(
@@ -416,6 +400,18 @@ export class Engine {
       if (interaction) ran.interaction = interaction
     }
     return { ran, appending }
+  }
+
+  /** The waiters whose claims this append makes. Called in the same tick as `#decide`, so they are the ones that it saw. */
+  #claim({ settled = [] }: Decision): Waiter[] {
+    const claims: Waiter[] = []
+    for (const { interaction, claimant } of settled) {
+      const waiter = claimant === null ? null : this.waiters.claimant(interaction.interactionId)
+      if (!waiter) continue
+      waiter.claiming = true
+      claims.push(waiter)
+    }
+    return claims
   }
 
   #release(claims: Waiter[]): void {

@@ -145,3 +145,11 @@ async function callsIn(log: Speculative, ids: string[], store: Store): Promise<L
   }
   return { knownCalls: known, placeholders }
 }
+
+export function interactionIn(
+  state: SessionState,
+  interactionId: string,
+  { found }: Looked,
+): Interaction | undefined {
+  return state.interactions.get(interactionId) ?? (found?.interactionId === interactionId ? found : undefined)
+}

@@ -10,7 +10,7 @@ import {
   type OpenBody,
 } from '@askback/protocol'
 import type { PreparedRequest } from '../decide/command.js'
-import { outcomeOf } from '../decide/settle.js'
+import { applyAnswer } from '../decide/settle.js'
 import { atOnce, forSchema, parseWith, type InteractionKind } from '../kinds/kinds.js'
 
 export const DEFAULT_TIMEOUT_MS = 10 * 60_000
@@ -75,7 +75,7 @@ function declared(
   if (role === 'agent' && (kind.kind === 'approval' || kind.kind === 'plan_review')) {
     throw new AskbackError('forbidden', `An agent may not declare the answer to its own ${kind.kind}.`)
   }
-  const outcome = outcomeOf(kind, request, parsed.answer)
+  const outcome = applyAnswer(kind, request, parsed.answer)
   if (!('errors' in outcome)) return parsed
   throw new AskbackError(
     'invalid_answer',

@@ -118,13 +118,11 @@ export class Waiters {
     else this.#drop(waiter)
   }
 
-  /** The first that claims: the append that is being decided makes its claim. */
-  claim(interactionId: string): Waiter | null {
+  /** The first waiter that would claim a settlement of this interaction. */
+  claimant(interactionId: string): Waiter | null {
     const waiting = this.#byInteraction.get(interactionId)
     const waiter = Array.isArray(waiting) ? waiting.find(canClaim) : waiting
-    if (!waiter || !canClaim(waiter)) return null
-    waiter.claiming = true
-    return waiter
+    return waiter && canClaim(waiter) ? waiter : null
   }
 
   /** Takes everyone off an interaction. */

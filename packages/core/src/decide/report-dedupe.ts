@@ -1,15 +1,17 @@
 import type { Interaction, NewEventOf, SessionState } from '@askback/protocol'
 import type { Context } from './command.js'
 
-type Block = NewEventOf<'text' | 'thinking'>
-
-/** What the log and this very report have told so far. */
-export class Told {
+/**
+ * Tells new events of a report from repeats. An event is a repeat if the session's log has it, or if it came earlier in the same
+ * report. Each `is…` and `has…` method answers for one event and remembers it, so the second call for the same event returns
+ * false.
+ */
+export class ReportDedupe {
   readonly #state: SessionState
   readonly #context: Context
   readonly #calls = new Set<string>()
   readonly #ended = new Set<string>()
-  readonly #closed = new Set<string>()
+  readonly #cancelled = new Set<string>()
   readonly #blocks = new Set<string>()
   readonly #endedTurns = new Set<string>()
   #activeTurnId: string | null
@@ -22,23 +24,23 @@ export class Told {
     this.#agentSessionId = state.agentSessionId
   }
 
-  knows(id: string): boolean {
+  knowsCall(id: string): boolean {
     return this.#calls.has(id) || this.#state.toolCalls.has(id) || this.#context.knownCalls?.has(id) === true
   }
 
-  call(id: string): boolean {
-    if (this.knows(id)) return false
+  isNewCall(id: string): boolean {
+    if (this.knowsCall(id)) return false
     this.#calls.add(id)
     return true
   }
 
-  /** What was asked last about a call that nobody has reported. */
-  placeholder(id: string): Interaction | undefined {
+  /** The last interaction about a call that was never reported. */
+  placeholderOf(id: string): Interaction | undefined {
     const inWindow = [...this.#state.interactions.values()].findLast((item) => item.toolCallId === id)
     return inWindow ?? this.#context.placeholders?.get(id)
   }
 
-  end(id: string): boolean {
+  isFirstResult(id: string): boolean {
     const ended =
       this.#ended.has(id) ||
       this.#state.toolCalls.get(id)?.result !== undefined ||
@@ -47,13 +49,13 @@ export class Told {
     return !ended
   }
 
-  startTurn(turnId: string): boolean {
+  isNewTurn(turnId: string): boolean {
     if (turnId === this.#activeTurnId || this.#hasEnded(turnId)) return false
     this.#activeTurnId = turnId
     return true
   }
 
-  endTurn(turnId: string): boolean {
+  isFirstEndOfTurn(turnId: string): boolean {
     const begun = turnId === this.#activeTurnId || this.#state.turns.some((turn) => turn.turnId === turnId)
     if (!begun || this.#hasEnded(turnId)) return false
     this.#endedTurns.add(turnId)
@@ -61,8 +63,14 @@ export class Told {
     return true
   }
 
-  /** Only the very same block counts as told: an adapter may number those of each response anew. */
-  block({ type, blockId, text, turnId = this.#activeTurnId ?? undefined, responseId }: Block): boolean {
+  /** Compares all fields and not the id alone, because an adapter may number the blocks of each response from 1 again. */
+  isNewBlock({
+    type,
+    blockId,
+    text,
+    turnId = this.#activeTurnId ?? undefined,
+    responseId,
+  }: NewEventOf<'text' | 'thinking'>): boolean {
     const key = JSON.stringify([type, blockId, text, turnId, responseId])
     const turn = this.#state.turns.findLast((one) => one.turnId === (turnId ?? null))
     const known = turn?.items.some(
@@ -74,22 +82,22 @@ export class Told {
     return true
   }
 
-  agentSession(agentSessionId: string): boolean {
+  isNewAgentSession(agentSessionId: string): boolean {
     if (agentSessionId === this.#agentSessionId) return false
     this.#agentSessionId = agentSessionId
     return true
   }
 
-  clearContext(): boolean {
+  hasContextToClear(): boolean {
     const had = this.#agentSessionId !== null
     this.#agentSessionId = null
     return had
   }
 
-  /** Two reasons to cancel in one report settle an interaction once (L3). */
-  closes({ interactionId }: Interaction): boolean {
-    if (this.#closed.has(interactionId)) return false
-    this.#closed.add(interactionId)
+  /** An interaction settles once (L3), even if one report has two reasons to cancel it. */
+  isFirstCancel({ interactionId }: Interaction): boolean {
+    if (this.#cancelled.has(interactionId)) return false
+    this.#cancelled.add(interactionId)
     return true
   }
 
