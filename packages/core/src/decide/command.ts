@@ -13,7 +13,7 @@ import type {
 } from '@askback/protocol'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { KvWrite } from '../store/store.js'
-import type { AdoptCommand, PlaceCommand } from './adopt-command.js'
+import type { AddCopyCommand, AdoptCommand } from './adopt.js'
 import type { EditTarget } from './permissions.js'
 
 export type { Reported }
@@ -93,7 +93,7 @@ export type Command =
   | { type: 'set_mode'; mode: PermissionMode; by?: Actor; via?: Via }
   | { type: 'end'; by?: Actor; via?: Via }
   | AdoptCommand
-  | PlaceCommand
+  | AddCopyCommand
 
 export interface Context {
   now: number

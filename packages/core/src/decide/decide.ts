@@ -1,5 +1,5 @@
 import { statusOf, type EventOf, type NewEvent, type SessionState } from '@askback/protocol'
-import { adopt, placeCopy } from './adopt-command.js'
+import { addCopy, adopt } from './adopt.js'
 import type { Command, Context, Decision } from './command.js'
 import { clear, end, interrupt, message, setMode, start } from './control.js'
 import { open } from './open.js'
@@ -47,8 +47,8 @@ function decideWithoutStatus(state: SessionState, command: Command, context: Con
       return end(state, command, context)
     case 'adopt':
       return adopt(state, command, context)
-    case 'place':
-      return placeCopy(state, command, context)
+    case 'add_copy':
+      return addCopy(state, command, context)
   }
 }
 

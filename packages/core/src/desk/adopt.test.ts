@@ -148,7 +148,9 @@ describe('adopting a session', () => {
 
   it('refuses ids that no session has, sessions that are not there, and more than there may be', async () => {
     const { desk } = await testDesk({ limits: { sessions: 1 } })
-    await expect(desk.adopt({ ...history(), agentSessionId: 'a/b' }, by)).rejects.toThrow('signs that no id')
+    await expect(desk.adopt({ ...history(), agentSessionId: 'a/b' }, by)).rejects.toThrow(
+      'characters that are not allowed',
+    )
     await expect(desk.adopt({ ...history(), from: 'nowhere' }, by)).rejects.toThrow('which is the limit')
     const { desk: roomy } = await testDesk()
     await expect(roomy.adopt({ ...history(), from: 'nowhere' }, by)).rejects.toThrow(

@@ -20,7 +20,7 @@ export async function createSession(
     idempotencyKey,
     by,
     via,
-    most,
+    maxSessions,
     ifNotExists = false,
   }: {
     id?: string
@@ -28,7 +28,7 @@ export async function createSession(
     idempotencyKey?: string
     by?: Actor
     via?: Via
-    most: number
+    maxSessions: number
     ifNotExists?: boolean
   },
 ): Promise<{ session: Session; created: boolean }> {
@@ -44,36 +44,53 @@ export async function createSession(
   const rest = optional({ cwd, realCwd, title, model, source, by, via })
   const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest } as const
   const begin = () => engine.run(sessionId, start, key)
-  const ran = await (seen ? begin() : withRoom(engine, sessionId, most, begin))
+  const ran = await (seen ? begin() : withinSessionLimit(engine, sessionId, maxSessions, begin))
   const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
   return { session, created: !ran.repeated && ran.events.length > 0 }
 }
 
-/** Nothing on a host without a file system, which lets no edit pass anyway. */
+/** Undefined on a host without a file system, where no edit counts as inside the folder. */
 export async function realCwdOf(engine: Engine, cwd: string | undefined): Promise<string | null | undefined> {
   const { readLink } = engine.options.edits
   return cwd === undefined || !readLink ? undefined : realFolder(cwd, readLink)
 }
 
-export function checkRoom(
-  { beginning }: Engine,
-  sessionId: string,
-  { most, count }: { most: number; count: number },
-): void {
-  const others = beginning.size - (beginning.has(sessionId) ? 1 : 0)
-  if (count + others < most) return
-  throw new AskbackError('rate_limited', `There are ${most} sessions, which is the limit. Delete some first.`)
-}
-
-/** Many at once must not get past the limit together; those that begin the same session begin one. */
-export async function withRoom<T>(
+export async function checkSessionLimit(
   engine: Engine,
   sessionId: string,
-  most: number,
+  maxSessions: number,
+): Promise<void> {
+  refuseAboveLimit(engine, sessionId, maxSessions, await engine.options.store.countSessions())
+}
+
+function refuseAboveLimit(
+  { beginning }: Engine,
+  sessionId: string,
+  maxSessions: number,
+  count: number,
+): void {
+  const others = beginning.size - (beginning.has(sessionId) ? 1 : 0)
+  if (count + others < maxSessions) return
+  throw new AskbackError(
+    'rate_limited',
+    `There are ${maxSessions} sessions, which is the limit. Delete some first.`,
+  )
+}
+
+/**
+ * Sessions that are being created count, so that concurrent calls cannot exceed the limit together. Calls that create the same
+ * session count once.
+ */
+export async function withinSessionLimit<T>(
+  engine: Engine,
+  sessionId: string,
+  maxSessions: number,
   begin: () => Promise<T>,
 ): Promise<T> {
   const { beginning, options } = engine
-  checkRoom(engine, sessionId, { most, count: await options.store.countSessions() })
+  const count = await options.store.countSessions()
+  // From here to `set` without a pause: another call must see this one.
+  refuseAboveLimit(engine, sessionId, maxSessions, count)
   beginning.set(sessionId, (beginning.get(sessionId) ?? 0) + 1)
   try {
     return await begin()
@@ -84,7 +101,7 @@ export async function withRoom<T>(
   }
 }
 
-/** It stands in keys, so it has none of their separators. */
+/** Ids are parts of store keys, so they must not contain the separators of keys. */
 function checkedId(id: string): string {
   if (/^[\w.:@-]{1,200}$/.test(id)) return id
   throw new AskbackError(

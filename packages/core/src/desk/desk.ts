@@ -33,6 +33,7 @@ import {
   type ToolCallBody,
   type AuditRow,
 } from '@askback/protocol'
+import type { Adoption } from '../adopt/adoption.js'
 import { steadyClock, type Clock } from '../clock.js'
 import type { Command, Reported } from '../decide/command.js'
 import type { EditScope } from '../decide/edit-target.js'
@@ -45,8 +46,7 @@ import { planReviewKind } from '../kinds/plan-review.js'
 import { questionKind } from '../kinds/question.js'
 import { optional } from '../optional.js'
 import type { Fence, Fenced, Page, SessionRow } from '../store/store.js'
-import { adopt } from './adopt.js'
-import { Latecomers } from './adopt-late.js'
+import { adoptionOn } from './adopt.js'
 import type { AllSessionsListener } from './all-sessions.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './answer-tool-call.js'
 import { checkId } from './check-id.js'
@@ -94,7 +94,7 @@ export class Desk {
   readonly clock: Clock
   readonly #engine: Engine
   readonly #housekeeping: Housekeeping
-  readonly #latecomers: Latecomers
+  readonly #adoption: Adoption
   readonly #kinds: ReadonlyMap<string, InteractionKind>
   readonly #protectedPaths: readonly string[]
   readonly #options: DeskOptions
@@ -126,11 +126,11 @@ export class Desk {
         recheck: (sessionId) => recheck(this.#engine, sessionId),
       },
     )
-    this.#latecomers = new Latecomers(this.#engine)
+    this.#adoption = adoptionOn(this.#engine, this.#maxSessions)
     this.#housekeeping = new Housekeeping(this.#engine, {
       retentionMs: options.retentionMs ?? null,
       repairMs: options.repairMs ?? 5000,
-      takeUp: () => this.#latecomers.start(),
+      onStart: () => this.#adoption.start(),
     })
     // Nobody else writes to a store that is not shared.
     this.#stopListening = store.shared ? store.onAppend((ring) => this.#engine.heard(ring)) : () => undefined
@@ -148,21 +148,15 @@ export class Desk {
     const { id, source, idempotencyKey, by, via, ...body } = parse(createSessionInput, input, 'the session')
     return createSession(this.#engine, body, {
       ...optional({ id, source, idempotencyKey, by, via }),
-      most: this.#maxSessions,
+      maxSessions: this.#maxSessions,
     })
   }
 
   /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
   async adopt(body: AdoptBody, by: Actor): Promise<{ session: Session; created: boolean }> {
-    const { sessionId, created } = await adopt(
-      this.#engine,
-      parse(adoptBody, copyJson(body, 'the history'), 'the history'),
-      {
-        by: parse(messageInput.shape.by, by, 'who adopts it'),
-        most: this.#maxSessions,
-        latecomers: this.#latecomers,
-      },
-    )
+    const history = parse(adoptBody, copyJson(body, 'the history'), 'the history')
+    const person = parse(messageInput.shape.by, by, 'who adopts it')
+    const { sessionId, created } = await this.#adoption.adopt(history, person)
     return { session: await this.#engine.read(sessionId, sessionOf), created }
   }
 
@@ -174,7 +168,7 @@ export class Desk {
     try {
       await createSession(this.#engine, body, {
         id,
-        most: this.#maxSessions,
+        maxSessions: this.#maxSessions,
         ifNotExists: true,
       })
     } catch (error) {

@@ -17,8 +17,8 @@ export interface HousekeepingOptions {
   retentionMs: number | null
   /** How often a store that others write to is looked at for doorbells that were lost. */
   repairMs: number
-  /** What else is to be taken up. */
-  takeUp: () => Promise<void>
+  /** Called last when the desk starts. Like the rest of the start it is retried until it succeeds. */
+  onStart: () => Promise<void>
 }
 
 /** What a desk does in the background: takes up where the last process stopped, repairs, and forgets in time. */
@@ -38,7 +38,7 @@ export class Housekeeping {
 
   /** Tried again until it is done: nobody else would meet the deadlines of the last process. */
   start(): Promise<void> {
-    return this.#retry.untilDone(() => this.#takeUp())
+    return this.#retry.untilDone(() => this.#finishStart())
   }
 
   /** The second half of a deletion: its first half is durable, so that a crash or a failure in between only delays it. */
@@ -111,9 +111,9 @@ export class Housekeeping {
     this.#disarm.clear()
   }
 
-  async #takeUp(): Promise<void> {
+  async #finishStart(): Promise<void> {
     const { store, clock } = this.#engine.options
-    const { repairMs, retentionMs, takeUp } = this.#options
+    const { repairMs, retentionMs, onStart } = this.#options
     if (store.shared && this.#cursor === null) {
       const startedAt = clock.now()
       this.#cursor = await store.head()
@@ -129,7 +129,7 @@ export class Housekeeping {
       await this.sweep(retentionMs)
       this.#every('sweep', SWEEP_MS, () => this.sweep(retentionMs))
     }
-    await takeUp()
+    await onStart()
   }
 
   async #erase(sessionId: string): Promise<void> {

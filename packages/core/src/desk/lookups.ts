@@ -1,5 +1,5 @@
 import type { ApprovalRequest, Interaction, SessionState } from '@askback/protocol'
-import { adoptionKey } from '../decide/adopt-command.js'
+import { adoptionKey } from '../decide/adopt.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
 import { editTarget } from '../decide/edit-target.js'
 import type { ReadLink } from '../decide/follow-path.js'
@@ -34,7 +34,7 @@ export function lookUp(
     case 'progress':
     case 'cancel':
     case 'deliver':
-    case 'place':
+    case 'add_copy':
       return beyondWindow(log, command.interactionId, ports.store)
     case 'message':
       if (command.interactionId !== undefined) return beyondWindow(log, command.interactionId, ports.store)

@@ -10,8 +10,8 @@ import {
 } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AdoptedItem, Interaction } from '@askback/protocol'
-import { NEAR_MS, pastCalls, place, type PastCall } from './adopt-place.js'
-import { scoreCall } from './rendezvous.js'
+import { MAX_GAP_MS, pastCalls, placeInteractions, type PastCall } from './placement.js'
+import { scoreCall } from '../decide/rendezvous.js'
 
 const call = (toolCallId: string, at: number, command = 'true', endedAt = at): PastCall => ({
   toolCallId,
@@ -38,7 +38,7 @@ function asked(toolCallId: string, requestedAt: number, toolName = 'shop_pay'): 
 }
 
 const placeOf = (calls: PastCall[], interaction: Interaction, isNamed = true) =>
-  place(calls, [{ interaction, isNamed }]).get('i') ?? null
+  placeInteractions(calls, [{ interaction, isNamed }]).get('i') ?? null
 
 const MINUTE = 60_000
 const pay = 'shop-pay --all'
@@ -101,11 +101,16 @@ describe('an interaction stands', () => {
 
   it.each<[string, PastCall, string, object | null]>([
     ['the same id at any time', call('a', 0), 'a', { toolCallId: 'a', by: 'id' }],
-    ['the same name within a minute', call('a', NEAR_MS * 9, pay), 'x', { toolCallId: 'a', by: 'command' }],
-    ['not the same name beyond it', call('a', NEAR_MS * 9 - 1, pay), 'x', null],
-    ['not the time alone', call('a', NEAR_MS * 10), 'x', null],
+    [
+      'the same name within a minute',
+      call('a', MAX_GAP_MS * 9, pay),
+      'x',
+      { toolCallId: 'a', by: 'command' },
+    ],
+    ['not the same name beyond it', call('a', MAX_GAP_MS * 9 - 1, pay), 'x', null],
+    ['not the time alone', call('a', MAX_GAP_MS * 10), 'x', null],
   ])('if nobody says that it belongs there, takes %s', (_, one, id, expected) => {
-    expect(placeOf([one], asked(id, NEAR_MS * 10), false)).toEqual(expected)
+    expect(placeOf([one], asked(id, MAX_GAP_MS * 10), false)).toEqual(expected)
   })
 })
 
@@ -138,7 +143,7 @@ it('no other call would have been nearer, whatever the history', () => {
         const chosen = calls.find((one) => one.toolCallId === found?.toolCallId)
         if (calls.some((one) => one.toolCallId === id)) {
           expect(found).toEqual({ toolCallId: id, by: 'id' })
-        } else if (alike.length > 0 && (isNamed || least(alike) <= NEAR_MS)) {
+        } else if (alike.length > 0 && (isNamed || least(alike) <= MAX_GAP_MS)) {
           expect(found?.by).toBe('command')
           expect(alike).toContain(chosen)
           expect(distance(chosen!)).toBe(least(alike))

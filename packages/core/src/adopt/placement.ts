@@ -1,12 +1,13 @@
 import type { AdoptedItem, Interaction, Json } from '@askback/protocol'
-import { scoreCall } from './rendezvous.js'
+import type { Placement } from '../decide/adopt.js'
+import { scoreCall, SURE_SCORE } from '../decide/rendezvous.js'
 
-/** A score that names tool and operation. */
-const SURE = 3
-/** How far from its call an interaction may be that is only like it. */
-export const NEAR_MS = 60_000
+// Finds the tool calls of a history that interactions belong to.
 
-/** A tool call of the history, with the time that it ran. */
+/** Longest time in milliseconds between an interaction and a call that it matches by name only. */
+export const MAX_GAP_MS = 60_000
+
+/** A tool call of the history. It ran from `at` to `endedAt`. */
 export interface PastCall {
   toolCallId: string
   toolName: string
@@ -15,28 +16,29 @@ export interface PastCall {
   endedAt: number
 }
 
-export interface Held {
+export interface SourceInteraction {
   interaction: Interaction
-  /** Somebody has said that it belongs to this history; else its call must show it. */
+  /** The person named the session it is from. Without that it is placed only if a call matches it by id or name. */
   isNamed: boolean
 }
 
-export interface Placement {
-  toolCallId: string
-  by: 'id' | 'command' | 'time'
-}
-
-/** The calls that interactions belong to: by id, then by tool name and command, then by the nearest time. */
-export function place(calls: readonly PastCall[], held: readonly Held[]): Map<string, Placement> {
+/**
+ * The tool call of each interaction, by interaction id: the call with its id, else the nearest in time that names its tool, else (for
+ * named sources) the nearest in time. Interactions without a call are left out.
+ */
+export function placeInteractions(
+  calls: readonly PastCall[],
+  sources: readonly SourceInteraction[],
+): Map<string, Placement> {
   const byId = new Map(calls.map((call) => [call.toolCallId, call]))
-  const alike = new Map<string, PastCall[]>()
-  const callsLike = (toolName: string) => {
-    const known = alike.get(toolName) ?? calls.filter((call) => scoreCall(toolName, call) >= SURE)
-    alike.set(toolName, known)
+  const byTool = new Map<string, PastCall[]>()
+  const callsNaming = (toolName: string) => {
+    const known = byTool.get(toolName) ?? calls.filter((call) => scoreCall(toolName, call) >= SURE_SCORE)
+    byTool.set(toolName, known)
     return known
   }
   const placed = new Map<string, Placement>()
-  for (const { interaction, isNamed } of held) {
+  for (const { interaction, isNamed } of sources) {
     const found = placeOne(interaction, isNamed)
     if (found) placed.set(interaction.interactionId, found)
   }
@@ -45,15 +47,15 @@ export function place(calls: readonly PastCall[], held: readonly Held[]): Map<st
   function placeOne(item: Interaction, isNamed: boolean): Placement | null {
     const { toolCallId, toolName, requestedAt } = item
     if (byId.has(toolCallId)) return { toolCallId, by: 'id' }
-    const meant = nearest(callsLike(toolName), requestedAt)
-    if (meant && (isNamed || gap(meant, requestedAt) <= NEAR_MS))
-      return { toolCallId: meant.toolCallId, by: 'command' }
+    const named = nearest(callsNaming(toolName), requestedAt)
+    if (named && (isNamed || gap(named, requestedAt) <= MAX_GAP_MS))
+      return { toolCallId: named.toolCallId, by: 'command' }
     const last = isNamed ? nearest(calls, requestedAt) : undefined
     return last ? { toolCallId: last.toolCallId, by: 'time' } : null
   }
 }
 
-/** The calls of a history, each until its result, or the end where it has none. */
+/** The tool calls of a history. A call without a result ends with the history. */
 export function pastCalls(items: readonly AdoptedItem[]): PastCall[] {
   const calls = new Map<string, PastCall>()
   const last = items.at(-1)?.at ?? 0
@@ -69,7 +71,7 @@ export function pastCalls(items: readonly AdoptedItem[]): PastCall[] {
   return [...calls.values()]
 }
 
-/** One that ran at that time goes before others, of those the one that had begun last. */
+/** The call with the smallest gap to the time; among equal gaps the one that began nearest to it. */
 function nearest(calls: readonly PastCall[], time: number): PastCall | undefined {
   let best: PastCall | undefined
   for (const call of calls) {
@@ -82,6 +84,7 @@ function nearest(calls: readonly PastCall[], time: number): PastCall | undefined
   return best
 }
 
+/** Milliseconds between a time and the run of a call; 0 while it ran. */
 function gap({ at, endedAt }: PastCall, time: number): number {
   return Math.max(at - time, time - endedAt, 0)
 }

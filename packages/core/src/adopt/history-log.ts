@@ -7,48 +7,32 @@ import {
   type NewEvent,
 } from '@askback/protocol'
 import { optional } from '../optional.js'
-import type { Placement } from './adopt-place.js'
-import { truncateOutput } from './report.js'
+import type { HistoryPart, PastEvent, Placement } from '../decide/adopt.js'
+import { truncateOutput } from '../decide/report.js'
 
-/** What one append of a long history holds. */
-const MOST_EVENTS = 200
-const MOST_BYTES = 512 * 1024
+// Turns the history of an agent's session into log events.
 
-export interface PastEvent {
-  at: number
-  event: NewEvent
-}
-
-/** An interaction that is still pending: it is shown beside its call when it is settled. */
-export interface Late {
-  interactionId: string
-  sourceId: string
-  placement: Placement
-  turnId: string
-}
-
-export interface Part {
-  events: PastEvent[]
-  late: Late[]
-  /** The item that the next part begins with, `null` after the last. */
-  next: number | null
-}
+/** Limits of one append: a long history is written in several. */
+const MAX_EVENTS = 200
+const MAX_BYTES = 512 * 1024
 
 export interface History extends Pick<AdoptBody, 'items'> {
   sessionId: string
-  /** Those that are placed, by the call that they stand at. */
-  asked: ReadonlyMap<string, { interaction: Interaction; placement: Placement }[]>
+  /** Interactions of scripts that the agent ran, by the id of the tool call that ran them. */
+  interactions: ReadonlyMap<string, { interaction: Interaction; placement: Placement }[]>
   by: Actor
 }
 
 /**
- * The log that a history becomes, part by part. Ids follow from the history, so that a part that is made again is the same.
- * Its turns have an end and no `turn_started`: nothing of them runs here.
+ * Makes the events of a history, part by part. Ids are derived from the history, so that a part that is made again, by another
+ * process or after a crash, is the same. Turns have a `turn_ended` but no `turn_started`, because none of them runs here.
  */
-export class PastLog {
+export class HistoryLog {
   readonly #history: History
+  /** For each item the number of its turn, from 1. */
   readonly #turns: number[] = []
-  readonly #kept: boolean[] = []
+  /** For each item whether it is logged. */
+  readonly #isLogged: boolean[] = []
 
   constructor(history: History) {
     this.#history = history
@@ -58,24 +42,25 @@ export class PastLog {
     for (const item of history.items) {
       if (item.type === 'user_message' || turn === 0) turn += 1
       this.#turns.push(turn)
-      this.#kept.push(isNews(item, called, ended))
+      this.#isLogged.push(isFirst(item, called, ended))
     }
   }
 
-  part(first: number): Part {
+  /** The part that begins with the item at this index. */
+  part(first: number): HistoryPart {
     const { items } = this.#history
-    const part: Part = { events: [], late: [], next: null }
+    const part: HistoryPart = { events: [], late: [], next: null }
     let bytes = 0
     for (let index = first; index < items.length; index += 1) {
-      if (part.events.length >= MOST_EVENTS || bytes >= MOST_BYTES) return { ...part, next: index }
-      if (this.#kept[index]) bytes += this.#add(part, index)
-      if (this.#turns[index + 1] !== this.#turns[index]) part.events.push(this.#end(index))
+      if (part.events.length >= MAX_EVENTS || bytes >= MAX_BYTES) return { ...part, next: index }
+      if (this.#isLogged[index]) bytes += this.#add(part, index)
+      if (this.#turns[index + 1] !== this.#turns[index]) part.events.push(this.#turnEnd(index))
     }
     return part
   }
 
-  /** Returns about how large it is. */
-  #add(part: Part, index: number): number {
+  /** Returns its approximate size in bytes. */
+  #add(part: HistoryPart, index: number): number {
     const { items, by } = this.#history
     const item = items[index]!
     const { at } = item
@@ -92,7 +77,7 @@ export class PastLog {
       case 'tool_call': {
         const { toolCallId, toolName, input } = item
         add({ type: 'tool_call', toolCallId, toolName, input, source: 'agent' })
-        this.#addAsked(part, toolCallId, turnId)
+        this.#addInteractions(part, toolCallId, turnId)
         return JSON.stringify(input).length
       }
       case 'tool_result': {
@@ -104,16 +89,16 @@ export class PastLog {
     }
   }
 
-  #addAsked(part: Part, toolCallId: string, turnId: string): void {
-    const { sessionId, asked } = this.#history
-    for (const { interaction, placement } of asked.get(toolCallId) ?? []) {
+  #addInteractions(part: HistoryPart, toolCallId: string, turnId: string): void {
+    const { sessionId, interactions } = this.#history
+    for (const { interaction, placement } of interactions.get(toolCallId) ?? []) {
       const { interactionId, sessionId: sourceId, status } = interaction
       if (status === 'pending') part.late.push({ interactionId, sourceId, placement, turnId })
       else part.events.push(...copyEvents(interaction, { sessionId, placement, turnId }))
     }
   }
 
-  #end(index: number): PastEvent {
+  #turnEnd(index: number): PastEvent {
     const { at } = this.#history.items[index]!
     return { at, event: { type: 'turn_ended', turnId: this.#turnId(index), reason: 'done' } }
   }
@@ -123,8 +108,8 @@ export class PastLog {
   }
 }
 
-/** A call counts once, and so does its result; a result without a call is of nothing. */
-function isNews(item: AdoptedItem, called: Set<string>, ended: Set<string>): boolean {
+/** A repeated call, a repeated result, and a result without a call are left out. */
+function isFirst(item: AdoptedItem, called: Set<string>, ended: Set<string>): boolean {
   if (item.type !== 'tool_call' && item.type !== 'tool_result') return true
   const { toolCallId } = item
   const seen = item.type === 'tool_call' ? called : ended
@@ -133,12 +118,12 @@ function isNews(item: AdoptedItem, called: Set<string>, ended: Set<string>): boo
   return true
 }
 
-/** As unguessable as the id of the original, and the same whenever it is made. */
+/** The id of a copy: derived, so that it is the same each time, and as hard to guess as the original. */
 export function copyId(sessionId: string, interactionId: string): string {
   return sha256Hex(`copy of ${interactionId} in ${sessionId}`).slice(0, 29)
 }
 
-/** A settled interaction as it stands in a log that only shows it (L1, L2). Nobody waits for it there. */
+/** The events of a settled interaction in a session that only shows it (L1, L2). It is claimed, so nothing waits for it. */
 export function copyEvents(
   item: Interaction,
   { sessionId, placement, turnId }: { sessionId: string; placement: Placement; turnId: string },
