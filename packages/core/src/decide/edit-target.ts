@@ -1,28 +1,29 @@
 import type { Json } from '@askback/protocol'
-import { Files, isAbsolute, type Place, type ReadLink } from './follow-path.js'
+import { PathResolver, isAbsolute, type ResolvedPath, type ReadLink } from './resolve-path.js'
 import type { EditTarget } from './permissions.js'
 
-// The one place that decides what counts as an edit inside a session's folder, for adapters, HTTP, MCP and hooks alike. It works
-// on names alone, and asks its host for nothing but where a link leads.
+// Decides whether an edit is inside a session's folder, for adapters, HTTP, MCP and hooks alike. It works on the text of paths and
+// asks the host only for the targets of links.
 
 export interface EditScope {
   cwd: string | null
   /**
-   * Where `cwd` led when the session was made: the agent may have replaced the folder by a link since, so edits must lie in
-   * here. `null` if it led nowhere, and no edit is inside. Without it (logs from before the field) `cwd` is followed now.
+   * `cwd` with links resolved when the session was created. Edits must be inside this path, because the agent may have
+   * replaced the folder by a link since. `null` if it could not be resolved: then no edit is inside. Undefined in old logs: then `cwd` is
+   * resolved now.
    */
   realCwd?: string | null | undefined
   /** The folder of the agent's plans, if it has one. */
   plans?: string | null
   /** As `realCwd`, for `plans`. */
   realPlans?: string | null | undefined
-  /** Places inside `cwd` in which an edit is more than an edit, beside `PROTECTED_PATHS`. */
+  /** Names or paths inside `cwd` that are always asked about, in addition to `PROTECTED_PATHS`. */
   protectedPaths?: readonly string[]
 }
 
 /**
- * What these hold is run by programs by themselves, or decides what an agent may do. Each counts at any depth, whatever the
- * case of its letters.
+ * Programs run the content of these files on their own, or the files decide what an agent may do. So edits of them are always asked
+ * about. Each name or path counts at any depth, in upper or lower case.
  */
 export const PROTECTED_PATHS: readonly string[] = [
   '.git',
@@ -49,17 +50,17 @@ export const PROTECTED_PATHS: readonly string[] = [
   '.gitlab-ci.yml',
 ]
 
-/** The agents that make worktrees in their own settings folder. */
+/** Settings folders in which agents create worktrees. */
 const WORKTREE_OWNERS: ReadonlySet<string> = new Set(['.claude', '.codex'])
 
 const EDIT_TOOLS: ReadonlySet<string> = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
-/** The inputs of these tools that name the file. One of them must be there. */
+/** Inputs of these tools that name the file. One of them is required. */
 const FILE_INPUTS = ['file_path', 'notebook_path']
-/** Any other input that may name a file, for a tool that goes by another name than its card shows. */
+/** Any other key that may name a file: all such paths are checked, in case a tool uses another one than the card shows. */
 const PATH_KEY =
   /(?:paths?|files?|file_?names?|folders?|dirs?|director(?:y|ies)|ur[il]s?|dest|destinations?|targets?|cwd)$/i
 
-/** What a tool of this name and input would write. Without a host's file system no edit is inside. */
+/** Where this tool call would write. Without `readLink`, no edit is inside. */
 export async function editTarget(
   { toolName, input }: { toolName: string; input: Json },
   scope: EditScope,
@@ -72,7 +73,7 @@ export async function editTarget(
   return paths.every((path) => typeof path === 'string') ? targetOfPaths(paths, scope, readLink) : 'outside'
 }
 
-/** What is given under keys that name a path, at any depth. */
+/** The values of keys that name a path, at any depth. */
 function pathsIn(input: Json): Json[] {
   const paths: Json[] = []
   const rest: Json[] = [input]
@@ -84,7 +85,7 @@ function pathsIn(input: Json): Json[] {
   return paths
 }
 
-/** The same for an agent that names what it would write: all of it must be inside. */
+/** The same for an agent that names the paths it would write. All of them must be inside. */
 export async function targetOfPaths(
   paths: readonly string[],
   { cwd, realCwd, plans = null, realPlans, protectedPaths = [] }: EditScope,
@@ -97,37 +98,39 @@ export async function targetOfPaths(
   }
   const isProtectedIn = (names: readonly string[]) => isProtected(names, protectedPaths)
   if (plans !== null && realPlans !== null && paths.every(isAbsolute)) {
-    // The agent's own settings folder holds its plans: only what lies below them counts.
-    const isAllowed = (place: Place, root: Place) => !isProtectedIn(place.names.slice(root.names.length))
+    // The plans are in the agent's settings folder, which is protected: check only the names below the plans folder.
+    const isAllowed = (place: ResolvedPath, root: ResolvedPath) =>
+      !isProtectedIn(place.names.slice(root.names.length))
     if (await areIn({ path: plans, realPath: realPlans, isAllowed })) return 'plan_file'
   }
   if (cwd === null || realCwd === null) return 'outside'
-  const isAllowed = (place: Place, root: Place) => !outsideWorktrees(place, root).some(isProtectedIn)
+  const isAllowed = (place: ResolvedPath, root: ResolvedPath) =>
+    !outsideWorktrees(place, root).some(isProtectedIn)
   return (await areIn({ path: cwd, realPath: realCwd, isAllowed })) ? 'inside' : 'outside'
 }
 
 interface Folder {
   path: string
-  /** Where it leads, if that is settled. */
+  /** The path with links resolved, if that is known already. */
   realPath?: string | undefined
-  /** Whether edits may be made at a place below the folder's root. */
-  isAllowed: (place: Place, root: Place) => boolean
+  /** Whether a path below the folder may be edited. */
+  isAllowed: (place: ResolvedPath, root: ResolvedPath) => boolean
 }
 
 /**
- * Whether a path, links followed, lies inside a folder and in no protected place; what does not exist yet lies where it
- * would be made. Some tools take `link/..` for the folder that holds the link, others for the one above where it leads: it must
- * be inside for both. A shell or a tool may expand a leading `~` or `$`, so that these lead anywhere, as a URL does.
+ * Whether a path, with links resolved, is inside a folder and not protected. Some tools resolve `link/..` to the folder of
+ * the link, others to the parent of its target: the path must be inside in both readings. A leading `~` or `$`, which a shell or a tool
+ * may expand, and a URL are never inside.
  */
 async function isInside(folder: Folder, path: string, readLink: ReadLink): Promise<boolean> {
   if (path === '' || /^[~$]|^[a-z][a-z\d+.-]+:\/\//i.test(path) || path.includes('\0')) return false
   if (!isAbsolute(folder.path)) return false
   try {
-    const files = new Files(folder.path, readLink)
-    // Tools start from the folder as it is now.
+    const files = new PathResolver(folder.path, readLink)
+    // Tools resolve relative paths from the folder as it is now.
     const now = await files.follow(files.rootOf(folder.path), folder.path)
-    const root = folder.realPath === undefined ? now : files.placeOf(folder.realPath)
-    // A whole drive is no project.
+    const root = folder.realPath === undefined ? now : files.withoutLinks(folder.realPath)
+    // The root of a drive is not a project folder.
     if (root.names.length === 0) return false
     for (const reading of [path, files.withoutDots(path)]) {
       const place = await files.follow(now, reading)
@@ -135,21 +138,21 @@ async function isInside(folder: Folder, path: string, readLink: ReadLink): Promi
     }
     return true
   } catch {
-    // A path that cannot be followed leads nowhere that we know.
+    // A path that cannot be resolved is not known to be inside.
     return false
   }
 }
 
-function isBelow(root: Place, place: Place): boolean {
+function isBelow(root: ResolvedPath, place: ResolvedPath): boolean {
   if (place.root !== root.root || place.names.length <= root.names.length) return false
   return root.names.every((name, index) => name === place.names[index])
 }
 
 /**
- * The parts of a place in which protected names count: all of it, but for the `.claude/worktrees` or `.codex/worktrees` in which
- * an agent has put the session's folder.
+ * The parts of a path that are checked for protected names: all of it, except a `.claude/worktrees` or `.codex/worktrees` that contains
+ * the session's folder.
  */
-function outsideWorktrees({ names }: Place, root: Place): (readonly string[])[] {
+function outsideWorktrees({ names }: ResolvedPath, root: ResolvedPath): (readonly string[])[] {
   const keys = root.names.map(nameKey)
   const parts: (readonly string[])[] = []
   let start = 0
@@ -163,7 +166,7 @@ function outsideWorktrees({ names }: Place, root: Place): (readonly string[])[] 
 
 function isProtected(names: readonly string[], more: readonly string[]): boolean {
   const keys = names.map(nameKey)
-  // Windows gives a long name a short one too: `GIT~1` may be `.git`.
+  // Windows gives long names a second, short name: `GIT~1` may be `.git`.
   if (keys.some((key) => /~\d/.test(key))) return true
   return [...PROTECTED_PATHS, ...more].some((path) => {
     const wanted = path
@@ -176,8 +179,8 @@ function isProtected(names: readonly string[], more: readonly string[]): boolean
 }
 
 /**
- * A name as the most forgiving file system reads it: some ignore case, how a letter is composed, invisible characters, dots and
- * spaces at the end, or take what follows a colon for a stream of the same file.
+ * A name as the most tolerant file system reads it. Some ignore case, Unicode composition, invisible characters, or trailing dots and
+ * spaces, and some take the part after a colon as a stream of the same file.
  */
 function nameKey(name: string): string {
   const visible = name.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')

@@ -10,8 +10,8 @@ import {
 import type { KvWrite } from '../store/store.js'
 
 /**
- * One tool with exactly one input, approved beforehand: in one session, or always in one folder for one agent. What does not
- * change what runs is no part of the input.
+ * Approves one tool with one input in advance: in one session, or always in one folder for one agent. Fields of the input that do not
+ * change what runs (`whatRuns`) are left out.
  */
 export type ApprovalRule = {
   id: string
@@ -31,14 +31,14 @@ export interface RuleBounds {
 export const RULES_PREFIX = 'rule/'
 const ALWAYS_RULES_PREFIX = `${RULES_PREFIX}always/`
 
-/** They go when the session does. */
+/** These rules are deleted with their session. */
 export function sessionRulesPrefix(sessionId: string): string {
   return `${RULES_PREFIX}session/${sessionId}/`
 }
 
 /**
- * Where a rule that allows this call would stand: any of these keys present allows it. Rules from before `whatRuns` and
- * `folderOf` stand under the digest of the whole input and under the folder as it was written.
+ * The keys of rules that would allow this call: it is allowed if any of them exists. Rules that were stored before `whatRuns` and
+ * `folderOf` existed have the digest of the whole input and the folder as it was written.
  */
 export function ruleKeys(
   { sessionId, cwd, agent }: RuleBounds,
@@ -49,20 +49,20 @@ export function ruleKeys(
   const keys = digests.map((each) => `${sessionRulesPrefix(sessionId)}${each}`)
   if (cwd === null) return keys
   for (const folder of new Set([folderOf(cwd), cwd])) {
-    const place = placeOf(folder, agent)
-    for (const each of digests) keys.push(`${ALWAYS_RULES_PREFIX}${place}/${each}`)
+    const scope = folderAndAgentHash(folder, agent)
+    for (const each of digests) keys.push(`${ALWAYS_RULES_PREFIX}${scope}/${each}`)
   }
   return keys
 }
 
-/** A folder is the same with a separator at its end. */
+/** The folder without separators at its end. */
 function folderOf(cwd: string): string {
   const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(cwd)
   const trimmed = cwd.replace(isWindows ? /[/\\]+$/ : /\/+$/, '')
   return trimmed === '' ? '/' : trimmed
 }
 
-/** The id tells the key, so the same approval given twice is one rule. */
+/** The id is derived from what is approved, so approving the same twice makes one rule. */
 export function newRule(options: {
   scope: ApprovalRule['scope']
   toolName: string
@@ -84,7 +84,7 @@ export function newRule(options: {
         throw new AskbackError('invalid_answer', 'The scope "always" needs a session with a folder (`cwd`).')
       }
       return {
-        id: `always.${placeOf(folderOf(cwd), agent)}.${digest}`,
+        id: `always.${folderAndAgentHash(folderOf(cwd), agent)}.${digest}`,
         scope,
         ...rule,
         cwd: folderOf(cwd),
@@ -95,21 +95,21 @@ export function newRule(options: {
   }
 }
 
-/** Written in the same append as the approval that made the rule. */
+/** Part of the append of the approval that creates the rule. */
 export function ruleWrite(rule: ApprovalRule): KvWrite {
   const { by, ...rest } = rule
   const actor = by && { id: by.id, ...(by.name !== undefined && { name: by.name }) }
   return { key: ruleKey(rule.id)!, value: { ...rest, ...(actor && { by: actor }) } }
 }
 
-/** `null` for what cannot be the id of a rule. */
+/** The key of a rule; `null` if the text is not the id of a rule. */
 export function ruleKey(id: string): string | null {
-  const [, sessionId, place, digest] =
+  const [, sessionId, scope, digest] =
     /^(?:session\.(.+)|always\.([0-9a-f]{64}))\.([0-9a-f]{64})$/s.exec(id) ?? []
   if (sessionId !== undefined) return `${sessionRulesPrefix(sessionId)}${digest}`
-  return place === undefined ? null : `${ALWAYS_RULES_PREFIX}${place}/${digest}`
+  return scope === undefined ? null : `${ALWAYS_RULES_PREFIX}${scope}/${digest}`
 }
 
-function placeOf(cwd: string, agent: string | null): string {
+function folderAndAgentHash(cwd: string, agent: string | null): string {
   return sha256Hex(canonicalJson({ agent, cwd }))
 }

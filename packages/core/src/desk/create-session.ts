@@ -6,7 +6,7 @@ import {
   type Session,
   type Via,
 } from '@askback/protocol'
-import { realFolder } from '../decide/follow-path.js'
+import { realFolder } from '../decide/resolve-path.js'
 import { optional } from '../optional.js'
 import type { Engine } from './engine.js'
 import { keyOf } from './idempotency.js'

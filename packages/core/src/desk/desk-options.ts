@@ -10,7 +10,7 @@ import type {
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { OpenCommand } from '../decide/command.js'
-import type { ReadLink } from '../decide/follow-path.js'
+import type { ReadLink } from '../decide/resolve-path.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence, Store } from '../store/store.js'
 import type { Role } from './prepare-request.js'

@@ -2,7 +2,7 @@ import type { ApprovalRequest, Interaction, SessionState } from '@askback/protoc
 import { adoptionKey } from '../decide/adopt.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
 import { editTarget } from '../decide/edit-target.js'
-import type { ReadLink } from '../decide/follow-path.js'
+import type { ReadLink } from '../decide/resolve-path.js'
 import type { EditTarget } from '../decide/permissions.js'
 import { ruleKeys } from '../decide/rules.js'
 import type { Store } from '../store/store.js'

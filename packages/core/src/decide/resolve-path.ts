@@ -1,13 +1,14 @@
-// Follows paths by name alone, for a folder of either kind of system. Only reading a link needs the host.
+// Resolves links in paths of POSIX and Windows by their text. Only reading a link needs the host, so this runs anywhere and is tested
+// without a file system.
 
-/** Where the link at an absolute path leads; `null` for what is no link, or is not there. Throws if it cannot tell. */
+/** The target of the link at an absolute path; `null` if there is no link. Throws if that cannot be found out. */
 export type ReadLink = (path: string) => Promise<string | null>
 
-/** As many links as Linux follows. */
+/** The limit of Linux. */
 const MAX_LINKS = 40
 
-export interface Place {
-  /** `/`, or the drive or share with its separator. */
+export interface ResolvedPath {
+  /** `/`, or a drive or share of Windows with its separator. */
   root: string
   names: readonly string[]
 }
@@ -15,7 +16,7 @@ export interface Place {
 /** The path of a folder with all links followed; `null` if it is relative or cannot be followed. */
 export async function realFolder(path: string, readLink: ReadLink): Promise<string | null> {
   if (!isAbsolute(path) || path.includes('\0')) return null
-  const files = new Files(path, readLink)
+  const files = new PathResolver(path, readLink)
   try {
     return files.pathOf(await files.follow(files.rootOf(path), path))
   } catch {
@@ -27,13 +28,13 @@ export function isAbsolute(path: string): boolean {
   return path.startsWith('/') || isWindows(path)
 }
 
-/** An absolute path of Windows. There both separators count. */
+/** An absolute path of Windows, which may be written with either separator. */
 function isWindows(path: string): boolean {
   return /^(?:[A-Za-z]:[/\\]|\\\\)/.test(path)
 }
 
-/** Follows paths in the manner of the system that a folder's path is written for. */
-export class Files {
+/** Resolves paths by the rules of the system that the folder's path is written for. */
+export class PathResolver {
   readonly #readLink: ReadLink
   readonly #separator: RegExp
   readonly #isWindows: boolean
@@ -44,38 +45,38 @@ export class Files {
     this.#separator = this.#isWindows ? /[/\\]/ : /\//
   }
 
-  rootOf(path: string): Place {
+  rootOf(path: string): ResolvedPath {
     if (!this.#isWindows) return { root: '/', names: [] }
     const [, share] = /^([A-Za-z]:|\\\\[^/\\]+[/\\][^/\\]+)/.exec(path) ?? []
     if (share === undefined) throw new Error(`${path} has no root.`)
     return { root: `${share.replaceAll('/', '\\').toLowerCase()}\\`, names: [] }
   }
 
-  pathOf({ root, names }: Place): string {
+  pathOf({ root, names }: ResolvedPath): string {
     return `${root}${names.join(this.#isWindows ? '\\' : '/')}`
   }
 
-  /** A path that has no links in it, or whose links must not be followed. */
-  placeOf(path: string): Place {
+  /** Parses a path without following links. */
+  withoutLinks(path: string): ResolvedPath {
     const { root, names } = this.rootOf(path)
     const below = path.slice(root.length).split(this.#separator)
     return { root, names: [...names, ...below.filter((name) => name !== '')] }
   }
 
-  /** The same path with each `name/..` left out, whatever `name` is. */
+  /** The path without each `name/..`, also where `name` is a link. */
   withoutDots(path: string): string {
-    const kept: string[] = []
+    const names: string[] = []
     for (const name of path.split(this.#separator)) {
       if (name === '.') continue
-      if (name === '..' && kept.length > 0 && kept.at(-1) !== '..' && kept.at(-1) !== '') kept.pop()
-      else kept.push(name)
+      if (name === '..' && names.length > 0 && names.at(-1) !== '..' && names.at(-1) !== '') names.pop()
+      else names.push(name)
     }
-    return kept.join(this.#isWindows ? '\\' : '/')
+    return names.join(this.#isWindows ? '\\' : '/')
   }
 
-  async follow(from: Place, path: string, linksLeft = MAX_LINKS): Promise<Place> {
+  async follow(from: ResolvedPath, path: string, linksLeft = MAX_LINKS): Promise<ResolvedPath> {
     const isRooted = this.#isWindows ? isWindows(path) : path.startsWith('/')
-    // On Windows `\x` and `C:x` depend on a current drive or folder that we do not know.
+    // On Windows `\x` and `C:x` depend on a current drive or folder, which is unknown here.
     if (this.#isWindows && !isRooted && /^(?:[/\\]|[A-Za-z]:)/.test(path))
       throw new Error(`${path} is relative.`)
     const start = isRooted ? this.rootOf(path) : from
@@ -87,9 +88,9 @@ export class Files {
         here = { root: here.root, names: here.names.slice(0, -1) }
         continue
       }
-      const place = { root: here.root, names: [...here.names, name] }
-      const link = await this.#readLink(this.pathOf(place))
-      if (link === null) here = place
+      const next = { root: here.root, names: [...here.names, name] }
+      const link = await this.#readLink(this.pathOf(next))
+      if (link === null) here = next
       else if (linksLeft === 0) throw new Error(`Too many links at ${path}.`)
       else here = await this.follow(here, link, linksLeft - 1)
     }
