@@ -20,7 +20,7 @@ export { editTarget, PROTECTED_PATHS, targetOfPaths, type EditScope } from './de
 export { realFolder, type ReadLink } from './decide/resolve-path.js'
 export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
 export type { ApprovalRule } from './decide/rules.js'
-export type { ToolCallAnswer } from './desk/answer-tool-call.js'
+export type { ToolCallAnswer } from './desk/commands/answer-tool-call.js'
 export type {
   DeskOptions,
   Opened,
@@ -34,7 +34,7 @@ export { createDesk, type Desk } from './desk/desk.js'
 export { eventTexts } from './desk/event-texts.js'
 export type { Advance, DurableSeq, Follower, Head } from './desk/committed.js'
 export type { GoneListener, Listener } from './desk/listeners.js'
-export { DEFAULT_TIMEOUT_MS } from './desk/prepare-request.js'
+export { DEFAULT_TIMEOUT_MS } from './desk/desk-options.js'
 export { replay, WEIGHT_BYTES } from './desk/speculative.js'
 export type { AskOptions, SessionDefaults, SessionHandle } from './desk/session.js'
 export type { Settlement } from './desk/settlement.js'

@@ -1,4 +1,68 @@
+import { AskbackError, type Interaction, type SessionEvent } from '@askback/protocol'
 import type { Clock } from '../clock.js'
+
+// Settles interactions at their deadlines. `Deadlines` decides what to do, `DeadlineHeap` when.
+
+/** Pause before a deadline that could not be settled is tried again, in milliseconds. */
+const RETRY_MS = 1000
+
+type WithDeadline = Pick<Interaction, 'sessionId' | 'interactionId' | 'expiresAt' | 'onTimeout'>
+
+interface DeadlinePorts {
+  clock: Clock
+  /** Runs the `expire` command and resolves to the interaction after it. */
+  expire: (sessionId: string, interactionId: string) => Promise<Interaction | undefined>
+  onError: (error: unknown) => void
+}
+
+export class Deadlines {
+  readonly #ports: DeadlinePorts
+  readonly #deadlines: DeadlineHeap
+  #closed = false
+
+  constructor(ports: DeadlinePorts) {
+    this.#ports = ports
+    this.#deadlines = new DeadlineHeap(ports.clock, ({ sessionId, interactionId }) =>
+      this.#expire(sessionId, interactionId),
+    )
+  }
+
+  /** Does nothing if the interaction has a deadline already: it may be the retry of one that failed. */
+  set(sessionId: string, interactionId: string, at: number): void {
+    if (!this.#closed && !this.#deadlines.has(interactionId))
+      this.#deadlines.set({ sessionId, interactionId, at })
+  }
+
+  schedule({ sessionId, interactionId, expiresAt, onTimeout }: WithDeadline): void {
+    if (expiresAt !== undefined && onTimeout !== 'keep') this.set(sessionId, interactionId, expiresAt)
+  }
+
+  /** Also for events that other processes append: the process that opened an interaction may be down at its deadline. */
+  update(events: SessionEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'interaction_request') this.schedule(event)
+      if (event.type === 'interaction_response') this.#deadlines.delete(event.interactionId)
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#deadlines.clear()
+  }
+
+  #expire(sessionId: string, interactionId: string): void {
+    const { clock, expire, onError } = this.#ports
+    expire(sessionId, interactionId).then(
+      // Still pending if the clock was set back in between.
+      (item) => item?.status === 'pending' && this.schedule(item),
+      (error: unknown) => {
+        if (this.#closed || (error instanceof AskbackError && error.code === 'not_found')) return
+        onError(error)
+        this.#deadlines.set({ sessionId, interactionId, at: clock.now() + RETRY_MS })
+      },
+    )
+  }
+}
 
 interface Deadline {
   sessionId: string
@@ -7,19 +71,19 @@ interface Deadline {
 }
 
 /**
- * All timeouts in one heap, with one alarm for the earliest. Most are answered long before: what is deleted stays in the
- * heap until it comes up, or until most of the heap is such.
+ * A binary heap of deadlines with one alarm for the earliest. Most interactions are answered long before their deadline, so a deleted
+ * entry stays in the heap until it is the earliest, or until more than half of the heap is deleted.
  */
-export class Deadlines {
+export class DeadlineHeap {
   readonly #clock: Clock
-  readonly #due: (deadline: Deadline) => void
+  readonly #onDue: (deadline: Deadline) => void
   readonly #byInteraction = new Map<string, Deadline>()
   #heap: Deadline[] = []
   #alarm: { at: number; disarm: () => void } | null = null
 
   constructor(clock: Clock, due: (deadline: Deadline) => void) {
     this.#clock = clock
-    this.#due = due
+    this.#onDue = due
   }
 
   has(interactionId: string): boolean {
@@ -30,23 +94,23 @@ export class Deadlines {
     this.#byInteraction.set(deadline.interactionId, deadline)
     this.#heap.push(deadline)
     this.#rise(this.#heap.length - 1)
-    this.#tidy()
+    this.#compact()
     this.#arm()
   }
 
   delete(interactionId: string): void {
     if (!this.#byInteraction.delete(interactionId)) return
-    this.#tidy()
+    this.#compact()
     this.#arm()
   }
 
   clear(): void {
     this.#byInteraction.clear()
-    this.#tidy()
+    this.#compact()
     this.#arm()
   }
 
-  /** An alarm for a deadline that is gone is left to ring: re-arming at each answer would cost more than one wake-up. */
+  /** The alarm of a deleted deadline is not moved: setting a new alarm per answer costs more than one early alarm. */
   #arm(): void {
     const next = this.#heap[0]
     if (this.#alarm && (!next || next.at < this.#alarm.at)) {
@@ -56,32 +120,32 @@ export class Deadlines {
     if (!next || this.#alarm) return
     const alarm = { at: next.at, disarm: () => {} }
     this.#alarm = alarm
-    // A clock may ring at once for what is past.
-    alarm.disarm = this.#clock.alarm(next.at, () => this.#ring())
+    // A clock may call back at once for a time in the past.
+    alarm.disarm = this.#clock.alarm(next.at, () => this.#settleDue())
   }
 
-  #ring(): void {
+  #settleDue(): void {
     this.#alarm = null
     const now = this.#clock.now()
     const due: Deadline[] = []
-    for (let next = this.#heap[0]; next && (next.at <= now || this.#isGone(next)); next = this.#heap[0]) {
+    for (let next = this.#heap[0]; next && (next.at <= now || this.#isDeleted(next)); next = this.#heap[0]) {
       this.#takeFirst()
-      if (this.#isGone(next)) continue
+      if (this.#isDeleted(next)) continue
       due.push(next)
       this.#byInteraction.delete(next.interactionId)
     }
     this.#arm()
-    for (const deadline of due) this.#due(deadline)
+    for (const deadline of due) this.#onDue(deadline)
   }
 
-  #isGone(deadline: Deadline): boolean {
+  #isDeleted(deadline: Deadline): boolean {
     return this.#byInteraction.get(deadline.interactionId) !== deadline
   }
 
-  #tidy(): void {
+  #compact(): void {
     if (this.#byInteraction.size === 0) this.#heap = []
     else if (this.#heap.length > 2 * this.#byInteraction.size + 10) {
-      // In order is a heap, too.
+      // A sorted array is a valid heap.
       this.#heap = [...this.#byInteraction.values()].sort((one, other) => one.at - other.at)
     }
   }
@@ -93,27 +157,27 @@ export class Deadlines {
     this.#sink(0)
   }
 
-  #rise(place: number): void {
-    const item = this.#heap[place]!
-    while (place > 0) {
-      const parent = (place - 1) >> 1
+  #rise(index: number): void {
+    const item = this.#heap[index]!
+    while (index > 0) {
+      const parent = (index - 1) >> 1
       if (this.#heap[parent]!.at <= item.at) break
-      this.#heap[place] = this.#heap[parent]!
-      place = parent
+      this.#heap[index] = this.#heap[parent]!
+      index = parent
     }
-    this.#heap[place] = item
+    this.#heap[index] = item
   }
 
-  #sink(place: number): void {
-    const item = this.#heap[place]!
+  #sink(index: number): void {
+    const item = this.#heap[index]!
     for (;;) {
-      let child = place * 2 + 1
+      let child = index * 2 + 1
       if (child >= this.#heap.length) break
       if (child + 1 < this.#heap.length && this.#heap[child + 1]!.at < this.#heap[child]!.at) child++
       if (this.#heap[child]!.at >= item.at) break
-      this.#heap[place] = this.#heap[child]!
-      place = child
+      this.#heap[index] = this.#heap[child]!
+      index = child
     }
-    this.#heap[place] = item
+    this.#heap[index] = item
   }
 }

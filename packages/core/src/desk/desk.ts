@@ -46,25 +46,25 @@ import { planReviewKind } from '../kinds/plan-review.js'
 import { questionKind } from '../kinds/question.js'
 import { optional } from '../optional.js'
 import type { Fence, Fenced, Page, SessionRow } from '../store/store.js'
-import { adoptionOn } from './adopt.js'
+import { adoptionOn } from './commands/adopt.js'
 import type { AllSessionsListener } from './all-sessions.js'
-import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './answer-tool-call.js'
-import { checkId } from './check-id.js'
-import { checkOptions, reportError, safely } from './check-options.js'
+import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
+import { checkId } from './errors.js'
+import { checkOptions, reportError, safely } from './desk-options.js'
 import type { Follower, Head } from './committed.js'
-import { createSession } from './create-session.js'
-import { deleteRule } from './delete-rule.js'
+import { createSession } from './commands/create-session.js'
+import { deleteRule } from './commands/delete-rule.js'
 import type { DeskOptions, OpenInput, Opened, Origin, ReadOptions, SessionSnapshot } from './desk-options.js'
 import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
 import { Engine } from './engine.js'
-import { Housekeeping } from './housekeeping.js'
+import { Maintenance } from './maintenance.js'
 import { keyOf, sessionKey } from './idempotency.js'
 import type { GoneListener, Listener } from './listeners.js'
-import { openInteraction } from './open-interaction.js'
-import { DEFAULT_TIMEOUT_MS } from './prepare-request.js'
+import { openInteraction } from './commands/open.js'
+import { DEFAULT_TIMEOUT_MS } from './desk-options.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { settlementOf, type Settlement } from './settlement.js'
-import { reportToolCall } from './tool-calls.js'
+import { reportToolCall } from './commands/report-tool-call.js'
 import { checkSignal, type StopSignal } from './waiters.js'
 import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
 
@@ -93,7 +93,7 @@ export class Desk {
   /** By which deadlines are stamped and met. */
   readonly clock: Clock
   readonly #engine: Engine
-  readonly #housekeeping: Housekeeping
+  readonly #maintenance: Maintenance
   readonly #adoption: Adoption
   readonly #kinds: ReadonlyMap<string, InteractionKind>
   readonly #protectedPaths: readonly string[]
@@ -127,14 +127,14 @@ export class Desk {
       },
     )
     this.#adoption = adoptionOn(this.#engine, this.#maxSessions)
-    this.#housekeeping = new Housekeeping(this.#engine, {
+    this.#maintenance = new Maintenance(this.#engine, {
       retentionMs: options.retentionMs ?? null,
       repairMs: options.repairMs ?? 5000,
       onStart: () => this.#adoption.start(),
     })
     // Nobody else writes to a store that is not shared.
     this.#stopListening = store.shared ? store.onAppend((ring) => this.#engine.heard(ring)) : () => undefined
-    this.ready = this.#housekeeping.start()
+    this.ready = this.#maintenance.start()
   }
 
   /** A handle; the session is made when it is first used, unless it exists. */
@@ -337,7 +337,7 @@ export class Desk {
       await this.#engine.run(sessionId, { type: 'end', via, ...optional({ by: actor }) }, key)
     } finally {
       // Also if that failed: it may have been written, or somebody else's deletion was left half done.
-      await this.#housekeeping.erase(sessionId)
+      await this.#maintenance.erase(sessionId)
     }
   }
 
@@ -460,7 +460,7 @@ export class Desk {
   /** Stops timers and waiting; what is pending stays so. The store is the caller's to close. */
   close(): void {
     this.#stopListening()
-    this.#housekeeping.stop()
+    this.#maintenance.stop()
     this.#engine.close()
   }
 

@@ -12,17 +12,17 @@ import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { AppendResult, Fence, KvWrite, Ring, Store } from '../store/store.js'
 import { AllSessions } from './all-sessions.js'
-import { checkId } from './check-id.js'
+import { checkId } from './errors.js'
 import type { Follower, Head } from './committed.js'
-import { closedError, fencedError, missing } from './engine-errors.js'
+import { closedError, fencedError, sessionNotFound } from './errors.js'
 import { eventTexts } from './event-texts.js'
-import { recall, recordOf, refusalOf, type IdempotencyKey, type Ran } from './idempotency.js'
+import { recall, recordOf, refusalOf, type IdempotencyKey, type CommandResult } from './idempotency.js'
 import { Listeners, type GoneListener, type Listener } from './listeners.js'
-import { interactionIn, lookUp, type Edits, type Looked } from './lookups.js'
+import { interactionIn, lookUp, type Edits, type LookupResult } from './lookups.js'
 import { SessionCache } from './session-cache.js'
 import { Contention, SessionQueue, type ContentionPorts } from './session-lock.js'
 import type { Speculative } from './speculative.js'
-import { Timeouts } from './timeouts.js'
+import { Deadlines } from './deadlines.js'
 import { Waiters, type Waiter } from './waiters.js'
 
 export interface EngineOptions {
@@ -56,7 +56,7 @@ interface WaiterPorts {
 
 /** With what an append was decided. */
 interface Appending {
-  extra: Looked
+  extra: LookupResult
   now: number
   claims: Waiter[]
   key: IdempotencyKey | undefined
@@ -69,7 +69,7 @@ interface Appending {
 export class Engine {
   readonly options: EngineOptions
   readonly waiters = new Waiters()
-  readonly timeouts: Timeouts
+  readonly deadlines: Deadlines
   readonly allSessions: AllSessions
   /** Sessions that are being made, and by how many. */
   readonly beginning = new Map<string, number>()
@@ -90,7 +90,7 @@ export class Engine {
       onError,
       on: (listener) => this.#listeners.add(listener),
     })
-    this.timeouts = new Timeouts({
+    this.deadlines = new Deadlines({
       clock,
       expire: async (sessionId, interactionId) =>
         (await this.run(sessionId, { type: 'expire', interactionId })).interaction,
@@ -102,7 +102,7 @@ export class Engine {
       memoryBudget,
       onError,
       advanced: (advance) => {
-        this.timeouts.heed(advance.events)
+        this.deadlines.update(advance.events)
         this.#listeners.advanced(advance)
       },
       gone: (sessionId) => this.#listeners.gone(sessionId),
@@ -130,7 +130,7 @@ export class Engine {
     key?: IdempotencyKey,
     fence?: Fence,
     written?: () => void,
-  ): Promise<Ran> {
+  ): Promise<CommandResult> {
     let contention: Contention | null = null
     let isWritten = false
     const overtaken = (how?: { isLocked: boolean; sentAt: number }) => {
@@ -203,7 +203,7 @@ export class Engine {
         }
         const lockOwner = contention?.lockOwner
         const claims = this.#claim(decision)
-        let appended: { ran: Ran; appending: Promise<AppendResult> }
+        let appended: { ran: CommandResult; appending: Promise<AppendResult> }
         try {
           appended = this.#append(log, decision, { extra, now, claims, key, fence, lockOwner, written })
         } catch (error) {
@@ -256,7 +256,7 @@ export class Engine {
       // Most reads rest on nothing that is under way, and wait for nothing.
       if (!log.idle && !(await log.durable())) continue
       if (there) return value as T
-      if (await this.#isCurrent(log, seq)) throw missing(log.state)
+      if (await this.#isCurrent(log, seq)) throw sessionNotFound(log.state)
     }
   }
 
@@ -302,7 +302,7 @@ export class Engine {
     await this.read(sessionId, () => null)
     const followed = await this.#cache.follow(sessionId, follower)
     if (followed) return followed
-    throw missing({ sessionId })
+    throw sessionNotFound({ sessionId })
   }
 
   on(listener: Listener, gone?: GoneListener): () => void {
@@ -311,7 +311,7 @@ export class Engine {
 
   close(): void {
     this.#closed = true
-    this.timeouts.close()
+    this.deadlines.close()
     this.#cache.close()
     this.allSessions.close()
     this.#listeners.clear()
@@ -322,9 +322,9 @@ export class Engine {
     return this.#closed
   }
 
-  #decide(state: SessionState, command: Command, extra: Looked, now: number): Decision {
+  #decide(state: SessionState, command: Command, extra: LookupResult, now: number): Decision {
     const makesIt = command.type === 'start' || command.type === 'adopt'
-    if (!makesIt && !isThere(state)) throw missing(state)
+    if (!makesIt && !isThere(state)) throw sessionNotFound(state)
     const claimant = (interactionId: string) => this.waiters.claimant(interactionId)?.to ?? null
     const { newId, kind, maxPending } = this.options
     return decide(state, command, { now, newId, kind, maxPending, claimant, ...extra })
@@ -333,9 +333,9 @@ export class Engine {
   async #unchanged(
     log: Speculative,
     decision: Decision,
-    extra: Looked,
+    extra: LookupResult,
     key?: IdempotencyKey,
-  ): Promise<Ran | null> {
+  ): Promise<CommandResult | null> {
     const { interactionId, routed, wait } = decision
     const interaction =
       interactionId === undefined ? undefined : interactionIn(log.state, interactionId, extra)
@@ -369,7 +369,7 @@ export class Engine {
     log: Speculative,
     decision: Decision,
     { extra, now, claims, key, fence: own, lockOwner, written }: Appending,
-  ): { ran: Ran; appending: Promise<AppendResult> } {
+  ): { ran: CommandResult; appending: Promise<AppendResult> } {
     const { state } = log
     const { interactionId, routed } = decision
     const events = this.#stamp(log, decision, now)
@@ -391,7 +391,7 @@ export class Engine {
         abandoned: () => this.#release(claims),
       },
     )
-    const ran: Ran = { events }
+    const ran: CommandResult = { events }
     if (routed !== undefined) ran.routed = routed
     if (interactionId !== undefined) {
       const interaction =

@@ -24,7 +24,7 @@ export interface IdempotencyKey {
 }
 
 /** What a command did. */
-export interface Ran {
+export interface CommandResult {
   events: SessionEvent[]
   /** What it was about, as it stands after it. */
   interaction?: Interaction
@@ -81,7 +81,7 @@ export function recordOf(
 export async function recall(
   { store, clock }: { store: Store; clock: Clock },
   { key, fingerprint }: IdempotencyKey,
-): Promise<Ran | null> {
+): Promise<CommandResult | null> {
   const entry = await store.kv.get(key)
   if (!entry) return null
   const recorded = entry.value as unknown as Recorded

@@ -9,7 +9,10 @@ import type { Store } from '../store/store.js'
 import type { Speculative } from './speculative.js'
 
 /** What a decision needs to know and the session's state does not hold. */
-export type Looked = Pick<Context, 'found' | 'rule' | 'edit' | 'knownCalls' | 'placeholders' | 'imported'>
+export type LookupResult = Pick<
+  Context,
+  'found' | 'rule' | 'edit' | 'knownCalls' | 'placeholders' | 'imported'
+>
 
 /** What is needed to tell an edit inside the session's folder from others. Only a host with a file system has it. */
 export interface Edits {
@@ -17,7 +20,7 @@ export interface Edits {
   protectedPaths: readonly string[]
 }
 
-const NOTHING: Looked = {}
+const NOTHING: LookupResult = {}
 
 /**
  * Most commands need nothing: those are spared a turn of the event loop. What has left the state's window is looked up
@@ -27,7 +30,7 @@ export function lookUp(
   log: Speculative,
   command: Command,
   ports: { store: Store; edits: Edits },
-): Looked | Promise<Looked> {
+): LookupResult | Promise<LookupResult> {
   const { state } = log
   switch (command.type) {
     case 'respond':
@@ -55,17 +58,21 @@ export function lookUp(
   }
 }
 
-function beyondWindow(log: Speculative, interactionId: string, store: Store): Looked | Promise<Looked> {
+function beyondWindow(
+  log: Speculative,
+  interactionId: string,
+  store: Store,
+): LookupResult | Promise<LookupResult> {
   const { trimmed, interactions } = log.state
   return !trimmed || interactions.has(interactionId) ? NOTHING : foundIn(log, interactionId, store)
 }
 
-async function foundIn(log: Speculative, interactionId: string, store: Store): Promise<Looked> {
+async function foundIn(log: Speculative, interactionId: string, store: Store): Promise<LookupResult> {
   await log.settled()
   return { found: (await store.interaction(interactionId)) ?? undefined }
 }
 
-async function imported(log: Speculative, store: Store): Promise<Looked> {
+async function imported(log: Speculative, store: Store): Promise<LookupResult> {
   await log.settled()
   const entry = await store.kv.get(adoptionKey(log.state.sessionId))
   return { imported: entry ? (entry.value as { items: number }).items : null }
@@ -76,7 +83,7 @@ async function forOpen(
   command: OpenCommand,
   { store, edits }: { store: Store; edits: Edits },
   { attaches, approves }: { attaches: boolean; approves: boolean },
-): Promise<Looked> {
+): Promise<LookupResult> {
   const { state } = log
   if (attaches) await log.settled()
   return {
@@ -124,7 +131,7 @@ function knownCalls(
   log: Speculative,
   events: Extract<Command, { type: 'report' }>['events'],
   store: Store,
-): Looked | Promise<Looked> {
+): LookupResult | Promise<LookupResult> {
   const ids = events.flatMap((event) =>
     event.type === 'tool_call' || event.type === 'tool_result' ? [event.toolCallId] : [],
   )
@@ -132,7 +139,7 @@ function knownCalls(
   return unknown.length === 0 ? NOTHING : callsIn(log, unknown, store)
 }
 
-async function callsIn(log: Speculative, ids: string[], store: Store): Promise<Looked> {
+async function callsIn(log: Speculative, ids: string[], store: Store): Promise<LookupResult> {
   const known = new Map<string, { ended: boolean }>()
   const placeholders = new Map<string, Interaction>()
   const { sessionId } = log.state
@@ -149,7 +156,7 @@ async function callsIn(log: Speculative, ids: string[], store: Store): Promise<L
 export function interactionIn(
   state: SessionState,
   interactionId: string,
-  { found }: Looked,
+  { found }: LookupResult,
 ): Interaction | undefined {
   return state.interactions.get(interactionId) ?? (found?.interactionId === interactionId ? found : undefined)
 }

@@ -1,7 +1,7 @@
 import type { Interaction, SessionEvent, SessionState } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
-import { checkId } from './check-id.js'
+import { checkId } from './errors.js'
 import type { Engine, Settled } from './engine.js'
 import type { Speculative } from './speculative.js'
 import { checkSignal, Waiter, type StopSignal } from './waiters.js'

@@ -6,10 +6,10 @@ import {
   type Session,
   type Via,
 } from '@askback/protocol'
-import { realFolder } from '../decide/resolve-path.js'
-import { optional } from '../optional.js'
-import type { Engine } from './engine.js'
-import { keyOf } from './idempotency.js'
+import { realFolder } from '../../decide/resolve-path.js'
+import { optional } from '../../optional.js'
+import type { Engine } from '../engine.js'
+import { keyOf } from '../idempotency.js'
 
 export async function createSession(
   engine: Engine,

@@ -1,6 +1,6 @@
-import { Adoption } from '../adopt/adoption.js'
+import { Adoption } from '../../adopt/adoption.js'
 import { checkSessionLimit, realCwdOf, withinSessionLimit } from './create-session.js'
-import type { Engine } from './engine.js'
+import type { Engine } from '../engine.js'
 
 /** Adoption on a desk's engine. */
 export function adoptionOn(engine: Engine, maxSessions: number): Adoption {

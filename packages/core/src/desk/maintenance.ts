@@ -12,7 +12,7 @@ const PAGE = 500
 /** Ids only. */
 const NEWS_PAGE = 10_000
 
-export interface HousekeepingOptions {
+export interface MaintenanceOptions {
   /** Sessions that were last written to longer ago than this are deleted. */
   retentionMs: number | null
   /** How often a store that others write to is looked at for doorbells that were lost. */
@@ -22,15 +22,15 @@ export interface HousekeepingOptions {
 }
 
 /** What a desk does in the background: takes up where the last process stopped, repairs, and forgets in time. */
-export class Housekeeping {
+export class Maintenance {
   readonly #engine: Engine
-  readonly #options: HousekeepingOptions
+  readonly #options: MaintenanceOptions
   readonly #retry: Retry
   readonly #disarm = new Map<string, () => void>()
   /** Up to where it has heard of what others write, since it began to listen. */
   #cursor: string | null = null
 
-  constructor(engine: Engine, options: HousekeepingOptions) {
+  constructor(engine: Engine, options: MaintenanceOptions) {
     this.#engine = engine
     this.#options = options
     this.#retry = new Retry(engine.options.clock, engine.options.onError)
@@ -102,7 +102,7 @@ export class Housekeeping {
     const { store, clock } = this.#engine.options
     const before = store.shared ? { before: clock.now() + 2 * this.#options.repairMs } : undefined
     for (const { sessionId, interactionId, expiresAt } of await store.deadlines(before))
-      this.#engine.timeouts.set(sessionId, interactionId, expiresAt)
+      this.#engine.deadlines.set(sessionId, interactionId, expiresAt)
   }
 
   stop(): void {

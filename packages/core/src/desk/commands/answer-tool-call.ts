@@ -7,11 +7,11 @@ import {
   type Json,
   type QuestionRequest,
 } from '@askback/protocol'
-import { alreadySettled, isExpired } from '../decide/settle.js'
-import { optional } from '../optional.js'
-import type { Origin } from './desk-options.js'
-import type { Engine } from './engine.js'
-import { recall, sessionKey } from './idempotency.js'
+import { alreadySettled, isExpired } from '../../decide/settle.js'
+import { optional } from '../../optional.js'
+import type { Origin } from '../desk-options.js'
+import type { Engine } from '../engine.js'
+import { recall, sessionKey } from '../idempotency.js'
 
 /** What the routes that go by a tool call's id take. */
 export type ToolCallAnswer = { digest?: string | undefined; interactionId?: string | undefined } & (

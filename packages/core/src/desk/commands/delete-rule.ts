@@ -1,9 +1,9 @@
 import { AskbackError, type AuditAct } from '@askback/protocol'
-import { ruleKey } from '../decide/rules.js'
-import { optional } from '../optional.js'
-import type { Origin } from './desk-options.js'
-import type { Engine } from './engine.js'
-import { keyOf, recall, recordOf } from './idempotency.js'
+import { ruleKey } from '../../decide/rules.js'
+import { optional } from '../../optional.js'
+import type { Origin } from '../desk-options.js'
+import type { Engine } from '../engine.js'
+import { keyOf, recall, recordOf } from '../idempotency.js'
 
 export async function deleteRule(
   { options }: Engine,

@@ -1,8 +1,8 @@
 import type { ToolCall, ToolCallBody } from '@askback/protocol'
-import { optional } from '../optional.js'
-import type { Fence } from '../store/store.js'
-import type { Engine } from './engine.js'
-import type { IdempotencyKey } from './idempotency.js'
+import { optional } from '../../optional.js'
+import type { Fence } from '../../store/store.js'
+import type { Engine } from '../engine.js'
+import type { IdempotencyKey } from '../idempotency.js'
 
 type Reporting = ToolCallBody & { sessionId: string; source?: NonNullable<ToolCall['source']> }
 
