@@ -66,7 +66,7 @@ import { SessionHandle, type SessionDefaults } from './session.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import { reportToolCall } from './commands/report-tool-call.js'
 import { checkSignal, type StopSignal } from './waiters.js'
-import { claimFor, itself, pollFor, recheck, waitFor, wake } from './waiting.js'
+import { claimFor, itself, pollFor, recheck, resolveWaiters, waitFor } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
@@ -122,7 +122,7 @@ export class Desk {
         onError: safely(onError),
       },
       {
-        wake: (settled) => wake(this.#engine, settled),
+        resolveWaiters: (settlements) => resolveWaiters(this.#engine, settlements),
         recheck: (sessionId) => recheck(this.#engine, sessionId),
       },
     )

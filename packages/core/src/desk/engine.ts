@@ -18,7 +18,7 @@ import { closedError, fencedError, sessionNotFound } from './errors.js'
 import { eventTexts } from './event-texts.js'
 import { recall, recordOf, refusalOf, type IdempotencyKey, type CommandResult } from './idempotency.js'
 import { Listeners, type GoneListener, type Listener } from './listeners.js'
-import { interactionIn, lookUp, type Edits, type LookupResult } from './lookups.js'
+import { interactionIn, lookUp, type EditCheck, type LookupResult } from './lookups.js'
 import { SessionCache } from './session-cache.js'
 import { Contention, SessionQueue, type ContentionPorts } from './session-lock.js'
 import type { Speculative } from './speculative.js'
@@ -30,7 +30,7 @@ export interface EngineOptions {
   clock: Clock
   newId: () => string
   kind: (name: string) => InteractionKind | undefined
-  edits: Edits
+  edits: EditCheck
   maxPending: number
   /** How much of the sessions in which nothing happens stays in memory, by their weight. */
   memoryBudget: number
@@ -40,16 +40,17 @@ export interface EngineOptions {
   onError: (error: unknown) => void
 }
 
-/** What an append of this process settled, as it was before anyone had claimed it. */
-export interface Settled {
+/** What a durable append of this process settled. */
+export interface CommittedSettlements {
   events: SessionEvent[]
+  /** Without their claims. */
   settled: Interaction[]
   claims: Waiter[]
 }
 
 interface WaiterPorts {
   /** An append of this process is durable. */
-  wake(settled: Settled): void
+  resolveWaiters(settlements: CommittedSettlements): void
   /** Looks at the log for what is waited for in a session. */
   recheck(sessionId: string): Promise<void>
 }
@@ -106,7 +107,7 @@ export class Engine {
         this.#listeners.advanced(advance)
       },
       gone: (sessionId) => this.#listeners.gone(sessionId),
-      hasWaiters: (sessionId) => this.waiters.isWaitedIn(sessionId),
+      hasWaiters: (sessionId) => this.waiters.hasWaitersIn(sessionId),
       recheckWaiters: (sessionId) => waiterPorts.recheck(sessionId),
     })
     this.#contentionPorts = {
@@ -384,7 +385,7 @@ export class Engine {
       {
         committed: () => {
           // Also when this desk is closed: what was claimed is handed over.
-          this.#waiterPorts.wake({ events, settled, claims })
+          this.#waiterPorts.resolveWaiters({ events, settled, claims })
           written?.()
           if (log.snapshotIsDue) log.saveSnapshot().catch(this.options.onError)
         },

@@ -15,27 +15,30 @@ import { alreadySettled } from '../decide/settle.js'
 import { optional } from '../optional.js'
 import type { KvWrite, Store } from '../store/store.js'
 
-/** Makes a command that is sent twice count once: the second time it is answered from a record in the store. */
+/**
+ * Makes a command that is sent twice take effect once. The append of the first one also writes a record under this key; the second one is
+ * answered from the record.
+ */
 export interface IdempotencyKey {
-  /** Of the record, with its scope. */
+  /** Key of the record in the store, including its scope. */
   key: string
-  /** Of everything that was asked for under it. */
+  /** Hash of the request: another request under the same key is refused. */
   fingerprint: string
 }
 
-/** What a command did. */
+/** The result of a command. */
 export interface CommandResult {
   events: SessionEvent[]
-  /** What it was about, as it stands after it. */
+  /** The interaction of the command, as it is after it. */
   interaction?: Interaction
   routed?: Routed['routed']
-  /** The rendezvous wants to wait for a tool call. */
+  /** No matching tool call is recorded yet: run the command again when one is. */
   wait?: true
-  /** Its key was seen before: nothing was done now. */
+  /** A repeated request: this call changed nothing. */
   repeated?: true
 }
 
-interface Recorded {
+interface CommandRecord {
   sessionId: string
   fingerprint: string
   first: number
@@ -46,11 +49,11 @@ interface Recorded {
 }
 
 export function keyOf(key: string, body: unknown): IdempotencyKey {
-  // What is in it was measured already, at a depth of its own.
+  // The parts of the body were checked for depth already; the body adds up to two levels.
   return { key, fingerprint: sha256Hex(canonicalJson(copyJson(body, 'body', MAX_JSON_DEPTH + 2))) }
 }
 
-/** Lives as long as the session. */
+/** A key whose record is deleted with the session. */
 export function sessionKey(
   sessionId: string,
   operation: string,
@@ -60,14 +63,14 @@ export function sessionKey(
   return key === undefined ? undefined : keyOf(`session/${sessionId}/key/${operation}/${key}`, body)
 }
 
-/** Written with the events that the command leads to. */
+/** The record of a command, for the append of its events. */
 export function recordOf(
   { key, fingerprint }: IdempotencyKey,
   decision: Decision,
   events: SessionEvent[],
 ): KvWrite {
   const { interactionId, refusal, routed } = decision
-  const recorded: Recorded = {
+  const recorded: CommandRecord = {
     fingerprint,
     sessionId: events[0]?.sessionId ?? '',
     first: events[0]?.seq ?? 0,
@@ -77,14 +80,14 @@ export function recordOf(
   return { key, value: { ...recorded }, ifAbsent: true }
 }
 
-/** What the command under this key did when it was first sent, or `null` if it never was. */
+/** The result of the command that was first sent under this key; `null` if there was none. Throws what that command was refused with. */
 export async function recall(
   { store, clock }: { store: Store; clock: Clock },
   { key, fingerprint }: IdempotencyKey,
 ): Promise<CommandResult | null> {
   const entry = await store.kv.get(key)
   if (!entry) return null
-  const recorded = entry.value as unknown as Recorded
+  const recorded = entry.value as unknown as CommandRecord
   if (recorded.fingerprint !== fingerprint) {
     throw new AskbackError(
       'idempotency_mismatch',

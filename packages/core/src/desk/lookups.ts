@@ -8,14 +8,15 @@ import { ruleKeys } from '../decide/rules.js'
 import type { Store } from '../store/store.js'
 import type { Speculative } from './speculative.js'
 
-/** What a decision needs to know and the session's state does not hold. */
+/** Facts that a decision needs and the session's state does not hold. */
 export type LookupResult = Pick<
   Context,
   'found' | 'rule' | 'edit' | 'knownCalls' | 'placeholders' | 'imported'
 >
 
-/** What is needed to tell an edit inside the session's folder from others. Only a host with a file system has it. */
-export interface Edits {
+/** How to tell edits inside the session's folder from others. */
+export interface EditCheck {
+  /** Undefined on a host without a file system. */
   readLink: ReadLink | undefined
   protectedPaths: readonly string[]
 }
@@ -23,13 +24,14 @@ export interface Edits {
 const NOTHING: LookupResult = {}
 
 /**
- * Most commands need nothing: those are spared a turn of the event loop. What has left the state's window is looked up
- * when nothing is under way, as the store does not hold that yet.
+ * Reads what a command needs from the store. Returns a plain value, not a promise, for the many commands that need nothing: that saves a
+ * turn of the event loop. What is outside the state's window is read after pending appends have ended, because the store does not
+ * hold those yet.
  */
 export function lookUp(
   log: Speculative,
   command: Command,
-  ports: { store: Store; edits: Edits },
+  ports: { store: Store; edits: EditCheck },
 ): LookupResult | Promise<LookupResult> {
   const { state } = log
   switch (command.type) {
@@ -38,9 +40,9 @@ export function lookUp(
     case 'cancel':
     case 'deliver':
     case 'add_copy':
-      return beyondWindow(log, command.interactionId, ports.store)
+      return outsideWindow(log, command.interactionId, ports.store)
     case 'message':
-      if (command.interactionId !== undefined) return beyondWindow(log, command.interactionId, ports.store)
+      if (command.interactionId !== undefined) return outsideWindow(log, command.interactionId, ports.store)
       return state.source === 'adopted' && state.agentSessionId === null
         ? imported(log, ports.store)
         : NOTHING
@@ -58,7 +60,7 @@ export function lookUp(
   }
 }
 
-function beyondWindow(
+function outsideWindow(
   log: Speculative,
   interactionId: string,
   store: Store,
@@ -81,13 +83,13 @@ async function imported(log: Speculative, store: Store): Promise<LookupResult> {
 async function forOpen(
   log: Speculative,
   command: OpenCommand,
-  { store, edits }: { store: Store; edits: Edits },
+  { store, edits }: { store: Store; edits: EditCheck },
   { attaches, approves }: { attaches: boolean; approves: boolean },
 ): Promise<LookupResult> {
   const { state } = log
   if (attaches) await log.settled()
   return {
-    ...(attaches && { found: await sameAsked(state, command, store) }),
+    ...(attaches && { found: await sameRequest(state, command, store) }),
     ...(approves && {
       rule: await hasRule(state, command, store),
       edit: await editOf(state, command, edits),
@@ -95,7 +97,7 @@ async function forOpen(
   }
 }
 
-async function sameAsked(
+async function sameRequest(
   state: SessionState,
   command: OpenCommand,
   store: Store,
@@ -119,7 +121,7 @@ async function hasRule(state: SessionState, command: OpenCommand, store: Store):
 async function editOf(
   { cwd, realCwd }: SessionState,
   command: OpenCommand,
-  { readLink, protectedPaths }: Edits,
+  { readLink, protectedPaths }: EditCheck,
 ): Promise<EditTarget> {
   if (command.edit) return command.edit
   const { toolName, request } = command.prepared

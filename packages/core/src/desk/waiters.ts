@@ -1,7 +1,7 @@
 import { AskbackError, type Interaction } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 
-/** What ends a wait: as much of an `AbortSignal` as it takes. */
+/** The part of an `AbortSignal` that ends a wait. */
 export interface StopSignal {
   readonly aborted: boolean
   readonly reason?: unknown
@@ -9,23 +9,23 @@ export interface StopSignal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** At once: one that cannot be let go would be in the way of whoever answers. */
+/** Checked when the wait begins: a failing `removeEventListener` would otherwise break the answer that ends the wait. */
 export function checkSignal(signal: unknown): asserts signal is StopSignal {
   const { addEventListener, removeEventListener } = Object(signal) as Partial<StopSignal>
   if (typeof addEventListener === 'function' && typeof removeEventListener === 'function') return
-  throw new AskbackError('invalid_request', 'The signal is no AbortSignal.')
+  throw new AskbackError('invalid_request', 'The signal must be an AbortSignal.')
 }
 
-/** Someone in this process who waits for a settlement. A class, as a hundred thousand of them may wait at once. */
+/** A caller in this process that waits for a settlement. A class without closures, because there may be a hundred thousand. */
 export class Waiter {
   readonly sessionId: string
-  /** Where it waits now: a reprompt moves it. */
+  /** Changes when the interaction is reprompted. */
   interactionId: string
-  /** Named in `interaction_delivered`; one without only looks on. */
+  /** Receiver named in `interaction_delivered`; `null` if it does not claim. */
   readonly to: string | null
-  /** Of the agent that it waits for. */
+  /** Fence of the agent that waits. */
   readonly fence: Fence | undefined
-  /** Its claim is part of an append that is under way: until that ends, nothing else ends the wait. */
+  /** Its claim is part of an append that has not ended yet. Until then an abort must not end the wait. */
   claiming = false
   readonly #view: (interaction: Interaction) => unknown
   #resolve: (view: unknown) => void
@@ -47,8 +47,8 @@ export class Waiter {
     this.#reject = reject
   }
 
-  /** `aborted` is called when the signal ends the wait, which then rejects. */
-  heed(signal: StopSignal, aborted: () => void): void {
+  /** Rejects when the signal aborts, after calling `aborted`. */
+  endOn(signal: StopSignal, aborted: () => void): void {
     const listener = () => {
       if (this.claiming) return
       aborted()
@@ -56,18 +56,18 @@ export class Waiter {
     }
     this.#abort = { signal, listener }
     signal.addEventListener('abort', listener)
-    // It may have been aborted on the way here, and would not say so again.
+    // A signal that is already aborted emits no event.
     if (signal.aborted) listener()
   }
 
-  /** The append that would have made its claim failed. */
+  /** Called when the append with its claim failed. */
   released(): void {
     this.claiming = false
     if (this.#abort?.signal.aborted) this.#abort.listener()
   }
 
   resolve(interaction: Interaction): void {
-    const [resolve, reject] = this.#leave()
+    const [resolve, reject] = this.#detach()
     try {
       resolve(this.#view(interaction))
     } catch (error) {
@@ -76,40 +76,40 @@ export class Waiter {
   }
 
   reject(error: unknown): void {
-    const [, reject] = this.#leave()
+    const [, reject] = this.#detach()
     reject(error)
   }
 
   /**
-   * Lets go of whoever waited: the tables that a `Map` of waiters has outgrown may still hold this one, and would keep them
-   * in memory for as long.
+   * Drops the references to the caller. A `Map` that has grown may keep deleted waiters in its old table, which would keep their callers
+   * in memory.
    */
-  #leave() {
+  #detach() {
     const ends = [this.#resolve, this.#reject] as const
     this.#abort?.signal.removeEventListener('abort', this.#abort.listener)
     this.#abort = null
-    this.#resolve = nobody
-    this.#reject = nobody
+    this.#resolve = ignore
+    this.#reject = ignore
     return ends
   }
 }
 
-/** Who waits in this process. */
+/** The waiters of this process, by interaction. */
 export class Waiters {
-  /** Mostly one: a list for each would be as large as the waiter. */
+  /** Usually there is one waiter, and an array per entry would be as large as the waiter itself. */
   readonly #byInteraction = new Map<string, Waiter | Waiter[]>()
-  /** The interactions of each session; kept from when it is first asked for, which is where others append too. */
+  /** Interactions by session. Built on first use, which only happens on a shared store. */
   #bySession: Map<string, Set<string>> | null = null
 
-  /** Why nobody waits here any more. */
-  #over: { error: unknown } | null = null
+  /** Set when the desk is closed: every new waiter is rejected with this error. */
+  #closed: { error: unknown } | null = null
 
   add(waiter: Waiter): void {
-    if (this.#over) return waiter.reject(this.#over.error)
+    if (this.#closed) return waiter.reject(this.#closed.error)
     const { interactionId } = waiter
     const others = this.#of(interactionId)
     this.#byInteraction.set(interactionId, others.length === 0 ? waiter : [...others, waiter])
-    if (this.#bySession) file(this.#bySession, waiter)
+    if (this.#bySession) addToSession(this.#bySession, waiter)
   }
 
   remove(waiter: Waiter): void {
@@ -125,7 +125,7 @@ export class Waiters {
     return waiter && canClaim(waiter) ? waiter : null
   }
 
-  /** Takes everyone off an interaction. */
+  /** Removes and returns all waiters of an interaction. */
   take(interactionId: string): Waiter[] {
     const waiting = this.#of(interactionId)
     if (waiting.length > 0) this.#drop(waiting[0]!)
@@ -136,22 +136,22 @@ export class Waiters {
     return this.#byInteraction.has(interactionId)
   }
 
-  /** The interactions that are waited for, in one session or all. */
+  /** The interactions that have waiters, of one session or of all. */
   interactions(sessionId?: string): { sessionId: string; interactionId: string }[] {
     if (sessionId === undefined) {
-      return this.#first().map(({ sessionId: session, interactionId }) => ({
+      return this.#firstOfEach().map(({ sessionId: session, interactionId }) => ({
         sessionId: session,
         interactionId,
       }))
     }
     if (!this.#bySession) {
       this.#bySession = new Map()
-      for (const waiter of this.#first()) file(this.#bySession, waiter)
+      for (const waiter of this.#firstOfEach()) addToSession(this.#bySession, waiter)
     }
     return [...(this.#bySession.get(sessionId) ?? [])].map((interactionId) => ({ sessionId, interactionId }))
   }
 
-  isWaitedIn(sessionId: string): boolean {
+  hasWaitersIn(sessionId: string): boolean {
     return this.#byInteraction.size > 0 && this.interactions(sessionId).length > 0
   }
 
@@ -159,17 +159,17 @@ export class Waiters {
     return this.#byInteraction.size
   }
 
-  /** Whose claim is under way gets what it claims: nobody else could any more. */
+  /** Rejects all waiters, except those whose claim is being written: they still get their settlement, because nobody else can. */
   rejectAll(error: unknown): void {
-    this.#over = { error }
+    this.#closed = { error }
     for (const waiter of [...this.#byInteraction.values()].flat()) this.end(waiter)
   }
 
-  /** When all is over. */
+  /** Rejects a waiter if the desk is closed. */
   end(waiter: Waiter): void {
-    if (!this.#over || waiter.claiming) return
+    if (!this.#closed || waiter.claiming) return
     this.remove(waiter)
-    waiter.reject(this.#over.error)
+    waiter.reject(this.#closed.error)
   }
 
   #of(interactionId: string): Waiter[] {
@@ -178,8 +178,8 @@ export class Waiters {
     return waiting instanceof Waiter ? [waiting] : waiting
   }
 
-  /** One for each interaction. */
-  #first(): Waiter[] {
+  /** One waiter per interaction. */
+  #firstOfEach(): Waiter[] {
     return [...this.#byInteraction.values()].map((waiting) =>
       waiting instanceof Waiter ? waiting : waiting[0]!,
     )
@@ -187,20 +187,20 @@ export class Waiters {
 
   #drop({ sessionId, interactionId }: Waiter): void {
     this.#byInteraction.delete(interactionId)
-    const filed = this.#bySession?.get(sessionId)
-    filed?.delete(interactionId)
-    if (filed?.size === 0) this.#bySession?.delete(sessionId)
+    const ofSession = this.#bySession?.get(sessionId)
+    ofSession?.delete(interactionId)
+    if (ofSession?.size === 0) this.#bySession?.delete(sessionId)
   }
 }
 
-function nobody(): void {}
+function ignore(): void {}
 
 function canClaim({ to, claiming }: Waiter): boolean {
   return to !== null && !claiming
 }
 
-function file(bySession: Map<string, Set<string>>, { sessionId, interactionId }: Waiter): void {
-  const filed = bySession.get(sessionId)
-  if (filed) filed.add(interactionId)
+function addToSession(bySession: Map<string, Set<string>>, { sessionId, interactionId }: Waiter): void {
+  const ofSession = bySession.get(sessionId)
+  if (ofSession) ofSession.add(interactionId)
   else bySession.set(sessionId, new Set([interactionId]))
 }

@@ -2,48 +2,52 @@ import type { Interaction, SessionEvent, SessionState } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 import { checkId } from './errors.js'
-import type { Engine, Settled } from './engine.js'
+import type { CommittedSettlements, Engine } from './engine.js'
 import type { Speculative } from './speculative.js'
 import { checkSignal, Waiter, type StopSignal } from './waiters.js'
 
+// Waits for settlements. A waiter in this process gets its settlement from the append that makes it (`resolveWaiters`), or by reading the
+// log when another process appended it (`recheck`). Before an agent gets a settlement it is claimed in the log (L10).
+
+/** Pause before a claim that the store could not write is tried again, in milliseconds. */
 const RETRY_MS = 1000
 
-interface Wait {
-  /** Without it the waiter looks on and claims nothing. */
+interface WaitOptions {
+  /** Receiver named in the claim; `null` waits without claiming. */
   to: string | null
   signal?: StopSignal | undefined
-  /** Of the agent that waits, if this process runs it. */
+  /** Fence of the agent that waits, if this process runs it. */
   fence?: Fence | undefined
 }
 
 /**
- * Resolves when the interaction is settled, to what `view` makes of it, with `delivered` as it was before: true if somebody
- * else had claimed it. Aborting only stops waiting.
+ * Resolves when the interaction is settled, with `view` of it. Its `delivered` is as it was before this claim: true if another receiver
+ * had claimed it. Aborting only ends the wait.
  */
 export function waitFor<View>(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  wait: Wait,
+  wait: WaitOptions,
   view: (item: Interaction) => View,
 ): Promise<View> {
   return new Promise((resolve, reject) => {
     checkId(target.interactionId, 'interaction')
     if (wait.signal !== undefined) checkSignal(wait.signal)
-    // Before the session is read for it: nobody would hear of it if that failed.
+    // Checked before the session is read: if that read failed, nobody would see the abort.
     if (wait.signal?.aborted) throw wait.signal.reason
-    const enlist = (interactionId: string) => {
+    const addWaiter = (interactionId: string) => {
       const { to, fence, signal } = wait
-      const waiting = { sessionId: target.sessionId, interactionId, to, fence }
-      // What `view` makes is what `resolve` takes.
-      const waiter = new Waiter(waiting, view, resolve as (made: unknown) => void, reject)
+      const waitedFor = { sessionId: target.sessionId, interactionId, to, fence }
+      // `resolve` takes the result of `view`; `Waiter` is not generic, to keep it small.
+      const waiter = new Waiter(waitedFor, view, resolve as (made: unknown) => void, reject)
       engine.waiters.add(waiter)
-      if (signal) waiter.heed(signal, () => engine.waiters.remove(waiter))
+      if (signal) waiter.endOn(signal, () => engine.waiters.remove(waiter))
     }
     const log = engine.log(target.sessionId)
-    // Most wait for what was asked just now, and need no look at the store.
-    if (isPendingIn(log, target.interactionId)) enlist(target.interactionId)
+    // Most callers wait right after they opened the interaction: no read of the store is needed.
+    if (isPendingIn(log, target.interactionId)) addWaiter(target.interactionId)
     else
-      settledOr(enlist, engine, target, wait)
+      settledOr(addWaiter, engine, target, wait)
         .then((item) => item && resolve(view(item)))
         .catch(reject)
   })
@@ -54,12 +58,12 @@ function isPendingIn(log: Speculative | Promise<Speculative>, interactionId: str
   return log.state.interactions.get(interactionId)?.status === 'pending'
 }
 
-/** The settlement; or nothing, once the interaction was pending and `enlist` was called in that same moment. */
+/** The settled interaction; or `null` after it was found pending and `addWaiter` was called in the same tick. */
 async function settledOr(
-  enlist: (interactionId: string) => void,
+  addWaiter: (interactionId: string) => void,
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  { to, signal, fence }: Wait,
+  { to, signal, fence }: WaitOptions,
 ): Promise<Interaction | null> {
   const { sessionId } = target
   let { interactionId } = target
@@ -70,31 +74,30 @@ async function settledOr(
     if (log.stale) continue
     const here = log.state.interactions.get(interactionId)
     if (isPendingIn(log, interactionId)) {
-      enlist(interactionId)
+      addWaiter(interactionId)
       return null
     }
-    const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
-    // A settlement that is under way may still fail.
+    const item = here ?? (await storedInteraction(engine, sessionId, interactionId))
+    // The append of this settlement may still fail.
     if (!(await log.durable())) continue
     if (!item)
       throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
     if (item.status === 'pending') {
-      // Another process has opened it, or an append of ours that settles it was under way.
+      // Another process opened it, or an own append that would settle it failed: read the log.
       await engine.refresh(sessionId)
       continue
     }
     const next = await reprompted(engine, item)
-    if (next === null) return handOver(engine, item, to, fence)
+    if (next === null) return claimAndReturn(engine, item, to, fence)
     interactionId = next
   }
 }
 
-/** For those who want the interaction. */
 export function itself(item: Interaction): Interaction {
   return item
 }
 
-/** A long poll: when `signal` aborts first, the interaction as it stands then. */
+/** A long poll: when `signal` aborts first, resolves with the interaction as it is then. */
 export async function pollFor(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
@@ -104,24 +107,24 @@ export async function pollFor(
     return await waitFor(engine, target, { to, signal, fence }, itself)
   } catch (error) {
     if (!signal.aborted) throw error
-    const item = await standing(engine, target)
-    // It may have been settled just when the time was up.
+    const item = await currentVersion(engine, target)
+    // It may have been settled at the same moment.
     return to === null ? item : claimFor(engine, item, to, fence)
   }
 }
 
-/** As it stands; a settlement is claimed, and comes as it was before that. */
+/** Claims the interaction if it is settled and unclaimed. Returns it as it was before the claim. */
 export async function claimFor(
   engine: Engine,
   item: Interaction,
   to: string,
   fence?: Fence,
 ): Promise<Interaction> {
-  return item.status === 'pending' || item.delivered ? item : handOver(engine, item, to, fence)
+  return item.status === 'pending' || item.delivered ? item : claimAndReturn(engine, item, to, fence)
 }
 
-/** Wakes those whose interaction was settled, and moves those that are asked again (L6). */
-export function wake(engine: Engine, { events, settled, claims }: Settled): void {
+/** After an own append is durable: resolves the waiters of what it settled, and moves those of a reprompt to the new interaction (L6). */
+export function resolveWaiters(engine: Engine, { events, settled, claims }: CommittedSettlements): void {
   for (const item of settled) {
     const waiting = engine.waiters.take(item.interactionId)
     if (waiting.length === 0) continue
@@ -137,14 +140,14 @@ export function wake(engine: Engine, { events, settled, claims }: Settled): void
   }
 }
 
-/** Looks again at everything that is waited for: another process may have settled it. */
+/** Reads everything that is waited for again: another process may have settled it. */
 export async function recheck(engine: Engine, sessionId?: string): Promise<void> {
   const waited = engine.waiters.interactions(sessionId)
   for (const { sessionId: session, interactionId } of waited) {
     const item = await durableItem(engine, session, interactionId)
     if (item?.status === 'pending') continue
     const next = item && (await reprompted(engine, item).catch(ifDeleted))
-    // That may be settled by now, too.
+    // The new one may be settled, too.
     if (next && next !== DELETED) waited.push({ sessionId: session, interactionId: next })
     for (const waiter of engine.waiters.take(interactionId)) {
       if (!item || next === DELETED) waiter.reject(deletedError())
@@ -160,16 +163,16 @@ function move(engine: Engine, waiter: Waiter, interactionId: string): void {
 }
 
 function finish(engine: Engine, waiter: Waiter, item: Interaction): void {
-  // From here on an abort comes too late: it would leave a claim that nobody got.
+  // From here on an abort is ignored: the claim would be in the log and its receiver gone.
   waiter.claiming = true
-  handOver(engine, item, waiter.to, waiter.fence).then(
-    (handed) => waiter.resolve(handed),
+  claimAndReturn(engine, item, waiter.to, waiter.fence).then(
+    (claimed) => waiter.resolve(claimed),
     (error: unknown) => waiter.reject(error),
   )
 }
 
-/** L10: claims first. While the store cannot be written, the settlement is held back and tried again. */
-async function handOver(
+/** L10: returns the settlement after its claim is durable. While the store cannot be written, the claim is retried. */
+async function claimAndReturn(
   engine: Engine,
   item: Interaction,
   to: string | null,
@@ -178,20 +181,20 @@ async function handOver(
   const { sessionId, interactionId } = item
   if (to === null) {
     const here = await engine.read(sessionId, (state) => state.interactions.get(interactionId))
-    // What is in memory may be behind the store, where it was found settled.
+    // The state in memory may be older than `item`, which may come from the store.
     return here?.status === 'settled' ? here : item
   }
   const command = { type: 'deliver', interactionId, to } as const
-  /** By an attempt whose reply was lost: else nobody could act on it. */
+  // An earlier attempt may have been written although its reply was lost: then this caller holds the claim.
   let isClaimed = false
-  const claimed = () => (isClaimed = true)
+  const onWritten = () => (isClaimed = true)
   for (;;) {
     try {
-      const { events } = await engine.run(sessionId, command, undefined, fence, claimed)
+      const { events } = await engine.run(sessionId, command, undefined, fence, onWritten)
       return withDelivered(item, events.length === 0 && !isClaimed)
     } catch (error) {
       if (!(error instanceof AskbackError)) throw error
-      // Deleted in between: it ended as it did, and with nowhere to claim it nothing may run.
+      // The session was deleted. Without a log the claim cannot be written, so nothing may run: report it as claimed.
       if (error.code === 'not_found') return withDelivered(item, true)
       if (error.code !== 'unavailable' || engine.closed) throw error
       engine.options.onError(error)
@@ -219,8 +222,8 @@ function repromptIn(events: SessionEvent[], item: Interaction): string | undefin
 }
 
 /**
- * The interaction that asks the same again; only a reprompt carries errors. Rejects with `not_found` if the session was deleted
- * in between: then nobody knows whether it was asked again.
+ * The id of the interaction that reprompts this one, or `null`; only a reprompt has errors. Rejects with `not_found` if the session was
+ * deleted meanwhile, because then it is unknown whether there was a reprompt.
  */
 async function reprompted(engine: Engine, item: Interaction): Promise<string | null> {
   if (item.supersededBy === undefined) return null
@@ -251,12 +254,12 @@ async function durableItem(
   for (;;) {
     const log = await engine.log(sessionId)
     const here = log.state.interactions.get(interactionId)
-    const item = here ?? (await settledEarlier(engine, sessionId, interactionId))
+    const item = here ?? (await storedInteraction(engine, sessionId, interactionId))
     if (await log.durable()) return item
   }
 }
 
-async function settledEarlier(
+async function storedInteraction(
   engine: Engine,
   sessionId: string,
   interactionId: string,
@@ -265,16 +268,16 @@ async function settledEarlier(
   return item?.sessionId === sessionId ? item : null
 }
 
-/** The interaction, or the one that asks the same again (L6). */
-async function standing(
+/** The interaction, or its last reprompt (L6). */
+async function currentVersion(
   engine: Engine,
   { sessionId, interactionId }: { sessionId: string; interactionId: string },
 ): Promise<Interaction> {
   const inMemory = (state: SessionState) => state.interactions.get(interactionId)
   const item =
     (await engine.read(sessionId, inMemory, { fresh: true })) ??
-    (await settledEarlier(engine, sessionId, interactionId))
+    (await storedInteraction(engine, sessionId, interactionId))
   if (!item) throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
   const next = await reprompted(engine, item)
-  return next === null ? item : standing(engine, { sessionId, interactionId: next })
+  return next === null ? item : currentVersion(engine, { sessionId, interactionId: next })
 }
