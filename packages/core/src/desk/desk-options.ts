@@ -17,14 +17,14 @@ import type { Fence, Store } from '../store/store.js'
 
 export interface DeskOptions {
   store: Store
-  /** Kinds beyond question, approval, plan_review and form. */
+  /** Kinds in addition to `question`, `approval`, `plan_review` and `form`. */
   kinds?: InteractionKind[]
   /** @default the store's clock if it has one, else `steadyClock()` */
   clock?: Clock
   newId?: () => string
   timeouts?: {
     /**
-     * How long a request waits that does not say it itself, in milliseconds; `null` waits for ever.
+     * Timeout of requests that do not set one, in milliseconds; `null` waits for ever.
      *
      * @default 600000
      */
@@ -34,7 +34,7 @@ export interface DeskOptions {
     /** @default 5000 */
     pendingPerSession?: number
     /**
-     * Of the JSON of one request.
+     * Size of one request as JSON, in bytes.
      *
      * @default 1048576
      */
@@ -42,32 +42,32 @@ export interface DeskOptions {
     /** @default 10000 */
     sessions?: number
     /**
-     * What stays in memory of sessions in which nothing happens, in units of about `WEIGHT_BYTES` (200): each counts one, each
-     * of its interactions four, each turn and tool call of its window ten, and more where its events are large.
+     * Memory for idle sessions, in units of about `WEIGHT_BYTES` (200 bytes). A session counts one unit, each of its interactions
+     * four, each turn and tool call in its window ten, and large events count more. Sessions above the limit are evicted and read again on use.
      *
      * @default 2500000
      */
     inMemory?: number
   }
-  /** Deletes sessions that were last written to longer ago. */
+  /** Deletes sessions whose last event is older than this, in milliseconds. Without it sessions are kept. */
   retentionMs?: number
-  /** Where a link leads, for a host with a file system. Without it no edit counts as inside the session's folder. */
+  /** Reads the target of a symbolic link. Without it no edit counts as inside the session's folder. */
   readLink?: ReadLink
   /**
-   * Names or paths in which edits are always asked for, beside `PROTECTED_PATHS`. A session's folder may itself lie in one.
+   * Names or paths whose edits are always asked about, in addition to `PROTECTED_PATHS`. A session's folder may be inside one.
    *
    * @default []
    */
   protectedPaths?: readonly string[]
   /**
-   * On a store that other processes write to: how often it is looked at for what no doorbell told of, in milliseconds.
+   * On a shared store: interval of the poll for changes whose doorbell was lost, in milliseconds.
    *
    * @default 5000
    */
   repairMs?: number
   /**
-   * On a store that other processes write to: how old what is read may be, in milliseconds. A read that would be older looks
-   * at the store first, and fails if that cannot be reached.
+   * On a shared store: how old a read may be, in milliseconds. A read that would be older asks the store first, and fails with
+   * `unavailable` if the store cannot be reached.
    *
    * @default 10000
    */
@@ -75,32 +75,32 @@ export interface DeskOptions {
   onError?: (error: unknown) => void
 }
 
-/** Where a command comes from. `by` and `via` come from authentication, never from the body. */
+/** The caller of a command. `by` and `via` must come from authentication, never from a request body. */
 export interface Origin {
   by?: Actor | undefined
   via?: Via | undefined
-  /** With its scope; the session is added. */
+  /** A repeated command with the same key takes effect once. Keys are scoped to the session. */
   idempotencyKey?: string | undefined
 }
 
 export interface OpenInput extends OpenBody {
   sessionId: string
   idempotencyKey?: string | undefined
-  /** The tool call that the asker's environment names; one in the request itself goes before it. */
+  /** The tool call named by the caller's environment. `toolCallId` of the request has priority. */
   anchorTo?: string | undefined
-  /** The agent's own session that the asker's environment names: it must be this session's, if that is known. */
+  /** The agent session named by the caller's environment. The request is refused if this session belongs to another one. */
   agentThread?: string | undefined
-  /** Without either, looks for the tool call that it belongs to. */
+  /** If no tool call is named, searches the recorded ones for the call that this request belongs to. */
   rendezvous?: boolean | undefined
   turnId?: string | undefined
   responseId?: string | undefined
   agentId?: string | undefined
   edit?: OpenCommand['edit'] | undefined
-  /** The credential that asks. */
+  /** Id of the credential that opens it. */
   openedBy?: string | undefined
   source?: RequestSource | undefined
   claimAs?: string | undefined
-  /** Of the agent that asks, if this process runs it. */
+  /** Fence of the agent that asks, if this process runs it. */
   fence?: Fence | undefined
   /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
   role?: Role | undefined
@@ -108,7 +108,7 @@ export interface OpenInput extends OpenBody {
 
 export interface ReadOptions {
   /**
-   * Whether it holds everything that was in the store when it was asked for, also what other processes wrote.
+   * Whether the result must include everything that was in the store at the time of the call, also from other processes.
    *
    * @default false
    */
@@ -117,7 +117,7 @@ export interface ReadOptions {
 
 export interface Opened {
   interaction: Interaction
-  /** Whether this call opened it: not if its key was seen, or if it attached. */
+  /** False for a repeated request, and if it attached to an interaction that existed. */
   created: boolean
   events: SessionEvent[]
 }
@@ -185,7 +185,7 @@ function refuse(name: string, why: string): never {
   throw new AskbackError('invalid_request', `The desk cannot be made: ${name} ${why}.`)
 }
 
-/** An `onError` that throws must not hide the error that it was called with. */
+/** Wraps `onError` so that an error inside of it does not hide the original one. */
 export function safely(onError: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     try {

@@ -3,7 +3,7 @@ import { parseInput } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { Store } from '../store/store.js'
 
-/** Oldest first. */
+/** A page of pending interactions, oldest first. */
 export interface PendingPage {
   interactions: Interaction[]
   next: string | null
@@ -11,9 +11,9 @@ export interface PendingPage {
 
 /** A page of what is pending in all sessions. */
 export interface InboxPage extends PendingPage {
-  /** Of all pages. */
+  /** Number of pending interactions on all pages. */
   total: number
-  /** Of all pages, by session; sessions in which nothing is pending are left out. */
+  /** The same by session; sessions without pending interactions are left out. */
   perSession: Record<string, number>
 }
 

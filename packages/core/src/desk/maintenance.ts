@@ -6,28 +6,31 @@ import { Retry } from '../retry.js'
 import type { News } from '../store/store.js'
 import type { Engine } from './engine.js'
 
-const SWEEP_MS = 3_600_000
+const RETENTION_CHECK_MS = 3_600_000
 const RETRY_MS = 1000
-const PAGE = 500
-/** Ids only. */
-const NEWS_PAGE = 10_000
+const SESSIONS_PER_PAGE = 500
+/** Larger, because these pages contain ids only. */
+const NEWS_PER_PAGE = 10_000
 
 export interface MaintenanceOptions {
-  /** Sessions that were last written to longer ago than this are deleted. */
+  /** Sessions whose last event is older than this are deleted, in milliseconds; `null` keeps all. */
   retentionMs: number | null
-  /** How often a store that others write to is looked at for doorbells that were lost. */
+  /** Interval of the poll for lost doorbells on a shared store, in milliseconds. */
   repairMs: number
   /** Called last when the desk starts. Like the rest of the start it is retried until it succeeds. */
   onStart: () => Promise<void>
 }
 
-/** What a desk does in the background: takes up where the last process stopped, repairs, and forgets in time. */
+/**
+ * The background work of a desk. At start it schedules the deadlines and finishes the erasures that the last process left. On a
+ * shared store it polls for changes whose doorbell was lost. It deletes sessions after the retention time.
+ */
 export class Maintenance {
   readonly #engine: Engine
   readonly #options: MaintenanceOptions
   readonly #retry: Retry
   readonly #disarm = new Map<string, () => void>()
-  /** Up to where it has heard of what others write, since it began to listen. */
+  /** The poll has read the store up to here; `null` before the first start. */
   #cursor: string | null = null
 
   constructor(engine: Engine, options: MaintenanceOptions) {
@@ -36,12 +39,12 @@ export class Maintenance {
     this.#retry = new Retry(engine.options.clock, engine.options.onError)
   }
 
-  /** Tried again until it is done: nobody else would meet the deadlines of the last process. */
+  /** Retried until it succeeds: without it the deadlines of the last process would never be met. */
   start(): Promise<void> {
     return this.#retry.untilDone(() => this.#finishStart())
   }
 
-  /** The second half of a deletion: its first half is durable, so that a crash or a failure in between only delays it. */
+  /** The second half of a deletion. The first half, the `end` command, is durable and left a record, so a failure here is retried. */
   async erase(sessionId: string): Promise<void> {
     try {
       await this.#erase(sessionId)
@@ -51,30 +54,36 @@ export class Maintenance {
     }
   }
 
-  /** Deletes the sessions that nobody has written to for this long. */
-  async sweep(retentionMs: number): Promise<void> {
+  /** Deletes the sessions whose last event is older than this. */
+  async deleteOldSessions(retentionMs: number): Promise<void> {
     const { store, clock, onError } = this.#engine.options
     const updatedBefore = clock.now() - retentionMs
     let after: string | undefined
     do {
-      const { items, next } = await store.sessions({ limit: PAGE, updatedBefore, ...optional({ after }) })
+      const { items, next } = await store.sessions({
+        limit: SESSIONS_PER_PAGE,
+        updatedBefore,
+        ...optional({ after }),
+      })
       for (const { id } of items) {
-        // One that cannot be deleted keeps no other.
-        await this.#forget(id, updatedBefore).catch((error: unknown) => this.#engine.closed || onError(error))
+        // A session that cannot be deleted does not prevent the deletion of others.
+        await this.#deleteIfOld(id, updatedBefore).catch(
+          (error: unknown) => this.#engine.closed || onError(error),
+        )
       }
       after = next ?? undefined
     } while (after !== undefined)
   }
 
-  async #forget(sessionId: string, updatedBefore: number): Promise<void> {
+  async #deleteIfOld(sessionId: string, updatedBefore: number): Promise<void> {
     const session = await this.#engine.options.store.session(sessionId)
-    // It may have been used while others were deleted.
+    // It may have been used since the page was read.
     if ((session?.updatedAt ?? 0) >= updatedBefore) return
     await this.#end(sessionId)
     await this.erase(sessionId)
   }
 
-  /** Finds what no doorbell told of. A session whose log cannot be read now is tried again by the cache. */
+  /** The poll: reads what changed without a doorbell. The session cache retries a session whose log cannot be read now. */
   async repair(): Promise<void> {
     const { onError, clock } = this.#engine.options
     const startedAt = clock.now()
@@ -87,18 +96,18 @@ export class Maintenance {
       this.#engine.allSessions.hint()
     }
     this.#engine.compared(startedAt)
-    await this.#keepDeadlines()
+    await this.#scheduleDeadlines()
     await this.#finishErasures()
   }
 
   async #news(): Promise<News[]> {
     const { store } = this.#engine.options
-    const query = { after: this.#cursor ?? '', limit: NEWS_PAGE }
+    const query = { after: this.#cursor ?? '', limit: NEWS_PER_PAGE }
     return store.news ? store.news(query) : store.changes(query)
   }
 
-  /** Whoever opened it may be gone at its deadline. Where others write too, only those to come before the next looks. */
-  async #keepDeadlines(): Promise<void> {
+  /** The process that opened an interaction may be down at its deadline. On a shared store only the deadlines before the next two polls. */
+  async #scheduleDeadlines(): Promise<void> {
     const { store, clock } = this.#engine.options
     const before = store.shared ? { before: clock.now() + 2 * this.#options.repairMs } : undefined
     for (const { sessionId, interactionId, expiresAt } of await store.deadlines(before))
@@ -118,16 +127,16 @@ export class Maintenance {
       const startedAt = clock.now()
       this.#cursor = await store.head()
       this.#every('repair', repairMs, () => this.repair())
-      // What is in memory already was read before the cursor, which passes over what came in between.
+      // Sessions in memory were read before the cursor: changes in between are not in the poll.
       this.#engine.allSessions.hint()
       await this.#engine.refreshAll()
       this.#engine.compared(startedAt)
     }
-    await this.#keepDeadlines()
+    await this.#scheduleDeadlines()
     await this.#finishErasures()
     if (retentionMs !== null) {
-      await this.sweep(retentionMs)
-      this.#every('sweep', SWEEP_MS, () => this.sweep(retentionMs))
+      await this.deleteOldSessions(retentionMs)
+      this.#every('retention', RETENTION_CHECK_MS, () => this.deleteOldSessions(retentionMs))
     }
     await onStart()
   }
@@ -135,23 +144,23 @@ export class Maintenance {
   async #erase(sessionId: string): Promise<void> {
     const { store } = this.#engine.options
     const marker = await store.kv.get(erasureKey(sessionId))
-    // Without it somebody else has erased the session.
+    // Without the record another process has erased the session.
     if (!marker) return this.#engine.forget(sessionId)
     const logId = marker.value as string
     const rules = await store.kv.list(sessionRulesPrefix(sessionId))
-    // With the old log still there, these are not the rules of a session made anew.
+    // While the old log is there, these rules are not those of a new session with the same id.
     const [first] = await store.read({ sessionId, limit: 1 })
     if (first?.id === logId) for (const rule of rules) await store.kv.put(rule.key, null, rule.version)
     try {
       await store.erase(sessionId, logId)
     } finally {
-      // It may be gone even if that failed.
+      // The erasure may have happened although the call failed.
       this.#engine.forget(sessionId)
     }
     await store.kv.put(marker.key, null, marker.version)
   }
 
-  /** What another process, or this one before a crash, has begun. */
+  /** Erasures that another process, or this one before a crash, did not finish. */
   async #finishErasures(): Promise<void> {
     const prefix = erasureKey('')
     const markers = await this.#engine.options.store.kv.list(prefix)
@@ -162,7 +171,7 @@ export class Maintenance {
     try {
       await this.#engine.run(sessionId, { type: 'end', via: 'policy' })
     } catch (error) {
-      // Somebody else is deleting it.
+      // Another call is deleting it.
       if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
     }
   }
@@ -177,7 +186,7 @@ export class Maintenance {
     this.#disarm.get(name)?.()
     const disarm = clock.alarm(clock.now() + delayMs, () => {
       this.#disarm.delete(name)
-      // Closed in the middle of it: the next start takes up the rest.
+      // An error after closing is not reported: the next start does the rest.
       work().catch((error: unknown) => this.#engine.closed || onError(error))
     })
     this.#disarm.set(name, disarm)

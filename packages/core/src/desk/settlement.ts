@@ -12,42 +12,42 @@ import {
   type Via,
 } from '@askback/protocol'
 
-interface Settled {
+interface SettlementBase {
   interaction: Interaction
   interactionId: string
   toolCallId: string
 }
 
-/** How an interaction ended, as its waiter gets it. Only `answered` and `approved` carry a person's yes. */
+/** How an interaction was settled, as its waiter gets it. Only `answered` and `approved` mean that a person agreed. */
 export type Settlement<Answer = Json> =
-  | (Settled & { settlement: 'answered'; answer: Answer; by?: Actor; via?: Via })
-  | (Settled & {
+  | (SettlementBase & { settlement: 'answered'; answer: Answer; by?: Actor; via?: Via })
+  | (SettlementBase & {
       settlement: 'approved'
       answer: Answer
-      /** What may run: the input that was shown, or what the person made of it. */
+      /** The input that may run: as it was shown, or as the person edited it. */
       input: Json
-      /** It was handed over before, and the call may have run: it must not run again (L10). */
+      /** Another receiver claimed it before, so the call may have run. It must not run again (L10). */
       inDoubt: boolean
       by?: Actor
       via?: Via
     })
-  | (Settled & { settlement: 'denied'; message?: string; answer?: Answer; by?: Actor; via?: Via })
-  | (Settled & { settlement: 'cancelled'; message?: string; by?: Actor; via?: Via })
-  | (Settled & { settlement: 'timed_out' })
-  | (Settled & { settlement: 'superseded'; supersededBy: string })
+  | (SettlementBase & { settlement: 'denied'; message?: string; answer?: Answer; by?: Actor; via?: Via })
+  | (SettlementBase & { settlement: 'cancelled'; message?: string; by?: Actor; via?: Via })
+  | (SettlementBase & { settlement: 'timed_out' })
+  | (SettlementBase & { settlement: 'superseded'; supersededBy: string })
 
-/** `interaction.delivered` tells whether somebody had claimed it before this hand-over. */
+/** `interaction.delivered` must say whether it was claimed before the claim of this caller. */
 export function settlementOf(interaction: Interaction): Settlement {
   const { interactionId, toolCallId } = interaction
-  // Its own: whoever runs what was approved may change it, and the log stays what it is.
+  // A copy: the caller may change it, and the state must not change with it.
   const answer = copyJson(interaction.answer ?? null)
   switch (interaction.settlement) {
     case 'answered':
-      return withWho({ settlement: 'answered', answer, interaction, interactionId, toolCallId })
+      return withActor({ settlement: 'answered', answer, interaction, interactionId, toolCallId })
     case 'approved': {
       const inDoubt = isInDoubt(interaction)
       const input = copyJson(approvedInput(interaction))
-      return withWho({
+      return withActor({
         settlement: 'approved',
         answer,
         input,
@@ -58,9 +58,9 @@ export function settlementOf(interaction: Interaction): Settlement {
       })
     }
     case 'denied':
-      return withWhy({ settlement: 'denied', answer, interaction, interactionId, toolCallId })
+      return withMessage({ settlement: 'denied', answer, interaction, interactionId, toolCallId })
     case 'cancelled':
-      return withWhy({ settlement: 'cancelled', interaction, interactionId, toolCallId })
+      return withMessage({ settlement: 'cancelled', interaction, interactionId, toolCallId })
     case 'timed_out':
       return { settlement: 'timed_out', interaction, interactionId, toolCallId }
     case 'superseded': {
@@ -72,20 +72,22 @@ export function settlementOf(interaction: Interaction): Settlement {
   }
 }
 
-function withWho<Some extends Settled & { by?: Actor; via?: Via }>(settled: Some): Some {
+function withActor<Some extends SettlementBase & { by?: Actor; via?: Via }>(settled: Some): Some {
   const { by, via } = settled.interaction
   if (by !== undefined) settled.by = by
   if (via !== undefined) settled.via = via
   return settled
 }
 
-function withWhy<Some extends Settled & { message?: string; by?: Actor; via?: Via }>(settled: Some): Some {
+function withMessage<Some extends SettlementBase & { message?: string; by?: Actor; via?: Via }>(
+  settled: Some,
+): Some {
   const { message } = settled.interaction
   if (message !== undefined) settled.message = message
-  return withWho(settled)
+  return withActor(settled)
 }
 
-/** What was approved is what runs: the bytes are compared with the digest once more before they are handed over. */
+/** Checks once more that the input has the digest that was approved, right before it is returned to run. */
 function approvedInput(interaction: Interaction): Json {
   const { kind, toolName, request, digest, updatedDigest } = interaction
   if (kind === 'plan_review') return approvedPlan(interaction)

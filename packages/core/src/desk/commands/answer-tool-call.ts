@@ -13,7 +13,7 @@ import type { Origin } from '../desk-options.js'
 import type { Engine } from '../engine.js'
 import { recall, sessionKey } from '../idempotency.js'
 
-/** What the routes that go by a tool call's id take. */
+/** The answer to the question or approval of a tool call, for callers that know only the call. */
 export type ToolCallAnswer = { digest?: string | undefined; interactionId?: string | undefined } & (
   | { kind: 'question'; answers: Record<string, unknown> }
   | {
@@ -25,7 +25,7 @@ export type ToolCallAnswer = { digest?: string | undefined; interactionId?: stri
   | { kind: 'approval'; decision: 'deny'; message?: string | undefined }
 )
 
-/** Settles the one interaction that is meant. */
+/** Settles the pending interaction of a tool call. Refuses with `ambiguous` if more than one could be meant. */
 export async function answerToolCall(
   engine: Engine,
   input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
@@ -33,14 +33,14 @@ export async function answerToolCall(
   const { sessionId, by, via = 'direct', idempotencyKey, ...body } = input
   const key = sessionKey(sessionId, 'answer', idempotencyKey, body)
   const recorded = () => (key ? recall(engine.options, key) : Promise.resolve(null))
-  // Before looking for it: what a repeated answer has settled is no longer pending.
+  // Checked first: after a repeated answer the interaction is no longer pending and would not be found.
   const seen = await recorded()
   if (seen) return seen.interaction!
   let item: Interaction
   try {
     item = await pendingOfCall(engine, input)
   } catch (error) {
-    // It may have been settled by the same answer, sent twice at once.
+    // The same answer may have been sent twice at once, and the other one settled it.
     const since = await recorded()
     if (since) return since.interaction!
     throw error
@@ -49,8 +49,8 @@ export async function answerToolCall(
   const answer = copyJson(answerOf(item, input), 'answer')
   const { digest } = input
   const command = { type: 'respond', interactionId, answer, via, ...optional({ by, digest }) } as const
-  const ran = await engine.run(sessionId, command, key)
-  return ran.interaction!
+  const { interaction } = await engine.run(sessionId, command, key)
+  return interaction!
 }
 
 function answerOf(item: Interaction, input: ToolCallAnswer): Json {
@@ -72,7 +72,7 @@ interface ToolCallTarget {
 
 async function pendingOfCall(engine: Engine, target: ToolCallTarget): Promise<Interaction> {
   const { sessionId, toolCallId, kind, digest, interactionId } = target
-  const asked = await askedOfCall(engine, target)
+  const asked = await interactionsOfCall(engine, target)
   const late = asked.filter((one) => one.status === 'pending' && isExpired(one, engine.options.clock.now()))
   for (const one of late) await engine.run(sessionId, { type: 'expire', interactionId: one.interactionId })
   if (late.length > 0) return pendingOfCall(engine, target)
@@ -83,7 +83,7 @@ async function pendingOfCall(engine: Engine, target: ToolCallTarget): Promise<In
   const candidates = ofDigest.length > 0 ? ofDigest : pending
   const isNamed = digest !== undefined || interactionId !== undefined
   if (candidates.length > 0 && !isNamed && hasDifferentDigests(asked)) throw ambiguous(kind, asked)
-  // Of several that all have another digest any will do: the answer is refused for that.
+  // If all have another digest, take any: `respond` refuses the answer because of the digest.
   const isOne = candidates.length === 1 || (digest !== undefined && ofDigest.length === 0)
   if (candidates.length > 0 && !isOne) throw ambiguous(kind, candidates)
   if (candidates[0]) return candidates[0]
@@ -93,32 +93,32 @@ async function pendingOfCall(engine: Engine, target: ToolCallTarget): Promise<In
 }
 
 /**
- * Refuses an answer to one interaction by a caller that knows no more of it than its tool call, once that call has held
- * different requests: the person may have seen another one.
+ * For a caller that knows only the tool call of an interaction: refuses the answer if that call had different requests, because the
+ * person may have seen another one.
  */
 export async function checkKnownByCall(
   engine: Engine,
   { sessionId, toolCallId, interactionId }: { sessionId: string; toolCallId: string; interactionId: string },
   key: ReturnType<typeof sessionKey>,
 ): Promise<void> {
-  // A repeated answer counts as it did the first time, whatever the call has held since.
+  // A repeated answer has the result of the first, also if the call had other requests since.
   if (key && (await recall(engine.options, key))) return
-  const asked = await askedOfCall(engine, { sessionId, toolCallId })
+  const asked = await interactionsOfCall(engine, { sessionId, toolCallId })
   const item = asked.find((one) => one.interactionId === interactionId)
   if (!item) throw new AskbackError('not_found', `The tool call ${toolCallId} has no such interaction.`)
   const same = asked.filter((one) => one.kind === item.kind)
   if (item.status === 'pending' && hasDifferentDigests(same)) throw ambiguous(item.kind, same)
 }
 
-/** All that a tool call has ever held, oldest first. The store also knows what has left the state's window. */
-async function askedOfCall(
+/** All interactions that a tool call ever had, oldest first, including those outside the state's window. */
+async function interactionsOfCall(
   engine: Engine,
   { sessionId, toolCallId, kind }: { sessionId: string; toolCallId: string; kind?: string },
 ): Promise<Interaction[]> {
   const isMeant = (item: Interaction) =>
     item.toolCallId === toolCallId && (kind === undefined || item.kind === kind)
   const stored = await engine.options.store.interactionsOf(sessionId, toolCallId)
-  // Read last: what has changed since then is in memory.
+  // Memory is read after the store, so that newer changes win.
   const inMemory = await engine.read(sessionId, (state) => [...state.interactions.values()].filter(isMeant))
   const asked = new Map(stored.filter(isMeant).map((item) => [item.interactionId, item]))
   for (const item of inMemory)
@@ -138,7 +138,7 @@ function ambiguous(kind: string, asked: readonly Interaction[]): AskbackError {
     .map(({ interactionId, digest, status }) => ({ interactionId, digest, status }))
   return new AskbackError(
     'ambiguous',
-    `This tool call has held several ${kind}s. Name the \`digest\` of the one you have seen, or its \`interactionId\`.`,
+    `This tool call has had several ${kind}s. Name the \`digest\` of the one you have seen, or its \`interactionId\`.`,
     { details: { interactionIds: interactions.map(({ interactionId }) => interactionId), interactions } },
   )
 }

@@ -37,16 +37,16 @@ export async function createSession(
     idempotencyKey === undefined
       ? undefined
       : keyOf(`key/create/${idempotencyKey}`, { ...body, ...optional({ id, source }) })
-  const seen = key && (await store.kv.get(key.key))
+  const recorded = key && (await store.kv.get(key.key))
   const sessionId = checkedId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const realCwd = await realCwdOf(engine, cwd)
   const rest = optional({ cwd, realCwd, title, model, source, by, via })
   const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest } as const
   const begin = () => engine.run(sessionId, start, key)
-  const ran = await (seen ? begin() : withinSessionLimit(engine, sessionId, maxSessions, begin))
-  const session = await engine.read(ran.events[0]?.sessionId ?? sessionId, sessionOf)
-  return { session, created: !ran.repeated && ran.events.length > 0 }
+  const result = await (recorded ? begin() : withinSessionLimit(engine, sessionId, maxSessions, begin))
+  const session = await engine.read(result.events[0]?.sessionId ?? sessionId, sessionOf)
+  return { session, created: !result.repeated && result.events.length > 0 }
 }
 
 /** Undefined on a host without a file system, where no edit counts as inside the folder. */

@@ -4,27 +4,27 @@ import type { Fence } from '../../store/store.js'
 import type { Engine } from '../engine.js'
 import type { IdempotencyKey } from '../idempotency.js'
 
-type Reporting = ToolCallBody & { sessionId: string; source?: NonNullable<ToolCall['source']> }
+type ReportedToolCall = ToolCallBody & { sessionId: string; source?: NonNullable<ToolCall['source']> }
 
-/** Records a call that happens outside. The same id, or the same key, a second time writes nothing. */
+/** Records a tool call of an agent outside of the gateway. A repeated id or idempotency key writes nothing. */
 export async function reportToolCall(
   engine: Engine,
-  input: Reporting,
+  input: ReportedToolCall,
   key: IdempotencyKey | undefined,
   fence?: Fence,
 ): Promise<{ toolCall: ToolCall; created: boolean }> {
   const { sessionId, toolCallId = engine.options.newId(), ...call } = input
   const reported = optional({ toolCallId, ...call })
-  const ran = await engine.run(
+  const result = await engine.run(
     sessionId,
     { type: 'report', events: [{ type: 'tool_call', ...reported }] },
     key,
     fence,
   )
-  const event = ran.events.find((each) => each.type === 'tool_call')
+  const event = result.events.find((each) => each.type === 'tool_call')
   const id = event?.toolCallId ?? toolCallId
   const known = await engine.read(sessionId, (state) => state.toolCalls.get(id))
-  // One that has left the window is known by its id only.
+  // A repeated call may be outside the state's window.
   const toolCall = known ?? { ...reported, toolCallId: id, at: event?.at ?? engine.options.clock.now() }
-  return { toolCall, created: event !== undefined && !ran.repeated }
+  return { toolCall, created: event !== undefined && !result.repeated }
 }
