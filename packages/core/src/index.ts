@@ -37,7 +37,20 @@ export type { GoneListener, Listener } from './desk/listeners.js'
 export { DEFAULT_TIMEOUT_MS } from './desk/desk-options.js'
 export { replay, WEIGHT_BYTES } from './desk/speculative.js'
 export type { AskOptions, SessionDefaults, SessionHandle } from './desk/session.js'
-export type { Settlement } from './desk/settlement.js'
+export type {
+  Answered,
+  Approved,
+  ApprovalSettlement,
+  Cancelled,
+  Denied,
+  FormSettlement,
+  PlanReviewSettlement,
+  QuestionSettlement,
+  Settlement,
+  Superseded,
+  TimedOut,
+  Undecided,
+} from './desk/settlement.js'
 export type { StopSignal } from './desk/waiters.js'
 export { memoryBus, storeOnBus, type Bus, type BusMessage } from './cluster/bus.js'
 export { Leases, type Lease, type LeaseEvents, type LeasesOptions } from './cluster/leases.js'

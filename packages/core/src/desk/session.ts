@@ -19,19 +19,26 @@ import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence } from '../store/store.js'
 import type { Desk } from './desk.js'
 import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
-import { settlementOf, type Settlement } from './settlement.js'
+import {
+  settlementOf,
+  type ApprovalSettlement,
+  type FormSettlement,
+  type PlanReviewSettlement,
+  type QuestionSettlement,
+  type Settlement,
+} from './settlement.js'
 import { checkSignal } from './waiters.js'
 
 export type SessionDefaults = CreateSessionBody
 
-/** Of every way to ask. */
+/** Options of every way to ask. */
 export interface AskOptions {
   toolName?: string
   toolCallId?: string
-  /** The caller owns the tool call: asking again takes up the same interaction (L11). */
+  /** The caller owns the tool call: asking the same again attaches to the existing interaction (L11). */
   attach?: boolean
   /**
-   * How long to wait for a person, in milliseconds; `null` waits for ever.
+   * How long to wait for a person, in milliseconds; `null` waits without a limit.
    *
    * @default `timeouts.defaultMs` of the desk, which is 600000 (10 minutes) unless set
    */
@@ -42,13 +49,20 @@ export interface AskOptions {
   agentId?: string
   edit?: OpenInput['edit']
   idempotencyKey?: string
-  /** Stops waiting; the interaction stays pending. */
+  /** Ends the wait; the interaction stays pending. */
   signal?: AbortSignal
-  /** Cancels the interaction when it aborts: whoever asked does not need the answer any more. */
+  /** Cancels the interaction when it aborts, because the answer is no longer needed. */
   cancelOn?: AbortSignal
 }
 
-/** One session from an agent's side: each call asks a person and resolves with how it ended. */
+/**
+ * One session as an agent uses it: each call asks a person and resolves with the settlement.
+ *
+ * @example
+ *   const session = desk.session('deploy')
+ *   const asked = await session.ask({ questions: [{ question: 'Which region?', header: 'Region', options, multiSelect: false }] })
+ *   if (asked.settlement === 'answered') deploy(asked.answer.answers[0].selected)
+ */
 export class SessionHandle {
   readonly id: string
   readonly #desk: Desk
@@ -62,29 +76,29 @@ export class SessionHandle {
     this.#defaults = defaults
   }
 
-  /** For adapters that classify an edit of their agent, which runs in `cwd`. */
+  /** For adapters, to classify the edits of an agent that runs in `cwd`. */
   editScope(cwd: string | null): Promise<EditScope> {
     return this.#existing(() => this.#desk.editScope(this.id, cwd))
   }
 
-  ask(request: QuestionRequest & AskOptions): Promise<Settlement<QuestionAnswer>> {
+  ask(request: QuestionRequest & AskOptions): Promise<QuestionSettlement> {
     return this.#ask('question', request, ['questions'])
   }
 
-  approve(request: ApprovalRequest & AskOptions & { toolName: string }): Promise<Settlement<ApprovalAnswer>> {
+  approve(request: ApprovalRequest & AskOptions & { toolName: string }): Promise<ApprovalSettlement> {
     const beside = ['title', 'description', 'reason', 'blockedPath', 'suggestions', 'preview'] as const
     return this.#ask('approval', request, ['input', ...beside])
   }
 
-  reviewPlan(request: PlanReviewRequest & AskOptions): Promise<Settlement<PlanReviewAnswer>> {
+  reviewPlan(request: PlanReviewRequest & AskOptions): Promise<PlanReviewSettlement> {
     return this.#ask('plan_review', request, ['plan', 'planFilePath'])
   }
 
-  form(request: FormRequest & AskOptions): Promise<Settlement<FormAnswer>> {
+  form(request: FormRequest & AskOptions): Promise<FormSettlement> {
     return this.#ask('form', request, ['message', 'schema', 'initialValues'])
   }
 
-  /** Asks with a kind of one's own. */
+  /** Asks with a kind that was made by `defineInteraction`. */
   request<Request, Answer>(
     kind: InteractionKind<Request, Answer>,
     request: Request,
@@ -93,17 +107,17 @@ export class SessionHandle {
     return this.#request(kind?.kind, request, options)
   }
 
-  /** How an interaction that was opened before ended; claims that (L10). Aborting only stops waiting. */
+  /** Waits for an interaction that was opened before, and claims its settlement (L10). Aborting only ends the wait. */
   wait(interactionId: string, signal?: AbortSignal): Promise<Settlement> {
     return this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence })
   }
 
-  /** Like `wait` for someone who only looks on: claims nothing. */
+  /** Like `wait`, without a claim. */
   watch(interactionId: string, signal?: AbortSignal): Promise<Interaction> {
     return this.#desk.watch(this.id, interactionId, signal)
   }
 
-  /** Tells the log what the agent does. */
+  /** Adds what the agent does to the log. */
   async report(...events: Reported[]): Promise<void> {
     await this.#existing(() => this.#desk.report({ sessionId: this.id, events, fence: this.#fence }))
   }
@@ -116,7 +130,7 @@ export class SessionHandle {
     return this.#existing(async () => (await this.#desk.snapshot(this.id)).state.pending)
   }
 
-  /** Makes the session if it is not there yet. */
+  /** Runs `use`, and creates the session if it does not exist. */
   async #existing<T>(use: () => Promise<T>): Promise<T> {
     try {
       return await use()
@@ -127,21 +141,21 @@ export class SessionHandle {
     }
   }
 
-  /** Of what was given, `fields` are the request, and the rest says how to ask. */
-  #ask<Given extends AskOptions, Answer>(
+  /** `fields` of `given` are the request; the others are options. */
+  #ask<Given extends AskOptions, Settled>(
     kind: string,
     given: Given,
     fields: (keyof Given)[],
-  ): Promise<Settlement<Answer>> {
+  ): Promise<Settled> {
     const request: Partial<Given> = {}
-    // Nothing at all is refused like a request in which everything is missing.
+    // A call without an argument is refused like a request without fields.
     for (const field of fields) if (given?.[field] !== undefined) request[field] = given[field]
     return this.#request(kind, request, given ?? {})
   }
 
-  #request<Answer>(kind: string, request: unknown, options: AskOptions): Promise<Settlement<Answer>> {
+  #request<Settled>(kind: string, request: unknown, options: AskOptions): Promise<Settled> {
     const { signal, cancelOn } = options
-    // Chained: a function that awaits would keep the request in memory for as long as the person takes.
+    // `then` instead of `await`: an async function would keep the request in memory until the person answers.
     return this.#open(kind, request, options).then(({ interaction, created }) => {
       const { interactionId } = interaction
       const settled =
@@ -152,15 +166,15 @@ export class SessionHandle {
               interactionId,
               this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence }),
             )
-      // The kind's own schema has parsed the answer.
-      return settled as Settlement<Answer> | Promise<Settlement<Answer>>
+      // The schema and the `settle` of the kind have checked the answer and chosen the settlement.
+      return settled as Settled | Promise<Settled>
     })
   }
 
-  /** The wait ends by the cancellation, or by the answer that came first. */
+  /** Cancels the interaction when the signal aborts. The wait then ends with the cancellation, or with an answer that was faster. */
   #cancelOn<T>(signal: AbortSignal | undefined, interactionId: string, waited: Promise<T>): Promise<T> {
     if (!signal) return waited
-    // It may have been settled just now: then the wait ends by that.
+    // Fails if the interaction was just settled; the wait ends with that settlement.
     const cancel = () => void this.#cancel(interactionId).catch(() => {})
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
@@ -168,7 +182,7 @@ export class SessionHandle {
   }
 
   async #cancel(interactionId: string): Promise<void> {
-    // A form that was asked again is pending under another id (L6).
+    // A reprompted form is pending under another id (L6).
     const { supersededBy } = await this.#desk.interaction(this.id, interactionId)
     if (supersededBy !== undefined) return this.#cancel(supersededBy)
     await this.#desk.cancel({ sessionId: this.id, interactionId })

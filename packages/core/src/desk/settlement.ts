@@ -6,9 +6,11 @@ import {
   type Actor,
   type ApprovalAnswer,
   type ApprovalRequest,
+  type FormAnswer,
   type Interaction,
   type Json,
   type PlanReviewAnswer,
+  type QuestionAnswer,
   type Via,
 } from '@askback/protocol'
 
@@ -18,23 +20,62 @@ interface SettlementBase {
   toolCallId: string
 }
 
-/** How an interaction was settled, as its waiter gets it. Only `answered` and `approved` mean that a person agreed. */
-export type Settlement<Answer = Json> =
-  | (SettlementBase & { settlement: 'answered'; answer: Answer; by?: Actor; via?: Via })
-  | (SettlementBase & {
-      settlement: 'approved'
-      answer: Answer
-      /** The input that may run: as it was shown, or as the person edited it. */
-      input: Json
-      /** Another receiver claimed it before, so the call may have run. It must not run again (L10). */
-      inDoubt: boolean
-      by?: Actor
-      via?: Via
-    })
-  | (SettlementBase & { settlement: 'denied'; message?: string; answer?: Answer; by?: Actor; via?: Via })
-  | (SettlementBase & { settlement: 'cancelled'; message?: string; by?: Actor; via?: Via })
-  | (SettlementBase & { settlement: 'timed_out' })
-  | (SettlementBase & { settlement: 'superseded'; supersededBy: string })
+/** A person answered a question, a form, or a kind of the embedder's own. */
+export interface Answered<Answer = Json> extends SettlementBase {
+  settlement: 'answered'
+  answer: Answer
+  by?: Actor
+  via?: Via
+}
+
+/** A person, or a rule that a person made, allowed it. */
+export interface Approved<Answer = Json> extends SettlementBase {
+  settlement: 'approved'
+  answer: Answer
+  /** The input that may run: as it was shown, or as the person edited it. */
+  input: Json
+  /** Another receiver claimed it before, so the call may have run. It must not run again (L10). */
+  inDoubt: boolean
+  by?: Actor
+  via?: Via
+}
+
+export interface Denied<Answer = Json> extends SettlementBase {
+  settlement: 'denied'
+  message?: string
+  answer?: Answer
+  by?: Actor
+  via?: Via
+}
+
+export interface Cancelled extends SettlementBase {
+  settlement: 'cancelled'
+  message?: string
+  by?: Actor
+  via?: Via
+}
+
+export interface TimedOut extends SettlementBase {
+  settlement: 'timed_out'
+}
+
+/** Another interaction replaced it. */
+export interface Superseded extends SettlementBase {
+  settlement: 'superseded'
+  supersededBy: string
+}
+
+/** It ended without a decision of a person. Nothing may run. */
+export type Undecided = Cancelled | TimedOut | Superseded
+
+export type QuestionSettlement = Answered<QuestionAnswer> | Undecided
+export type FormSettlement = Answered<FormAnswer> | Undecided
+export type ApprovalSettlement = Approved<ApprovalAnswer> | Denied<ApprovalAnswer> | Undecided
+/** `denied` means that the person asked for changes; its `message` has the feedback. */
+export type PlanReviewSettlement = Approved<PlanReviewAnswer> | Denied<PlanReviewAnswer> | Undecided
+
+/** How an interaction of any kind was settled. Only `answered` and `approved` mean that a person agreed. */
+export type Settlement<Answer = Json> = Answered<Answer> | Approved<Answer> | Denied<Answer> | Undecided
 
 /** `interaction.delivered` must say whether it was claimed before the claim of this caller. */
 export function settlementOf(interaction: Interaction): Settlement {
