@@ -133,7 +133,9 @@ export class Desk {
       onStart: () => this.#adoption.start(),
     })
     // Nobody else writes to a store that is not shared.
-    this.#stopListening = store.shared ? store.onAppend((ring) => this.#engine.heard(ring)) : () => undefined
+    this.#stopListening = store.shared
+      ? store.onAppend((ring) => this.#engine.onDoorbell(ring))
+      : () => undefined
     this.ready = this.#maintenance.start()
   }
 
@@ -202,7 +204,7 @@ export class Desk {
     if (toolCallId !== undefined && digest === undefined)
       await checkKnownByCall(this.#engine, { sessionId, toolCallId, interactionId }, key)
     const command = { type: 'respond', interactionId, answer, via, digest, by } as const
-    const ran = await this.#engine.run(sessionId, command, key)
+    const ran = await this.#engine.run(sessionId, command, { key })
     return { interaction: this.#view(ran.interaction!), events: ran.events }
   }
 
@@ -226,7 +228,7 @@ export class Desk {
     const { sessionId, interactionId, idempotencyKey, ...given } = parse(progressInput, input, 'the progress')
     const answers = copyJson(given.answers, 'answers')
     const key = sessionKey(sessionId, 'progress', idempotencyKey, { interactionId, answers })
-    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers }, key)
+    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers }, { key })
     return this.#view(ran.interaction!)
   }
 
@@ -238,7 +240,7 @@ export class Desk {
     const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
     const key = sessionKey(sessionId, 'cancel', idempotencyKey, { interactionId })
     const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
-    const ran = await this.#engine.run(sessionId, command, key)
+    const ran = await this.#engine.run(sessionId, command, { key })
     return { interaction: this.#view(ran.interaction!), events: ran.events }
   }
 
@@ -283,7 +285,11 @@ export class Desk {
     const { interactionId, questionIndex } = given
     const named = optional({ interactionId, questionIndex })
     const key = sessionKey(sessionId, 'message', idempotencyKey, { text, route, ...named })
-    const ran = await this.#engine.run(sessionId, { type: 'message', text, by, via, route, ...named }, key)
+    const ran = await this.#engine.run(
+      sessionId,
+      { type: 'message', text, by, via, route, ...named },
+      { key },
+    )
     return {
       routed: ran.routed ?? 'agent',
       events: ran.events,
@@ -299,7 +305,7 @@ export class Desk {
     const { sessionId, idempotencyKey, ...given } = parse(reportInput, input, 'the report')
     const events = parse(reported, copyJson(given.events, 'events'), 'the report')
     const key = sessionKey(sessionId, 'report', idempotencyKey, { events })
-    return (await this.#engine.run(sessionId, { type: 'report', events }, key, input.fence)).events
+    return (await this.#engine.run(sessionId, { type: 'report', events }, { key, fence: input.fence })).events
   }
 
   /** One tool call of an outside agent; it gets an id if it has none. */
@@ -334,7 +340,7 @@ export class Desk {
     const key =
       idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
     try {
-      await this.#engine.run(sessionId, { type: 'end', via, ...optional({ by: actor }) }, key)
+      await this.#engine.run(sessionId, { type: 'end', via, ...optional({ by: actor }) }, { key })
     } finally {
       // Also if that failed: it may have been written, or somebody else's deletion was left half done.
       await this.#maintenance.erase(sessionId)
@@ -467,7 +473,7 @@ export class Desk {
   async #control(sessionId: string, command: ControlCommand, by: Origin, body: object = {}): Promise<Done> {
     const { idempotencyKey } = parse(origin, by, 'the origin')
     const key = sessionKey(sessionId, command.type, idempotencyKey, body)
-    const { repeated = false } = await this.#engine.run(sessionId, command, key)
+    const { repeated = false } = await this.#engine.run(sessionId, command, { key })
     return { repeated }
   }
 

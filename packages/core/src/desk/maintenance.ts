@@ -95,7 +95,7 @@ export class Maintenance {
       this.#cursor = news.at(-1)!.cursor
       this.#engine.allSessions.hint()
     }
-    this.#engine.compared(startedAt)
+    this.#engine.setComparedAt(startedAt)
     await this.#scheduleDeadlines()
     await this.#finishErasures()
   }
@@ -130,7 +130,7 @@ export class Maintenance {
       // Sessions in memory were read before the cursor: changes in between are not in the poll.
       this.#engine.allSessions.hint()
       await this.#engine.refreshAll()
-      this.#engine.compared(startedAt)
+      this.#engine.setComparedAt(startedAt)
     }
     await this.#scheduleDeadlines()
     await this.#finishErasures()

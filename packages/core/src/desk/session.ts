@@ -1,15 +1,11 @@
 import type {
-  ApprovalAnswer,
   ApprovalRequest,
   CreateSessionBody,
-  FormAnswer,
   FormRequest,
   Interaction,
   Json,
   OnTimeout,
-  PlanReviewAnswer,
   PlanReviewRequest,
-  QuestionAnswer,
   QuestionRequest,
 } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'

@@ -2,7 +2,8 @@ import type { Interaction, SessionEvent, SessionState } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 import { checkId } from './errors.js'
-import type { CommittedSettlements, Engine } from './engine.js'
+import type { CommittedSettlements } from './command-loop.js'
+import type { Engine } from './engine.js'
 import type { Speculative } from './speculative.js'
 import { checkSignal, Waiter, type StopSignal } from './waiters.js'
 
@@ -190,7 +191,7 @@ async function claimAndReturn(
   const onWritten = () => (isClaimed = true)
   for (;;) {
     try {
-      const { events } = await engine.run(sessionId, command, undefined, fence, onWritten)
+      const { events } = await engine.run(sessionId, command, { fence, onWritten })
       return withDelivered(item, events.length === 0 && !isClaimed)
     } catch (error) {
       if (!(error instanceof AskbackError)) throw error

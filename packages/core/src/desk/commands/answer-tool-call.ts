@@ -49,7 +49,7 @@ export async function answerToolCall(
   const answer = copyJson(answerOf(item, input), 'answer')
   const { digest } = input
   const command = { type: 'respond', interactionId, answer, via, ...optional({ by, digest }) } as const
-  const { interaction } = await engine.run(sessionId, command, key)
+  const { interaction } = await engine.run(sessionId, command, { key })
   return interaction!
 }
 

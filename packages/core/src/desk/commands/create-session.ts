@@ -43,7 +43,7 @@ export async function createSession(
   const realCwd = await realCwdOf(engine, cwd)
   const rest = optional({ cwd, realCwd, title, model, source, by, via })
   const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest } as const
-  const begin = () => engine.run(sessionId, start, key)
+  const begin = () => engine.run(sessionId, start, { key })
   const result = await (recorded ? begin() : withinSessionLimit(engine, sessionId, maxSessions, begin))
   const session = await engine.read(result.events[0]?.sessionId ?? sessionId, sessionOf)
   return { session, created: !result.repeated && result.events.length > 0 }

@@ -57,7 +57,7 @@ export async function openInteraction(
   const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
   const { interaction, events, repeated } = await (command.anchoring.by === 'rendezvous'
     ? openAtRendezvous(engine, sessionId, command, key, input.fence)
-    : engine.run(sessionId, command, key, input.fence))
+    : engine.run(sessionId, command, { key, fence: input.fence }))
   const { interactionId } = interaction!
   const opens = events.some(
     (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
@@ -177,7 +177,7 @@ async function openAtRendezvous(
     for (;;) {
       const changed = new Promise<void>((resolve) => (tryAgain = resolve))
       const anchored: OpenCommand = { ...command, anchoring: { by: 'rendezvous', waited } }
-      const result = await engine.run(sessionId, anchored, key, fence)
+      const result = await engine.run(sessionId, anchored, { key, fence })
       if (!result.wait) return result
       await changed
     }

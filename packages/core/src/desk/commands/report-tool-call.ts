@@ -18,8 +18,7 @@ export async function reportToolCall(
   const result = await engine.run(
     sessionId,
     { type: 'report', events: [{ type: 'tool_call', ...reported }] },
-    key,
-    fence,
+    { key, fence },
   )
   const event = result.events.find((each) => each.type === 'tool_call')
   const id = event?.toolCallId ?? toolCallId

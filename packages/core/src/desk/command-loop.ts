@@ -1,0 +1,354 @@
+import {
+  settleInteraction,
+  viewInteraction,
+  type Interaction,
+  type SessionEvent,
+  type SessionState,
+} from '@askback/protocol'
+import { MAX_BACK_MS, type Clock } from '../clock.js'
+import type { Command, Decision } from '../decide/command.js'
+import { decide } from '../decide/decide.js'
+import type { InteractionKind } from '../kinds/kinds.js'
+import { optional } from '../optional.js'
+import type { AppendResult, Fence, KvWrite, Store } from '../store/store.js'
+import { fencedError, sessionNotFound } from './errors.js'
+import { eventTexts } from './event-texts.js'
+import { recall, recordOf, refusalOf, type CommandResult, type IdempotencyKey } from './idempotency.js'
+import type { Listeners } from './listeners.js'
+import { interactionIn, lookUp, type EditCheck, type LookupResult } from './lookups.js'
+import type { SessionCache } from './session-cache.js'
+import { Contention, SessionQueue, type ContentionPorts } from './session-lock.js'
+import type { Speculative } from './speculative.js'
+import type { Waiter, Waiters } from './waiters.js'
+
+export interface CommandLoopOptions {
+  store: Store
+  clock: Clock
+  newId: () => string
+  kind: (name: string) => InteractionKind | undefined
+  edits: EditCheck
+  /** Limit of pending interactions per session. */
+  maxPending: number
+  /** Called with errors of background work, which have no caller. */
+  onError: (error: unknown) => void
+}
+
+/** What a durable append of this process settled. */
+export interface CommittedSettlements {
+  events: SessionEvent[]
+  /** Without their claims. */
+  settled: Interaction[]
+  claims: Waiter[]
+}
+
+interface CommandLoopPorts {
+  cache: SessionCache
+  waiters: Waiters
+  listeners: Listeners
+  /** The state of a session; rejects when the desk is closed. */
+  log(sessionId: string): Speculative | Promise<Speculative>
+  isClosed(): boolean
+  /** Called when an append of this process is durable. */
+  resolveWaiters(settlements: CommittedSettlements): void
+}
+
+export interface RunOptions {
+  key?: IdempotencyKey | undefined
+  /** The append is refused unless this fence holds: for commands of an agent that this process runs. */
+  fence?: Fence | undefined
+  /** Called when the append is durable, also if that is found out after `run` has rejected because the store's reply was lost. */
+  onWritten?: (() => void) | undefined
+}
+
+/** The facts that an append was decided with. */
+interface DecidedOn extends RunOptions {
+  found: LookupResult
+  now: number
+  claims: Waiter[]
+  lockOwner: string | undefined
+}
+
+/**
+ * Runs commands: look up, decide, append. A command whose facts changed before it was written is decided again, so that of two
+ * answers the first one wins. The caller gets the result when it is durable.
+ *
+ *   look up → decide → append ─ ok → result
+ *      ↑                  │
+ *      └── conflict ──────┘   (waits in the session's queue, then locks the session in a shared store)
+ */
+export class CommandLoop {
+  readonly #options: CommandLoopOptions
+  readonly #ports: CommandLoopPorts
+  readonly #contentionPorts: ContentionPorts
+
+  constructor(options: CommandLoopOptions, ports: CommandLoopPorts) {
+    this.#options = options
+    this.#ports = ports
+    const { store, clock, newId } = options
+    this.#contentionPorts = {
+      store,
+      clock,
+      newId,
+      queue: new SessionQueue(),
+      hold: (sessionId) => ports.cache.hold(sessionId),
+      onAdvance: (sessionId, listener) => ports.listeners.addFor(sessionId, listener),
+    }
+  }
+
+  /** One function for all steps: a promise per step would cost as much as the steps. */
+  async run(sessionId: string, command: Command, options: RunOptions = {}): Promise<CommandResult> {
+    const { key, fence } = options
+    const { cache } = this.#ports
+    let contention: Contention | null = null
+    let isWritten = false
+    const overtaken = (how?: { isLocked: boolean; sentAt: number }) => {
+      contention ??= new Contention(this.#contentionPorts, sessionId)
+      return contention.overtaken(how)
+    }
+    try {
+      if (this.#contentionPorts.queue.has(sessionId)) {
+        contention = new Contention(this.#contentionPorts, sessionId)
+        await contention.enter()
+      }
+      for (;;) {
+        const recorded = key && (await recall(this.#options, key))
+        if (recorded) {
+          // Another process may have written it: a read here must include what is acknowledged here.
+          if (this.#options.store.shared) await cache.refresh(sessionId)
+          return recorded
+        }
+        const known = this.#ports.log(sessionId)
+        const log = known instanceof Promise ? await known : known
+        const { seq } = log.state
+        const window = windowOf(log.state)
+        const looked = lookUp(log, command, this.#options)
+        const found = looked instanceof Promise ? await looked : looked
+        const hasChanged = log.stale || windowOf(log.state) !== window
+        // What was read from the store does not include what was appended since.
+        if (hasChanged || (isOutsideWindow(found) && log.state.seq !== seq)) {
+          await overtaken()
+          continue
+        }
+        const now = this.#timeOf(log)
+        const decidedOn = log.state.seq
+        const existed = exists(log.state)
+        let decision: Decision
+        try {
+          decision = this.#decide(log.state, command, found, now)
+        } catch (error) {
+          if (!(await this.isCurrent(log, decidedOn))) {
+            await overtaken()
+            continue
+          }
+          // The same command may have been running under the same key: then this one has the result of that one.
+          const since = key && (await recall(this.#options, key))
+          if (since) return since
+          // The record of that one may have been erased with the session.
+          if (existed && !exists(log.state)) {
+            await overtaken()
+            continue
+          }
+          throw error
+        }
+        // The embedder's code of a kind may have written to the session while it was called.
+        if (log.state.seq !== decidedOn) {
+          await overtaken()
+          continue
+        }
+        if (decision.events.length === 0) {
+          const result = await this.#unchanged(log, decision, found, key)
+          if (result) return result
+          await overtaken()
+          continue
+        }
+        const lockOwner = contention?.lockOwner
+        const claims = this.#claim(decision)
+        let appended: { result: CommandResult; appending: Promise<AppendResult> }
+        try {
+          appended = this.#append(log, decision, { ...options, found, now, claims, lockOwner })
+        } catch (error) {
+          this.#release(claims)
+          throw error
+        }
+        const { result, appending } = appended
+        let outcome: AppendResult
+        try {
+          outcome = await appending
+        } catch (error) {
+          // Read the log, to find out whether it was written.
+          cache.hint(sessionId)
+          throw error
+        }
+        if (!outcome.ok) {
+          if (outcome.conflict === 'fence') this.#rejectFenced(claims)
+          if (outcome.conflict === 'fence' && fence) {
+            cache.hint(sessionId)
+            throw fencedError()
+          }
+          // The state is stale now: the next attempt reads the log.
+          await overtaken({ isLocked: outcome.conflict === 'locked', sentAt: now })
+          continue
+        }
+        isWritten = true
+        const { refusal } = decision
+        if (refusal && result.interaction) throw refusalOf(refusal, viewInteraction(result.interaction, now))
+        return result
+      }
+    } finally {
+      await contention?.end(isWritten)
+    }
+  }
+
+  /** No append validates an empty decision or a refusal, so re-check the log before returning it. */
+  async isCurrent(log: Speculative, seq: number): Promise<boolean> {
+    if (!(await log.durable())) return false
+    if (!this.#options.store.shared) return true
+    await this.#ports.cache.refresh(log.state.sessionId)
+    return !log.stale && log.state.seq === seq
+  }
+
+  #decide(state: SessionState, command: Command, found: LookupResult, now: number): Decision {
+    const creates = command.type === 'start' || command.type === 'adopt'
+    if (!creates && !exists(state)) throw sessionNotFound(state)
+    const claimant = (interactionId: string) => this.#ports.waiters.claimant(interactionId)?.to ?? null
+    const { newId, kind, maxPending } = this.#options
+    return decide(state, command, { now, newId, kind, maxPending, claimant, ...found })
+  }
+
+  async #unchanged(
+    log: Speculative,
+    decision: Decision,
+    found: LookupResult,
+    key?: IdempotencyKey,
+  ): Promise<CommandResult | null> {
+    const { interactionId, routed, wait } = decision
+    const interaction =
+      interactionId === undefined ? undefined : interactionIn(log.state, interactionId, found)
+    if (!(await this.isCurrent(log, log.state.seq))) return null
+    if (key && !wait && !(await this.#record(log, recordOf(key, decision, [])))) return null
+    return { events: [], ...optional({ interaction, routed, wait }) }
+  }
+
+  /** Writes the record of a command without events. It must not outlive its session, which may be deleted at the same time. */
+  async #record(log: Speculative, { key, value }: KvWrite): Promise<boolean> {
+    const { store } = this.#options
+    const { kv } = store
+    const { sessionId, logId } = log.state
+    if (!exists(log.state) || !(await kv.put(key, value, null))) return false
+    if (!store.shared || (await store.read({ sessionId, limit: 1 }))[0]?.id === logId) return true
+    const left = await kv.get(key)
+    if (left) await kv.put(key, null, left.version)
+    return false
+  }
+
+  /** Folds the events into the state at once. The result is valid when `appending` resolves with `ok`. */
+  #append(
+    log: Speculative,
+    decision: Decision,
+    { found, now, claims, key, fence: own, lockOwner, onWritten }: DecidedOn,
+  ): { result: CommandResult; appending: Promise<AppendResult> } {
+    const { state } = log
+    const { interactionId, routed } = decision
+    const events = this.#stamp(log, decision, now)
+    // After `#stamp`, which gives each response its time.
+    const settled = (decision.settled ?? []).map(({ interaction, response }) =>
+      settleInteraction(interaction, response),
+    )
+    const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
+    const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
+    const appending = log.append(
+      { events, texts: () => eventTexts(events), kv, fence, lockOwner },
+      {
+        committed: () => {
+          // Also after closing: the claims are in the log, so their waiters must get the settlements.
+          this.#ports.resolveWaiters({ events, settled, claims })
+          onWritten?.()
+          if (log.snapshotIsDue) log.saveSnapshot().catch(this.#options.onError)
+        },
+        abandoned: () => this.#release(claims),
+      },
+    )
+    const result: CommandResult = { events }
+    if (routed !== undefined) result.routed = routed
+    if (interactionId !== undefined) {
+      const interaction =
+        settled.find((item) => item.interactionId === interactionId) ??
+        interactionIn(state, interactionId, found)
+      if (interaction) result.interaction = interaction
+    }
+    return { result, appending }
+  }
+
+  /** The waiters whose claims this append makes. Called in the same tick as `#decide`, so they are the ones that it saw. */
+  #claim({ settled = [] }: Decision): Waiter[] {
+    const claims: Waiter[] = []
+    for (const { interaction, claimant } of settled) {
+      const waiter = claimant === null ? null : this.#ports.waiters.claimant(interaction.interactionId)
+      if (!waiter) continue
+      waiter.claiming = true
+      claims.push(waiter)
+    }
+    return claims
+  }
+
+  #release(claims: Waiter[]): void {
+    for (const waiter of claims) {
+      waiter.released()
+      if (this.#ports.isClosed()) this.#ports.waiters.end(waiter)
+    }
+  }
+
+  /** Another process runs the agent now: the waiters of that agent in this process must not get settlements. */
+  #rejectFenced(claims: Waiter[]): void {
+    for (const waiter of claims.filter(({ fence }) => fence)) {
+      this.#ports.waiters.remove(waiter)
+      waiter.reject(fencedError())
+    }
+  }
+
+  /**
+   * The time of an append: no earlier than the last event of the log, so that comparing `at` with `expiresAt` gives what L4 says.
+   * Another process may have been a little ahead, and the clock may have been set back between two starts. If the log is dated further
+   * into the future, the clock counts; otherwise nothing that is asked now would ever expire.
+   */
+  #timeOf({ lastAt }: Speculative): number {
+    const now = this.#options.clock.now()
+    return lastAt > now && lastAt - now <= MAX_BACK_MS ? lastAt : now
+  }
+
+  /** Fills in the place and time of each event. `at` never decreases in a log. */
+  #stamp({ state, lastAt }: Speculative, decision: Decision, now: number): SessionEvent[] {
+    const { newId } = this.#options
+    const { sessionId, seq } = state
+    const { events, times } = decision
+    let at = lastAt
+    // In place: they were made for this append, and copying them costs as much as deciding.
+    return events.map((decided, index) => {
+      const event = decided as SessionEvent
+      at = Math.max(at, times?.[index] ?? now)
+      event.seq = seq + 1 + index
+      event.id = newId()
+      event.sessionId = sessionId
+      event.at = at
+      return event
+    })
+  }
+}
+
+export function exists(state: SessionState): boolean {
+  return state.seq > 0 && !state.ended
+}
+
+/** Changes when turns enter or leave the window. */
+function windowOf({ trimmed, turns }: SessionState): string {
+  return trimmed ? `${turns.length} ${turns.at(-1)?.key}` : ''
+}
+
+function isOutsideWindow({ found, knownCalls, placeholders, imported }: LookupResult): boolean {
+  return (
+    found !== undefined ||
+    (knownCalls?.size ?? 0) > 0 ||
+    (placeholders?.size ?? 0) > 0 ||
+    imported !== undefined
+  )
+}
