@@ -2,14 +2,14 @@
 export interface Clock {
   now(): number
   /**
-   * Calls `wake` once when the clock reaches `at`, or when as much time has passed as was left when it was armed, whichever
-   * comes first: a clock that is set back delays no timer. So it may wake early, and the caller looks at the clock again.
-   * The returned function disarms it.
+   * Calls `wake` once when the clock reaches `at`, or when as much time has passed as was left when the alarm was set, whichever
+   * comes first, so that a clock that is set back delays no timer. The call may be early: check the clock again. The returned
+   * function removes the alarm.
    */
   alarm(at: number, wake: () => void): () => void
 }
 
-/** Timers stand still while a machine sleeps, and its clock can be set: long alarms are compared with the clock this often. */
+/** Timers stop while a machine sleeps, and its clock can be set: long alarms are compared with the clock at this interval. */
 const LOOK_MS = 1000
 /** The longest delay that `setTimeout` takes. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
@@ -22,7 +22,7 @@ interface Alarm {
 /** Alarms of a clock that can jump. */
 export class Alarms {
   readonly #now: () => number
-  /** Those that are more than a look away. One timer looks at all of them. */
+  /** Alarms later than the next comparison. One timer checks all of them. */
   readonly #distant = new Set<Alarm>()
   #looking: ReturnType<typeof setTimeout> | null = null
 
@@ -60,7 +60,7 @@ export class Alarms {
     return disarm
   }
 
-  /** Rings what is past, as after a jump of the clock. */
+  /** Calls the alarms that are due, for example after a jump of the clock. */
   look(): void {
     const now = this.#now()
     for (const alarm of this.#distant) if (alarm.at <= now) alarm.ring()
@@ -80,7 +80,7 @@ export class Alarms {
   }
 }
 
-/** A clock that goes by a source of time which may jump. */
+/** A clock on a source of time that may jump. */
 export function clockOf(now: () => number): Clock {
   const alarms = new Alarms(now)
   return { now, alarm: (at, wake) => alarms.arm(at, wake) }
@@ -104,7 +104,7 @@ export const localTime: LocalTime = {
 
 /** By how much two clocks may drift apart, as a part of the time: what NTP corrects at most without a jump. */
 export const DRIFT = 0.0005
-/** Whoever sets a clock back by more has made or mended a gross mistake. */
+/** A clock that is set back by more than this was or is wrong by far. */
 export const MAX_BACK_MS = 24 * 3_600_000
 
 /**

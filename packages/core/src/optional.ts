@@ -2,7 +2,7 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
-/** Leaves out what is undefined, so that an event has a field or has it not. */
+/** Copies an object without the keys whose value is undefined, so that an event either has a field or not. */
 export function optional<T extends object>(fields: T): Present<T> {
   const present: Record<string, unknown> = {}
   for (const key in fields) if (fields[key] !== undefined) present[key] = fields[key]

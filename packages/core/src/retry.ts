@@ -6,7 +6,7 @@ const RETRY_MS = 1000
 export class Retry {
   readonly #clock: Clock
   readonly #onError: (error: unknown) => void
-  /** What ends each pause. */
+  /** Functions that end the running pauses. */
   readonly #pauses = new Set<() => void>()
   #ended = false
 
@@ -15,7 +15,7 @@ export class Retry {
     this.#onError = onError
   }
 
-  /** Resolves when the work is done, or when it is ended; then what fails is nobody's any more. */
+  /** Resolves when the work has succeeded, or after `end`; errors after `end` are ignored. */
   async untilDone(work: () => Promise<void>): Promise<void> {
     while (!this.#ended) {
       try {

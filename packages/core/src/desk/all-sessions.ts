@@ -10,7 +10,7 @@ export type AllSessionsListener = (events: SessionEvent[], texts: () => string[]
 interface AllSessionsPorts {
   store: Store
   clock: Clock
-  /** What becomes durable in this process. */
+  /** Subscribes to the events that become durable in this process. */
   on: (listener: Listener) => () => void
   onError: (error: unknown) => void
 }
@@ -19,14 +19,14 @@ const PAGE = 500
 const RETRY_MS = 1000
 
 /**
- * The durable events of all sessions from a moment on. Where only this process writes, its own appends are all there is.
- * On a shared store one cursor moves through the log of all changes while somebody follows; a hint causes a read, and a
- * read that fails is tried again from the same cursor.
+ * The durable events of all sessions. On a store that is not shared these are the own appends. On a shared store, while there are
+ * followers, one cursor moves through the changes of all sessions; a hint causes a read, and a failed read is retried from the same
+ * cursor.
  */
 export class AllSessions {
   readonly #ports: AllSessionsPorts
   readonly #listeners = new Set<AllSessionsListener>()
-  /** Where the next read begins; a promise while the first follower looks for it. */
+  /** Where the next read begins; a promise while the first follower reads the end of the changes. */
   #cursor: Promise<string> | string | null = null
   #reading = false
   #isHinted = false
@@ -37,11 +37,11 @@ export class AllSessions {
     this.#ports = ports
   }
 
-  /** Resolves to what ends it. Everything that commits after that is told. */
+  /** Resolves with a function that ends it. The listener gets everything that is committed after that. */
   async follow(listener: AllSessionsListener): Promise<() => void> {
     const { store, on } = this.#ports
     if (!store.shared) return on(({ events, texts }) => events.length > 0 && listener(events, texts))
-    // A listener of its own even if the same function follows twice.
+    // Wrapped, so that the same function can follow twice.
     const entry: AllSessionsListener = (events, texts) => listener(events, texts)
     this.#listeners.add(entry)
     try {
@@ -54,7 +54,7 @@ export class AllSessions {
     return () => this.#remove(entry)
   }
 
-  /** Something may have been appended. */
+  /** Something may have been appended: reads in the background. */
   hint(): void {
     if (this.#listeners.size === 0 || this.#closed) return
     this.#isHinted = true
@@ -75,7 +75,7 @@ export class AllSessions {
     this.#listeners.clear()
   }
 
-  /** Those who come at the same time share one look at the end. */
+  /** Followers that start at the same time share one read of the end. */
   #findEnd(): Promise<string> {
     const finding = this.#ports.store.head().then(
       (end) => {
@@ -102,7 +102,7 @@ export class AllSessions {
         while (await this.#readPage());
       }
     } finally {
-      // In the same moment as the last look at the hints, so that none is lost in between.
+      // In the same tick as the last check for hints, so that none is lost in between.
       this.#reading = false
     }
   }
@@ -113,7 +113,7 @@ export class AllSessions {
     if (after === null) return false
     const changes = await this.#ports.store.changes({ after, limit: PAGE })
     const last = changes.at(-1)
-    // Everyone left while it was read, and others may follow from a later cursor.
+    // All followers left during the read, and new ones may have started from a later cursor.
     if (!last || this.#cursor !== after) return false
     this.#cursor = last.cursor
     for (const { events } of changes) this.#tell(events)

@@ -15,27 +15,27 @@ export interface Head {
   readonly id: string
 }
 
-/** What became durable in one session. `events` end at `head`, and are in the order of the log without gaps. */
+/** Events of one session that became durable. `events` end at `head` and are in the order of the log, without gaps. */
 export interface Advance {
   sessionId: string
   head: Head
   /**
-   * Empty when the session came into memory on a store that other processes write to: then earlier events may have been
-   * missed. Followers of the session never miss any.
+   * Empty when the session was loaded on a shared store: a listener may have missed earlier events. Followers of the session never
+   * miss any.
    */
   events: SessionEvent[]
   /** The same as JSON, one text each. */
   texts: () => string[]
 }
 
-/** Someone who needs every durable event of one session from a head on. */
+/** Receives every durable event of one session after a head. */
 export interface Follower {
   advanced(advance: Advance): void
-  /** The log is gone: the session was deleted, and may have been made again with another log. */
+  /** The log was erased: the session was deleted, and may exist again with another log. */
   gone(): void
 }
 
-/** Who is told how an append ended. Exactly one of the two is called, once. */
+/** Callbacks for the end of an append. Exactly one of the two is called, once. */
 export interface OwnAppend {
   committed(): void
   abandoned(): void
@@ -47,7 +47,7 @@ interface CommittedPorts {
   /** `foreign` are the events that this process did not append. */
   advanced(advance: Advance, foreign: SessionEvent[]): void
   gone(sessionId: string): void
-  /** Nothing is being read any more. */
+  /** Called when no read is running any more. */
   idle(): void
   onError(error: unknown): void
 }
@@ -56,40 +56,39 @@ interface CommittedPorts {
 export interface Sent {
   readonly events: SessionEvent[]
   readonly own: OwnAppend
-  /** The log that it was decided on, which may be another one by the time of its reply. */
+  /** The log that it was decided on. The session may have another log by the time of the reply. */
   readonly logId: string
   outcome: 'open' | 'unknown' | 'acknowledged' | 'committed' | 'abandoned'
 }
 
-/** Events read at once. */
+/** Events per read. */
 export const LOG_PAGE = 1000
 const NO_EVENTS: SessionEvent[] = []
 
 /**
- * The durable end of one session's log, as this process knows it, and the only source of what is told about the session:
- * listeners, followers, deadlines and waiters all hang on `advanced` and `gone`.
+ * The committed head of one session's log, as this process knows it. Everything that this process publishes about the session
+ * (listeners, followers, deadlines, waiters) starts at `advanced` and `gone` of this class.
  *
  *   unknown --begin--> head --(reply to an append | page read from the store)--> later head of the same log
  *                       |
  *                       +--(another log, or none, is in the store)--> gone, then the head of that log
  *
- * It moves only by what the store says: the reply to an append, or a read. A read starts at the known head, so the first
- * event of the page proves that it is still the same log. A hint that something happened carries no position: it only
- * causes a read.
+ * The head advances only by the reply to an append or by a read. A read starts at the known head, so the first event of the page
+ * proves that it is still the same log. A hint (doorbell, poll, failed append, erasure) carries no position: it only causes a read.
  */
 export class Committed {
   readonly sessionId: string
   readonly followers = new Set<Follower>()
-  /** When the last read of the log began that succeeded, by the desk's clock: what others had appended by then is known. */
+  /** When the last successful read began, by the desk's clock. Everything appended before that time is known. */
   readAt = 0
   readonly #ports: CommittedPorts
   #head: Head | null = null
   #isKnown = false
-  /** Somebody hinted at news while the head was not known yet. */
+  /** A hint came while the head was not known yet. */
   #wasHinted = false
   /** Own appends without a known outcome, in the order of the log. */
   #sent: Sent[] = []
-  /** Events up to here were appended by this process; a page of a read may end in the middle of an append. */
+  /** Events up to this `seq` are own appends. A page may end in the middle of an append. */
   #ownUntil = 0
   #pulling: Promise<void> | null = null
   #queued: Promise<void> | null = null
@@ -115,12 +114,12 @@ export class Committed {
     return this.#wasHinted
   }
 
-  /** Whether this event is the head or the last one of an own append: whoever rings for it has no news. */
+  /** Whether this event is the head or the last one of an own append: its doorbell needs no read. */
   knows(eventId: string): boolean {
     return this.#head?.id === eventId || this.#sent.some(({ events }) => events.at(-1)!.id === eventId)
   }
 
-  /** Whether a read is under way or about to begin: what it finds will be told. */
+  /** Whether a read is running or about to begin. */
   get isPulling(): boolean {
     return this.#pulling !== null || this.#queued !== null
   }
@@ -147,7 +146,7 @@ export class Committed {
     return this.#queued
   }
 
-  /** Registers an append before it is sent, so that its events are recognised in whatever way they come back. */
+  /** Registers an append before it is sent, so that its events are recognised in the reply and in a read. */
   expect(events: SessionEvent[], own: OwnAppend, logId: string): Sent {
     const sent: Sent = { events, own, logId, outcome: 'open' }
     this.#sent.push(sent)
@@ -157,7 +156,7 @@ export class Committed {
   /** The store has acknowledged the append. */
   confirm(sent: Sent): void {
     if (sent.outcome === 'committed') return
-    // It was written, and its log has been erased since: the number it has means another event in the new one.
+    // Its log was erased since. In the new log the same `seq` is another event.
     if (this.#head && this.#head.logId !== sent.logId) return this.#settle(sent)
     if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) return this.#advance(sent.events)
     sent.outcome = 'acknowledged'
@@ -174,26 +173,26 @@ export class Committed {
     sent.own.abandoned()
   }
 
-  /** Nobody knows whether the append was written: the next read tells. */
+  /** It is unknown whether the append was written. The next read shows it. */
   doubt(sent: Sent): void {
     if (sent.outcome === 'open') sent.outcome = 'unknown'
     if (this.#closed) this.abandon(sent)
   }
 
-  /** Whether there are appends of which nobody knows whether they were written. */
-  get hasDoubts(): boolean {
+  /** Whether there are appends with an unknown outcome. */
+  get hasUnknownAppends(): boolean {
     return this.#sent.some(({ outcome }) => outcome === 'unknown')
   }
 
-  /** Nothing is read any more. */
+  /** Ends reading. */
   close(): void {
     this.#closed = true
     for (const sent of this.#sent.filter(({ outcome }) => outcome === 'unknown')) this.abandon(sent)
   }
 
   /**
-   * The events from the head to an append that was acknowledged. Where only this process writes, that append could follow on
-   * earlier ones only if they were written, too, though their own replies were lost.
+   * The events from the head to an acknowledged append. On a store that is not shared, the append could only succeed if the own appends
+   * before it were written, even if their replies were lost.
    */
   #chainTo(last: Sent): SessionEvent[] | null {
     if (this.#ports.store.shared) return null
@@ -236,13 +235,13 @@ export class Committed {
       if (page.length < LOG_PAGE) break
     }
     this.readAt = startedAt
-    // Those that were written have been recognised by now.
+    // The appends that were written have been recognised by now.
     for (const sent of doubtful) this.abandon(sent)
     for (const sent of acknowledged)
       if (sent.outcome === 'acknowledged' && sent.logId !== this.#head?.logId) this.#settle(sent)
   }
 
-  /** The event at the head was not found. An empty page alone proves nothing: the first event tells whose log it is. */
+  /** The event at the head was not found. The first event of the log decides whether it is another log; an empty page does not. */
   async #checkGone(head: Head): Promise<void> {
     const [first] = await this.#ports.store.read({ sessionId: this.sessionId, limit: 1 })
     if (this.#head?.logId !== head.logId) return
@@ -282,7 +281,7 @@ export class Committed {
     }
   }
 
-  /** Ends the wait of own appends that are among the events. Returns the events of others. */
+  /** Completes the own appends that are among the events. Returns the events of other processes. */
   #recogniseOwn(events: SessionEvent[]): SessionEvent[] {
     let foreign = NO_EVENTS
     for (const event of events) {
@@ -301,7 +300,7 @@ export class Committed {
   }
 
   #settle(sent: Sent): void {
-    // Mostly the only one: `splice` would make a list of what it takes out.
+    // Usually it is the only one; `splice` would allocate an array.
     if (this.#sent.length === 1) this.#sent.pop()
     else this.#sent.splice(this.#sent.indexOf(sent), 1)
     sent.outcome = 'committed'
@@ -310,8 +309,8 @@ export class Committed {
 }
 
 /**
- * The events after a known one, at most a page. `null` if that event is not in the log: it is another log, or none, and
- * reading on would mix the two.
+ * The events after a known one, at most a page. `null` if that event is not in the log: then there is another log or none, and
+ * reading on would mix two logs.
  */
 export async function readAfter(
   store: Store,

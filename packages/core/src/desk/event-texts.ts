@@ -1,17 +1,17 @@
 import type { SessionEvent } from '@askback/protocol'
 
-const made = new WeakMap<readonly SessionEvent[], string[]>()
+const textsByEvents = new WeakMap<readonly SessionEvent[], string[]>()
 
-/** The same, if they have been made. */
+/** The texts of `eventTexts`, if they were made before. */
 export function knownTexts(events: readonly SessionEvent[]): string[] | undefined {
-  return made.get(events)
+  return textsByEvents.get(events)
 }
 
-/** The events of an append as JSON: made when they are first wanted, and once for the store and everyone who is told. */
+/** The events of an append as JSON. Made on first use, once for the store and all streams. */
 export function eventTexts(events: readonly SessionEvent[]): string[] {
-  const known = made.get(events)
+  const known = textsByEvents.get(events)
   if (known) return known
   const texts = events.map((event) => JSON.stringify(event))
-  made.set(events, texts)
+  textsByEvents.set(events, texts)
   return texts
 }

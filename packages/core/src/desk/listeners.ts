@@ -1,11 +1,11 @@
 import type { Advance } from './committed.js'
 
-/** Told what became durable in the sessions that this process has in memory or follows, in the order of each log. */
+/** Called with events that became durable in sessions in memory or followed here, in the order of each log. */
 export type Listener = (advance: Advance) => void
 
 export type GoneListener = (sessionId: string) => void
 
-/** Calls everyone; what goes wrong in one of them keeps nothing from the others. */
+/** Calls all listeners. An error in one of them does not affect the others. */
 export class Listeners {
   readonly #listeners = new Set<{ advanced: Listener; gone: GoneListener | undefined }>()
   readonly #onError: (error: unknown) => void
@@ -20,10 +20,10 @@ export class Listeners {
     return () => this.#listeners.delete(entry)
   }
 
-  /** For one session. */
-  addFor(sessionId: string, heard: () => void): () => void {
+  /** Adds a listener for one session. */
+  addFor(sessionId: string, listener: () => void): () => void {
     return this.add((advance) => {
-      if (advance.sessionId === sessionId) heard()
+      if (advance.sessionId === sessionId) listener()
     })
   }
 

@@ -4,15 +4,15 @@ import type { Store } from '../store/store.js'
 import { Committed, type Advance, type Follower, type Head } from './committed.js'
 import { loadState, Speculative } from './speculative.js'
 
-/** How many sessions one eviction looks at: with a hundred thousand in memory, nobody waits until all were looked at. */
-const MAX_LOOKS = 100
+/** How many sessions one eviction examines, so that no caller waits for a hundred thousand. */
+const MAX_EXAMINED = 100
 const RETRY_MS = 1000
-/** How long a reader waits for the store. */
+/** How long a read waits for the store, in milliseconds. */
 const MAX_REFRESH_MS = 5000
 
 interface Loading {
   log: Promise<Speculative>
-  /** Durable events of others that came while the state was read. */
+  /** Durable events of other processes that arrived while the state was read. */
   arrived: SessionEvent[]
   /** The log was replaced while the state was read. */
   isOutdated: boolean
@@ -21,41 +21,41 @@ interface Loading {
 interface SessionCachePorts {
   store: Store
   clock: Clock
-  /** How much idle sessions may weigh together. */
+  /** Limit of the total weight of idle sessions. */
   memoryBudget: number
-  /** After the state has been brought up to date. */
+  /** Called after the state includes the events. */
   advanced(advance: Advance, foreign: SessionEvent[]): void
   gone(sessionId: string): void
-  /** Whether somebody waits in this session, in memory or not. */
+  /** Whether this session has waiters, also if it is not in memory. */
   hasWaiters(sessionId: string): boolean
-  /** Looks at the log for what waiters of this session wait for. */
+  /** Reads the log for the interactions that are waited for in this session. */
   recheckWaiters(sessionId: string): Promise<void>
   onError: (error: unknown) => void
 }
 
 /**
- * The sessions in memory. A `Committed` exists for each session whose state is loaded or that somebody follows; the state
- * (`Speculative`) of sessions in which nothing happens is evicted when the budget is used up.
+ * The sessions in memory. There is a `Committed` for each session that is loaded or followed. The states (`Speculative`) of idle sessions
+ * are evicted when the memory budget is used up.
  */
 export class SessionCache {
   readonly #ports: SessionCachePorts
   readonly #committed = new Map<string, Committed>()
   readonly #loaded = new Map<string, Speculative>()
-  /** The same in a ring. */
+  /** The loaded sessions in a ring, for eviction. */
   readonly #ring: Speculative[] = []
-  /** CLOCK eviction: what was used since the pointer last passed stays. An LRU list would cost more at every use. */
+  /** Pointer of the CLOCK eviction: a session that was used since the pointer last passed stays. An LRU list costs more per use. */
   #pointer = 0
   readonly #loading = new Map<string, Loading>()
-  /** How often each is held in memory. */
+  /** Sessions that must not be evicted, with the number of holders. */
   readonly #held = new Map<string, number>()
-  /** What all that are loaded weigh, as last counted. */
+  /** Total weight of the loaded sessions, as last counted. */
   #weight = 0
-  /** Sessions whose log or waiters could not be looked at: they are looked at again until that succeeds. */
+  /** Sessions whose log or waiters could not be read. Retried until it succeeds. */
   readonly #failed = new Set<string>()
-  /** Sessions whose log could not be read when it should have been, and has not been since. */
+  /** Sessions whose last read of the log failed. */
   readonly #unread = new Set<string>()
   #disarmRetry: (() => void) | null = null
-  /** When the last comparison of everything in memory with the store began that succeeded. */
+  /** When the last successful comparison of everything in memory with the store began. */
   comparedAt = 0
   #closed = false
 
@@ -89,7 +89,7 @@ export class SessionCache {
     }
   }
 
-  /** Tells `follower` every durable event after the returned head. `null` if there is no log. */
+  /** Calls `follower` with every durable event after the returned head. `null` if there is no log. */
   async follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void } | null> {
     let log = await this.get(sessionId)
     while (log.stale) log = await this.get(sessionId)
@@ -104,47 +104,47 @@ export class SessionCache {
     return { head, stop }
   }
 
-  /** Something may have happened in this session. What fails is tried again. */
+  /** Something may have been appended: reads the log in the background. A failed read is retried. */
   hint(sessionId: string): void {
     this.refresh(sessionId).catch((error: unknown) => this.#closed || this.#ports.onError(error))
   }
 
-  /** Reads what others have appended. Rejects if that failed; it is tried again all the same. */
+  /** Reads what other processes appended. Rejects if that fails, and retries in the background. */
   async refresh(sessionId: string): Promise<void> {
     if (this.#closed) return
     const committed = this.#committed.get(sessionId)
     try {
       if (committed) await committed.pull()
-      // Not in memory, so that nobody here would hear of it.
+      // Not in memory: nothing else would find out that what is waited for was settled.
       else if (this.#ports.hasWaiters(sessionId)) await this.#ports.recheckWaiters(sessionId)
       this.#unread.delete(sessionId)
     } catch (error) {
       this.#unread.add(sessionId)
-      this.#tryAgain(sessionId)
+      this.#retryLater(sessionId)
       throw error
     }
   }
 
-  /** The same for all sessions in memory. What fails is tried again. */
+  /** Reads what other processes appended to the sessions in memory. Failed reads are retried. */
   async refreshAll(): Promise<void> {
     const { onError } = this.#ports
     for (const sessionId of this.#committed.keys())
       await this.refresh(sessionId).catch((error: unknown) => this.#closed || onError(error))
   }
 
-  /** The doorbell of an own append needs no look: its reply tells more. */
+  /** Whether the event is of an own append. Its doorbell needs no read, because the reply has the outcome. */
   isOwn(sessionId: string, eventId: string): boolean {
     return this.#committed.get(sessionId)?.knows(eventId) ?? false
   }
 
   /**
-   * Reads what others have appended, unless nothing older than `maxAgeMs` can have been missed. Rejects if the store does not
-   * answer in time: who reads would rather know that than wait.
+   * Reads what other processes appended, unless the last read or comparison is younger than `maxAgeMs`. Rejects with `unavailable`
+   * if the store does not answer in time.
    */
   async bringUpToDate(sessionId: string, maxAgeMs: number): Promise<void> {
     const { clock } = this.#ports
     const committed = this.#committed.get(sessionId)
-    // What is not in memory is read anyway.
+    // A session that is not in memory is read anyway.
     if (!committed?.isKnown) return
     const currentAt = this.#unread.has(sessionId)
       ? committed.readAt
@@ -152,7 +152,10 @@ export class SessionCache {
     if (maxAgeMs > 0 && clock.now() - currentAt <= maxAgeMs) return
     let disarm = () => {}
     const late = new Promise<never>((_, reject) => {
-      const error = new AskbackError('unavailable', 'The store does not answer, so what is known may be old.')
+      const error = new AskbackError(
+        'unavailable',
+        'The store does not answer, so the data here may be old. Try again.',
+      )
       disarm = clock.alarm(clock.now() + MAX_REFRESH_MS, () => reject(error))
     })
     try {
@@ -162,7 +165,7 @@ export class SessionCache {
     }
   }
 
-  /** Whether that much of that log is known here. */
+  /** Whether this process knows the log up to that event. */
   reaches(sessionId: string, { logId, seq }: { logId: string; seq: number }): boolean {
     const head = this.#committed.get(sessionId)?.head
     return head?.logId === logId && head.seq >= seq
@@ -171,7 +174,7 @@ export class SessionCache {
   /** Drops the state: the session was erased, or may have been. */
   forget(sessionId: string): void {
     const log = this.#loaded.get(sessionId)
-    // It stays until the next look at the store, so that whoever listens is told that the log is gone.
+    // `Committed` stays until the next read, which notifies the listeners that the log was erased.
     if (log) log.stale = true
     const loading = this.#loading.get(sessionId)
     if (loading) loading.isOutdated = true
@@ -199,13 +202,13 @@ export class SessionCache {
     const { store, clock } = this.#ports
     const committed = this.#committedOf(sessionId)
     try {
-      // Appends of a stale state may still be under way: what they write must be read.
+      // Wait for the pending appends of a stale state: the new state must include them.
       await this.#loaded.get(sessionId)?.settled()
       for (;;) {
         loading.isOutdated = false
         const wasKnown = committed.isKnown
         const readAt = clock.now()
-        // Together, as each may take long on a database that is far away.
+        // In parallel, because each may take long on a remote database.
         const [snapshot] = await Promise.all([
           store.loadSnapshot(sessionId),
           wasKnown ? committed.pull() : undefined,
@@ -220,7 +223,7 @@ export class SessionCache {
         log.follow(loading.arrived)
         if (log.stale) continue
         this.#loading.delete(sessionId)
-        this.#keep(log)
+        this.#add(log)
         if (!wasKnown && committed.wasHinted) await this.refresh(sessionId)
         if (!wasKnown && store.shared) void this.#recheck(sessionId)
         return log
@@ -276,11 +279,11 @@ export class SessionCache {
     await this.#ports.recheckWaiters(sessionId).catch((error: unknown) => {
       if (this.#closed) return
       this.#ports.onError(error)
-      this.#tryAgain(sessionId)
+      this.#retryLater(sessionId)
     })
   }
 
-  #tryAgain(sessionId: string): void {
+  #retryLater(sessionId: string): void {
     if (this.#closed) return
     this.#failed.add(sessionId)
     const { clock } = this.#ports
@@ -295,12 +298,12 @@ export class SessionCache {
     })
   }
 
-  #keep(log: Speculative): void {
+  #add(log: Speculative): void {
     const { sessionId } = log.state
     const before = this.#loaded.get(sessionId)
     if (before) this.#remove(before)
     this.#loaded.set(sessionId, log)
-    log.place = this.#ring.push(log) - 1
+    log.ringIndex = this.#ring.push(log) - 1
     this.#weigh(log)
   }
 
@@ -309,24 +312,24 @@ export class SessionCache {
     this.#release(log.committed)
   }
 
-  /** The last one of the ring gets its place. */
+  /** Moves the last session of the ring to its index. */
   #remove(log: Speculative): void {
     this.#loaded.delete(log.state.sessionId)
     const last = this.#ring.pop()!
     if (last !== log) {
-      this.#ring[log.place] = last
-      last.place = log.place
+      this.#ring[log.ringIndex] = last
+      last.ringIndex = log.ringIndex
     }
     this.#weight -= log.weighed
   }
 
-  /** Forgets the head of a session that nobody needs. */
+  /** Drops the `Committed` of a session if nothing needs it. */
   #release(committed: Committed): void {
     const { sessionId, followers } = committed
     const isNeeded =
       followers.size > 0 ||
-      committed.hasDoubts ||
-      // What it reads would be told a second time by the one that takes its place.
+      committed.hasUnknownAppends ||
+      // Otherwise its successor would publish the events of the running read a second time.
       committed.isPulling ||
       this.#loaded.has(sessionId) ||
       this.#loading.has(sessionId)
@@ -340,16 +343,16 @@ export class SessionCache {
     this.#evict(log)
   }
 
-  /** Never evicts `wanted`, which was asked for just now: its caller would load it for ever. */
+  /** Never evicts `wanted`, the session that the caller is about to use: it would be loaded again and again. */
   #evict(wanted?: Speculative): void {
     const { memoryBudget } = this.#ports
-    for (let looks = 0; this.#weight > memoryBudget && looks < MAX_LOOKS; looks++) {
+    for (let examined = 0; this.#weight > memoryBudget && examined < MAX_EXAMINED; examined++) {
       if (this.#pointer >= this.#ring.length) this.#pointer = 0
       const log = this.#ring[this.#pointer++]!
       if (log === wanted || !log.idle || this.#held.has(log.state.sessionId)) continue
       else if (log.used) log.used = false
       else {
-        // Whoever still has a reference to it must load it again.
+        // A caller that still has a reference must load it again.
         log.stale = true
         this.#drop(log)
       }
@@ -357,7 +360,7 @@ export class SessionCache {
   }
 }
 
-/** Whether an event can end somebody's wait. */
+/** Whether an event can end a wait. */
 function settles({ type }: SessionEvent): boolean {
   return type === 'interaction_response'
 }

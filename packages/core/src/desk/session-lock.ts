@@ -2,19 +2,19 @@ import { AskbackError } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Store } from '../store/store.js'
 
-/** A command that is overtaken for longer than this fails; its caller may try again. */
+/** A command that conflicts with others for longer than this fails with `unavailable`, in milliseconds. */
 const MAX_CONFLICT_MS = 5000
-/** After so many conflicts a command takes the lock of the store, where there is one. */
+/** After this many conflicts a command locks the session in a shared store. */
 const CONFLICTS_BEFORE_LOCK = 2
-/** Where an append takes as long, others that are nearer to the store would win every time: then the first conflict counts. */
+/** If an append takes longer, gateways with faster connections would win every time: lock after the first conflict. */
 const SLOW_APPEND_MS = 100
-/** Long enough for a read and an append over a connection with a second of latency each. */
+/** Lifetime of the lock: enough for a read and an append over a connection with a second of latency. */
 const LOCK_MS = 4000
 const LOCKED_PAUSE_MS = 50
 
 /**
- * The queue of commands that were overtaken in a session. While it is not empty, every command of the session waits in it,
- * so that within this process they run one after the other.
+ * Per session, a queue of the commands that had a conflict. While it is not empty, every command of the session enters it, so that
+ * within this process they run one after the other.
  */
 export class SessionQueue {
   readonly #last = new Map<string, Promise<void>>()
@@ -23,7 +23,7 @@ export class SessionQueue {
     return this.#last.size > 0 && this.#last.has(sessionId)
   }
 
-  /** Resolves when it is the caller's turn, to what ends it. */
+  /** Resolves when it is the caller's turn, with the function that ends the turn. */
   async enter(sessionId: string): Promise<() => void> {
     const before = this.#last.get(sessionId)
     let leave = () => {}
@@ -45,19 +45,19 @@ export interface ContentionPorts {
   newId: () => string
   /** Keeps the session in memory. */
   hold(sessionId: string): () => void
-  /** Calls `heard` when something new is known of the session's log, until the returned function is called. */
-  onAdvance(sessionId: string, heard: () => void): () => void
+  /** Calls `listener` when the session's log advances, until the returned function is called. */
+  onAdvance(sessionId: string, listener: () => void): () => void
 }
 
-/** What one command does to get its turn when others write to the same session: queue here, then lock the store. */
+/** How one command gets its turn when others write to the same session: first the queue of this process, then the lock of the store. */
 export class Contention {
   readonly #ports: ContentionPorts
   readonly #sessionId: string
   #conflicts = 0
-  /** When it first had to wait, in the queue or for another writer. */
+  /** When it first had to wait, for the queue or for another writer. */
   #since: number | null = null
   #leaveQueue: (() => void) | null = null
-  #letGo: (() => void) | null = null
+  #releaseHold: (() => void) | null = null
   #lockOwner: string | undefined
 
   constructor(ports: ContentionPorts, sessionId: string) {
@@ -70,7 +70,7 @@ export class Contention {
     return this.#lockOwner
   }
 
-  /** Whether the command may go on without waiting, which most do. */
+  /** Whether the command may go on without waiting. */
   get isFree(): boolean {
     return this.#leaveQueue !== null || !this.#ports.queue.has(this.#sessionId)
   }
@@ -81,12 +81,12 @@ export class Contention {
     this.#leaveQueue ??= await this.#ports.queue.enter(this.#sessionId)
   }
 
-  /** The facts changed before the command was written. Resolves when it may decide again. */
+  /** Called when the log changed before the command was written. Resolves when it may be decided again. */
   async overtaken({ isLocked = false, sentAt }: { isLocked?: boolean; sentAt?: number } = {}): Promise<void> {
     const { clock, store } = this.#ports
     const isSlow = sentAt !== undefined && clock.now() - sentAt > SLOW_APPEND_MS
-    // Else other sessions could evict it again and again before it is decided.
-    if (this.#conflicts++ === 0) this.#letGo = this.#ports.hold(this.#sessionId)
+    // Otherwise the session could be evicted again and again before the command is decided.
+    if (this.#conflicts++ === 0) this.#releaseHold = this.#ports.hold(this.#sessionId)
     await this.enter()
     if (isLocked) await this.#pause()
     this.#checkTime()
@@ -99,13 +99,13 @@ export class Contention {
     this.#lockOwner = owner
   }
 
-  /** Whoever waits goes on. The append that succeeded has released the store's lock. */
+  /** Lets the next command run. A successful append has released the store's lock. */
   async end(isWritten: boolean): Promise<void> {
     this.#leaveQueue?.()
-    this.#letGo?.()
+    this.#releaseHold?.()
     const owner = this.#lockOwner
     this.#lockOwner = undefined
-    // If that fails, it ends by itself.
+    // If that fails, the lock expires.
     if (owner !== undefined && !isWritten)
       await this.#ports.store.locks?.release(this.#sessionId, owner).catch(() => undefined)
   }
@@ -115,7 +115,7 @@ export class Contention {
     if (now - (this.#since ?? now) < MAX_CONFLICT_MS) return
     throw new AskbackError(
       'unavailable',
-      'Others write to this session without a pause. Try again with the same idempotency key.',
+      'This session is being written to by others all the time. Try again with the same idempotency key.',
     )
   }
 

@@ -21,9 +21,9 @@ export const WEIGHT_BYTES = 200
 const USUAL_EVENT_BYTES = 500
 
 /**
- * The state that commands are decided on. It runs ahead of what is durable: own appends are folded in when they are sent,
- * so that several can share a commit. It tells nobody anything; `Committed` does when the store has confirmed an append.
- * When an append fails, or others appended in between, it is `stale`: it is dropped and built again from the log.
+ * The speculative state, on which commands are decided. Own appends are folded in when they are sent, before the store confirms them, so
+ * that several can share a commit. Nothing outside of the desk gets this state; `Committed` publishes events when they are durable. When
+ * an append fails, or another process appended in between, the state becomes `stale`: it is dropped and built again from the log.
  */
 export class Speculative {
   readonly state: SessionState
@@ -32,7 +32,7 @@ export class Speculative {
   /** Since the eviction pointer last passed. */
   used = false
   /** Index in the cache's ring. */
-  place = 0
+  ringIndex = 0
   /** The weight that the cache has counted for it. */
   weighed = 0
   /** The `at` of the last event in `state`. */
@@ -52,14 +52,14 @@ export class Speculative {
     this.#snapshotSeq = snapshotSeq
   }
 
-  /** What comes next in the log has no earlier `at`. */
+  /** The next event of the log has no earlier `at`. */
   get lastAt(): number {
     return this.#lastAt
   }
 
   /**
-   * Roughly what it takes in memory, in `WEIGHT_BYTES`. To measure what it holds at every use would cost more than the use:
-   * things are counted, and weighed by the size of the events of late.
+   * Estimated memory, in units of `WEIGHT_BYTES`. Measuring it at every use would cost more than the use, so it is the number of
+   * interactions, turns and calls times the average size of recent events.
    */
   get weight(): number {
     const { interactions, toolCalls, turns } = this.state
@@ -67,12 +67,12 @@ export class Speculative {
     return Math.ceil(things * Math.max(1, this.#eventBytes / USUAL_EVENT_BYTES))
   }
 
-  /** Whether no append is under way. */
+  /** Whether there is no pending append. */
   get idle(): boolean {
     return this.#underway === 0
   }
 
-  /** Folds durable events of others. Stale if they come before what was decided here. */
+  /** Folds durable events of other processes. The state becomes stale if they come before own pending appends. */
   follow(events: SessionEvent[]): void {
     for (const event of events) {
       if (event.seq !== this.state.seq + 1) {
@@ -84,7 +84,7 @@ export class Speculative {
     }
   }
 
-  /** Folds the events at once and appends them. `own` is told when they are durable, in the order of the log. */
+  /** Folds the events at once and appends them. `own` is called when they are durable, in the order of the log. */
   append(
     { events, texts, kv, fence, lockOwner }: Pick<Append, 'events' | 'texts' | 'kv' | 'fence' | 'lockOwner'>,
     own: OwnAppend,
@@ -99,7 +99,7 @@ export class Speculative {
     this.#last = sending.then(
       (result) => {
         this.#underway--
-        // A read of the log may have shown it before the reply came.
+        // A read may have shown its events before the reply came.
         if (result.ok || sent.outcome === 'committed') {
           this.committed.confirm(sent)
           return { ok: true }
@@ -129,8 +129,8 @@ export class Speculative {
   }
 
   /**
-   * Where others append too, `expectedSeq` does not tell whose events were there before: after a conflict theirs can
-   * reach the very seq that our next append expects. So that one is sent only when the one before it is durable.
+   * On a shared store `expectedSeq` is not enough to pipeline appends: after a conflict, the events of another process can reach the `seq`
+   * that the next own append expects. So an append is sent only after the one before it is durable.
    */
   #send(append: Append): Promise<AppendResult> {
     try {
@@ -143,17 +143,17 @@ export class Speculative {
     }
   }
 
-  /** Resolves when no append is under way any more. */
+  /** Resolves when no append is pending. */
   async settled(): Promise<void> {
     await this.#lastIsDurable()
   }
 
-  /** Whether everything that `state` holds at this moment becomes durable. Nothing that rests on it is told before. */
+  /** Resolves with whether everything in the present `state` became durable. Results that depend on it are returned only after that. */
   async durable(): Promise<boolean> {
     return (this.#underway === 0 || (await this.#lastIsDurable())) && !this.stale
   }
 
-  /** A snapshot costs as much as it holds, so one that holds much is made less often. */
+  /** The cost of a snapshot grows with the state, so a large state is saved less often. */
   get snapshotIsDue(): boolean {
     const { seq, interactions, toolCalls } = this.state
     const interval = Math.max(EVENTS_PER_SNAPSHOT, 4 * (interactions.size + toolCalls.size))
@@ -163,7 +163,7 @@ export class Speculative {
   async saveSnapshot(): Promise<void> {
     const { seq, sessionId, logId } = this.state
     const { head } = this.committed
-    // Only what is durable, and whose last event is known: the next load checks it.
+    // Only a durable state whose last event is known: loading it checks that event.
     if (head?.seq !== seq) return
     this.#snapshotSeq = seq
     const headAt = this.#lastAt
@@ -189,8 +189,8 @@ export interface LoadedState {
 }
 
 /**
- * The state of the log up to its end, or up to `until`. `null` if the log changed under it: another one is there now, or the
- * snapshot is newer than `until`.
+ * The state of the log up to its end, or up to `until`. `null` if the log changed meanwhile: it was replaced, or the snapshot is newer
+ * than `until`.
  */
 export async function loadState(
   store: Store,
@@ -200,7 +200,7 @@ export async function loadState(
 ): Promise<LoadedState | null> {
   if (snapshot?.version === STATE_VERSION) {
     const { headId, headAt, ...json } = snapshot.state as unknown as SnapshotJson
-    // Without the id it cannot be told from the snapshot of an erased log.
+    // Without the id, a snapshot of an erased log could not be recognised.
     if (headId !== undefined && headAt !== undefined) {
       const state = stateFromJson(json)
       if (until !== undefined && state.seq > (until?.seq ?? 0)) return null
@@ -211,7 +211,7 @@ export async function loadState(
   return foldOn(store, { state: emptyState(sessionId), headId: null, headAt: 0, snapshotSeq: 0 }, until)
 }
 
-/** Snapshots that were made before these were added lack them, and are not used. */
+/** Snapshots from before these fields existed are not used. */
 type SnapshotJson = SessionStateJson & { headId?: string; headAt?: number }
 
 async function foldOn(store: Store, loaded: LoadedState, until?: Head | null): Promise<LoadedState | null> {
@@ -232,7 +232,7 @@ async function foldOn(store: Store, loaded: LoadedState, until?: Head | null): P
   return { ...loaded, headId, headAt }
 }
 
-/** The whole log folded from its first event, as a check on everything that is kept beside it. */
+/** Folds the whole log from its first event, to check snapshots and indexes against it. */
 export async function replay(store: Store, sessionId: string): Promise<SessionState> {
   let state = emptyState(sessionId)
   for (;;) {
