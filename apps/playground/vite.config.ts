@@ -3,7 +3,7 @@ import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig } from 'vite'
 
 export default defineConfig({
-  // It may be put into any folder of any server.
+  // The build may be served from any folder.
   base: './',
   publicDir: '../web/public',
   plugins: [react(), tailwindcss()],

@@ -6,7 +6,7 @@ import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite'
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), writtenInto('theme.js'), fetchAtOnce('start'), compressed()],
+  plugins: [react(), tailwindcss(), inlineScript('theme.js'), preloadChunk('start'), writeCompressed()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
   build: { chunkSizeWarningLimit: 1000 },
@@ -15,10 +15,13 @@ export default defineConfig({
   },
 })
 
-/** A script of `public/` that must run before the first paint is not worth a request of its own. */
-function writtenInto(script: string): Plugin {
+/**
+ * Inlines a script of `public/` into the page: it must run before the first paint, and a request for it would delay
+ * that.
+ */
+function inlineScript(script: string): Plugin {
   return {
-    name: 'written-into',
+    name: 'inline-script',
     apply: 'build',
     transformIndexHtml(html) {
       const text = readFileSync(new URL(`public/${script}`, import.meta.url), 'utf8')
@@ -27,10 +30,13 @@ function writtenInto(script: string): Plugin {
   }
 }
 
-/** A part that is run a moment later is fetched with the page, and not compiled yet as `modulepreload` would have it. */
-function fetchAtOnce(name: string): Plugin {
+/**
+ * Preloads a chunk that is run a moment after the page was loaded. `modulepreload` would also compile it at once,
+ * before the first paint.
+ */
+function preloadChunk(name: string): Plugin {
   return {
-    name: 'fetch-at-once',
+    name: 'preload-chunk',
     transformIndexHtml(_, { bundle = {} }) {
       const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
       const part = chunks.find((chunk) => chunk.name === name)
@@ -54,16 +60,16 @@ function fetchAtOnce(name: string): Plugin {
   }
 }
 
-/** Beside each text, for whoever is not on the same machine: the gateway sends it as it is. */
-function compressed(): Plugin {
-  const SMALLEST = 1000
+/** Writes a compressed copy of each text file, which the gateway serves to clients on other machines. */
+function writeCompressed(): Plugin {
+  const MIN_BYTES = 1000
   return {
-    name: 'compressed',
+    name: 'write-compressed',
     apply: 'build',
     writeBundle({ dir = '' }, bundle) {
       for (const file of Object.keys(bundle).filter((name) => /\.(?:js|css|html|svg)$/.test(name))) {
         const text = readFileSync(join(dir, file))
-        if (text.length > SMALLEST) writeFileSync(join(dir, `${file}.gz`), gzipSync(text, { level: 9 }))
+        if (text.length > MIN_BYTES) writeFileSync(join(dir, `${file}.gz`), gzipSync(text, { level: 9 }))
       }
     },
   }

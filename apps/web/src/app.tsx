@@ -1,26 +1,25 @@
+import type { ConnectionStatus } from '@askback/client'
 import { focusNextInteraction, useClient, useInbox, useSessions } from '@askback/react'
-import { MenuIcon } from 'lucide-react'
+import { MenuIcon, WifiOffIcon } from 'lucide-react'
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
-import { InboxPage } from './inbox-page.js'
-import { LateDialog } from './late-dialog.js'
+import { LazyDialog } from './lazy-dialog.js'
 import { onLoginChange } from './login.js'
 import { NewSession } from './new-session.js'
-import { Notices } from './notices.js'
+import { useNotifications } from './notifications.js'
+import { InboxPage, SignedOut } from './pages.js'
 import { goTo, hrefOf, useRoute, type Route } from './route.js'
 import { SessionPage } from './session-page.js'
-import { Sidebar } from './sidebar.js'
-import { SignedOut } from './signed-out.js'
-import { useKeys } from './use-keys.js'
-import { useNotifications } from './use-notifications.js'
-import { useTabCount } from './use-tab-count.js'
+import { Count, Sidebar } from './sidebar.js'
+import { useTabCount } from './tab-count.js'
 
+/** The whole app: sidebar, the page of the current route, keyboard shortcuts and dialogs. */
 export function App({ banner }: { banner?: string }) {
   const route = useRoute()
   const { view: inbox } = useInbox()
   const { view: sessions } = useSessions()
   const [isHelpOpen, setHelpOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
-  // Where it was opened: it closes by going elsewhere.
+  // The page on which the menu was opened: going to another page closes it.
   const [menuAt, setMenuAt] = useState<string | null>(null)
   const here = hrefOf(route)
   useTabCount(inbox.total)
@@ -55,17 +54,20 @@ export function App({ banner }: { banner?: string }) {
         {banner !== undefined && (
           <p className="border-b border-line bg-side px-4 py-1.5 text-center text-xs text-soft">{banner}</p>
         )}
-        <Notices connection={sessions.connection} />
+        <ConnectionNotice connection={sessions.connection} />
         <main ref={main} tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
           <Page route={route} menu={menu} />
         </main>
       </div>
-      <LateDialog name="keyboard" isOpen={isHelpOpen} setOpen={setHelpOpen} />
+      <LazyDialog name="keyboard" isOpen={isHelpOpen} setOpen={setHelpOpen} />
     </div>
   )
 }
 
-/** Windows of one browser share a login: after another person's nothing may be left of what was shown or written. */
+/**
+ * Windows of one browser share a login. After a login of another person, the page must not show or keep anything of
+ * the previous one, so it reloads.
+ */
 function useLoginChange(): void {
   const client = useClient()
   useEffect(
@@ -74,7 +76,9 @@ function useLoginChange(): void {
   )
 }
 
-/** The first thing that Tab reaches, and shown only then. A button, as the address after `#` is the page. */
+/**
+ * The first element that Tab reaches, visible only then. It is a button, as a link to `#…` would change the route.
+ */
 function SkipLink({ to }: { to: RefObject<HTMLElement | null> }) {
   return (
     <button
@@ -87,7 +91,7 @@ function SkipLink({ to }: { to: RefObject<HTMLElement | null> }) {
   )
 }
 
-/** Where there is no room for the sidebar. */
+/** Opens the sidebar where there is no room to show it. */
 function MenuButton({ waiting, open }: { waiting: number; open: () => void }) {
   return (
     <button
@@ -102,14 +106,6 @@ function MenuButton({ waiting, open }: { waiting: number; open: () => void }) {
   )
 }
 
-export function Count({ value }: { value: number }) {
-  return (
-    <span className="rounded-full bg-wait/15 px-2 py-0.5 text-xs font-semibold tabular-nums text-wait">
-      {value}
-    </span>
-  )
-}
-
 function Page({ route, menu }: { route: Route; menu: ReactNode }) {
   switch (route.page) {
     case 'home':
@@ -120,4 +116,50 @@ function Page({ route, menu }: { route: Route; menu: ReactNode }) {
     case 'session':
       return <SessionPage key={route.sessionId} sessionId={route.sessionId} menu={menu} />
   }
+}
+
+function ConnectionNotice({ connection }: { connection: ConnectionStatus }) {
+  const client = useClient()
+  return (
+    <div role="status">
+      {connection === 'offline' && (
+        <p className="flex items-center justify-center gap-3 bg-wait/10 px-4 py-1.5 text-xs text-wait">
+          <WifiOffIcon className="size-3.5 shrink-0" aria-hidden />
+          <span>
+            The gateway can’t be reached. Askback keeps your answers and sends them when it is back.
+          </span>
+          <button
+            type="button"
+            className="touchable shrink-0 rounded font-medium underline underline-offset-2"
+            onClick={() => client.reconnect()}
+          >
+            Try now
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Calls actions for single keys, except while the person types. */
+function useKeys(keys: Record<string, () => unknown>): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.repeat || isTyping(event.target)) return
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      const action = keys[event.key]
+      if (!action) return
+      event.preventDefault()
+      action()
+    }
+    window.addEventListener('keydown', press)
+    return () => window.removeEventListener('keydown', press)
+  })
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.closest('input, textarea, select, [contenteditable], [role="menu"]') !== null
+  )
 }

@@ -1,9 +1,9 @@
 import { spellOut } from '@askback/protocol'
-import { useComposer, type ComposerControl } from '@askback/react'
-import { ArrowUpIcon } from 'lucide-react'
+import { ShownText, useComposer, type ComposerControl, type TextTarget } from '@askback/react'
+import { ArrowUpIcon, XIcon } from 'lucide-react'
 import { useEffect, useId, useRef } from 'react'
-import { ReplyTarget } from './reply-target.js'
 
+/** The text field at the bottom of a session, with the request that the text answers. */
 export function Composer({ sessionId }: { sessionId: string }) {
   const composer = useComposer(sessionId)
   const { text, setText, recipient, canSend, notice, error, send } = composer
@@ -79,4 +79,106 @@ function grow(field: HTMLTextAreaElement | null): void {
   if (!field) return
   field.style.height = 'auto'
   field.style.height = `${field.scrollHeight}px`
+}
+
+/** Says where the text goes and what it does there, and offers other targets. */
+function ReplyTarget({ composer, id }: { composer: ComposerControl; id: string }) {
+  const { target, recipient, choices, choose, hasAgent } = composer
+  const isAmbiguous = choices.length > 1 || recipient === 'undecided'
+  const [only] = choices
+  // “The plan” is not quoted, as these are not words of the agent.
+  const About = target?.interaction.kind === 'plan_review' ? 'span' : 'q'
+  if (!only) {
+    return recipient === 'log' ? (
+      <p id={id} className="mb-2 text-xs text-soft">
+        {NOTE_HINT}
+      </p>
+    ) : null
+  }
+  return (
+    <p id={id} className="mb-2 flex flex-wrap items-center gap-x-2 text-xs leading-5 text-soft">
+      {isAmbiguous ? (
+        <TargetSelect composer={composer} />
+      ) : target ? (
+        <>
+          <span className="flex min-w-0 flex-1 gap-1">
+            <span className="shrink-0">Replying to: </span>
+            <About className="truncate font-medium text-ink" dir="auto">
+              <ShownText text={target.about} />
+            </About>
+          </span>
+          <button
+            type="button"
+            className="-mr-1.5 flex shrink-0 items-center gap-1 rounded px-1.5 py-0.5 hover:bg-side touchable"
+            onClick={() => choose(null)}
+          >
+            <XIcon className="size-3" aria-hidden />
+            <span>
+              {hasAgent ? 'Write to the agent' : 'Write a note'}
+              <span className="max-sm:hidden"> instead</span>
+            </span>
+          </button>
+        </>
+      ) : (
+        <span>
+          {hasAgent ? 'You are writing to the agent. ' : `${NOTE_HINT} `}
+          <button
+            type="button"
+            className="underline underline-offset-2"
+            onClick={() => choose(only.interaction.interactionId)}
+          >
+            Reply to the request
+          </button>
+        </span>
+      )}
+      {target && <span className="basis-full">{target.effect}</span>}
+      {isAmbiguous && recipient === 'log' && <span className="basis-full">{NOTE_HINT}</span>}
+    </p>
+  )
+}
+
+const NOTE_HINT = 'Note for the log: no agent reads it.'
+/** A session may have thousands of requests. Further ones are chosen by focusing their card. */
+const MAX_OPTIONS = 50
+
+function TargetSelect({ composer }: { composer: ComposerControl }) {
+  const { target, recipient, choices, choose, hasAgent } = composer
+  const listed = choices.slice(0, MAX_OPTIONS)
+  if (target && !listed.includes(target)) listed.push(target)
+  const value =
+    recipient === 'undecided' ? '' : target ? `request:${target.interaction.interactionId}` : 'nobody'
+  return (
+    <label className="flex min-w-0 flex-1 items-center gap-1.5">
+      <span className="shrink-0">Replying to:</span>
+      <select
+        value={value}
+        className={`min-w-0 max-w-full flex-1 truncate rounded-md border bg-raised px-1.5 py-1 text-xs font-medium text-ink pointer-coarse:py-2 pointer-coarse:text-base ${recipient === 'undecided' ? 'border-wait' : 'border-line'}`}
+        onChange={(event) => {
+          const { value: chosen } = event.target
+          choose(chosen === 'nobody' ? null : chosen.slice('request:'.length))
+        }}
+      >
+        <option value="" disabled>
+          {`Choose one of ${choices.length + 1}…`}
+        </option>
+        {listed.map((choice) => (
+          <option
+            key={choice.interaction.interactionId}
+            value={`request:${choice.interaction.interactionId}`}
+          >
+            {`${verbs[choice.interaction.kind] ?? 'Answer'}: ${spellOut(choice.about, 'prose')}`}
+          </option>
+        ))}
+        <option value="nobody">{hasAgent ? 'Write to the agent' : 'Write a note for the log'}</option>
+      </select>
+    </label>
+  )
+}
+
+/** What a reply does, in front of words of the agent. */
+const verbs: Partial<Record<TextTarget['interaction']['kind'], string>> = {
+  approval: 'Deny',
+  plan_review: 'Request changes',
+  question: 'Answer',
+  form: 'Fill in',
 }

@@ -1,7 +1,7 @@
 import { storedLogin } from '@askback/client'
 import { LOGIN_STORAGE_KEY, PROOF_HEADER } from '@askback/protocol'
 
-/** Calls the gateway that served this page, as the person who is signed in. */
+/** Calls the gateway that served this page, as the signed-in person. */
 export function callGateway(
   path: string,
   init: { body?: unknown; signal?: AbortSignal } = {},
@@ -20,10 +20,13 @@ export function callGateway(
   })
 }
 
-/** Ends this login, or all of this person, and starts the page anew without what was written in it. */
+/**
+ * Ends this login, or all logins of this person, removes what they wrote from storage, and reloads the page. Throws
+ * if the gateway did not confirm it.
+ */
 export async function signOut({ everywhere }: { everywhere: boolean }): Promise<void> {
   const response = await callGateway('/api/logout', { body: { all: everywhere } }).catch(() => null)
-  // 401: the login has ended elsewhere, so all that is left is here.
+  // 401: the login was already ended elsewhere, and only this browser still has its data.
   if (!response?.ok && response?.status !== 401) {
     throw new Error('You are still signed in: the gateway did not answer. Try again.')
   }
@@ -31,18 +34,23 @@ export async function signOut({ everywhere }: { everywhere: boolean }): Promise<
   location.reload()
 }
 
-/** Drafts and unsent answers belong to the person who wrote them: nobody else may find or send them. */
+/**
+ * Removes drafts and unsent answers: they belong to the person who wrote them, and nobody else may find or send them.
+ */
 function forgetPerson(): void {
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith('askback.') && key !== 'askback.theme') localStorage.removeItem(key)
   }
 }
 
-/** What another window did with the login that they share. */
+/**
+ * Calls `act` when another window of this browser changes the shared login: `renewed` for the same person, else
+ * `replaced`.
+ */
 export function onLoginChange(act: (change: 'renewed' | 'replaced') => void): () => void {
   const person = storedLogin()?.person.id
   const listen = ({ key }: StorageEvent) => {
-    // `null` where all of the storage was cleared.
+    // `null` if the whole storage was cleared.
     if (key !== LOGIN_STORAGE_KEY && key !== null) return
     const now = storedLogin()?.person.id
     act(now !== undefined && (person === undefined || now === person) ? 'renewed' : 'replaced')
@@ -51,6 +59,7 @@ export function onLoginChange(act: (change: 'renewed' | 'replaced') => void): ()
   return () => window.removeEventListener('storage', listen)
 }
 
+/** Whether the browser allows `localStorage`, where the login is stored. */
 export function canStore(): boolean {
   try {
     localStorage.setItem('askback.test', '1')

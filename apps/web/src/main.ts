@@ -1,11 +1,11 @@
-/** Whether the page is seen or not, it does not wait longer than this. */
-const LATEST_MS = 150
+/** The app starts after this time even if nothing has been painted. */
+const MAX_WAIT_MS = 150
 let isStarted = false
 
-// What the page brings along is painted first: the app takes the processor for a while.
+// The app occupies the processor for a while, so it starts after the first paint of the static page.
 if (document.hidden) start()
 else new PerformanceObserver(start).observe({ type: 'paint', buffered: true })
-setTimeout(start, LATEST_MS)
+setTimeout(start, MAX_WAIT_MS)
 
 function start(): void {
   if (isStarted) return

@@ -7,13 +7,13 @@ import '@askback/react/styles.css'
 import './app.css'
 
 export interface MountOptions {
-  /** Stands above every page. */
+  /** A text above every page. */
   banner?: string
-  /** The id of the person who is signed in. */
+  /** The id of the signed-in person. */
   personId?: string | undefined
 }
 
-/** The whole app, on whatever transport it is given. */
+/** Renders the app into `#root`, on any transport. */
 export function mount(transport: Transport, { personId, ...options }: MountOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>

@@ -2,26 +2,28 @@ import type { AgentInfo } from '@askback/client'
 import type { PermissionMode } from '@askback/protocol'
 import { useTransport } from '@askback/react'
 import { useEffect, useState } from 'react'
-import { modes } from './mode-switch.js'
+import { modes } from './permission-mode.js'
 import { goTo } from './route.js'
-import { useCall } from './use-call.js'
+import { useAction } from './use-action.js'
 
+/** The form that starts a session: agent, first message, folder and permission mode. */
 export function NewSession() {
   const transport = useTransport()
+  // `null` until the gateway has answered.
   const [agents, setAgents] = useState<AgentInfo[] | null>(null)
   const [agent, setAgent] = useState<string | null>(null)
   const [cwd, setCwd] = useState('')
   const [text, setText] = useState('')
   const [mode, setMode] = useState<PermissionMode>('default')
-  const { call, error, isBusy } = useCall()
+  const { run, error, isBusy } = useAction()
   const chosen = agent ?? agents?.find(({ available }) => available)?.id ?? null
 
   useEffect(() => {
-    call(async () => setAgents(await transport.agents()))
-  }, [transport])
+    run(async () => setAgents(await transport.agents()))
+  }, [transport, run])
 
   const create = () =>
-    call(async () => {
+    run(async () => {
       const session = await transport.create({
         agent: chosen,
         permissionMode: mode,
@@ -39,7 +41,7 @@ export function NewSession() {
         event.preventDefault()
         create()
       }}
-      // Back to where single keys lead to other pages.
+      // Leaves the field, so that single keys are shortcuts again.
       onKeyDown={({ key, target, nativeEvent }) => {
         if (key === 'Escape' && !nativeEvent.isComposing && target instanceof HTMLElement) target.blur()
       }}
@@ -102,9 +104,9 @@ export function NewSession() {
             onChange={(event) => setMode(event.target.value as PermissionMode)}
             className="ab-input"
           >
-            {Object.entries(modes).map(([value, { name, says }]) => (
+            {Object.entries(modes).map(([value, { name, description }]) => (
               <option key={value} value={value}>
-                {name} — {says}
+                {name} — {description}
               </option>
             ))}
           </select>

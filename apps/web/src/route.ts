@@ -6,7 +6,10 @@ export type Route =
   | { page: 'new' }
   | { page: 'session'; sessionId: string }
 
-/** The address after `#`, so that a reload and a shared link show the same, and the gateway needs no routes for it. */
+/**
+ * The current route. It is in the address after `#`, so that a reload and a shared link show the same page, and the
+ * gateway needs no routes for it.
+ */
 export function useRoute(): Route {
   return parse(useSyncExternalStore(subscribe, () => location.hash))
 }
@@ -36,7 +39,7 @@ function parse(hash: string): Route {
   return { page: 'home' }
 }
 
-/** An address that was cut off in the middle leads to a session that is not there, and that page says so. */
+/** An address that was cut off decodes to an id without a session, and that page says so. */
 function decoded(id: string): string {
   try {
     return decodeURIComponent(id)

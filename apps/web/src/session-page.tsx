@@ -1,25 +1,28 @@
-import { Conversation, ShownText, useClient, useSession } from '@askback/react'
-import { EraserIcon, EllipsisIcon, SquareIcon, Trash2Icon } from 'lucide-react'
+import type { SessionState } from '@askback/protocol'
+import { Conversation, Markdown, ShownText, useClient, useSession } from '@askback/react'
+import { EllipsisIcon, EraserIcon, SquareIcon, Trash2Icon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { Composer } from './composer.js'
-import { EmptySession } from './empty-session.js'
-import { ModeSwitch } from './mode-switch.js'
+import { ErrorPage } from './pages.js'
+import { ModeSwitch } from './permission-mode.js'
 import { goTo } from './route.js'
 import { titleOf } from './sidebar.js'
-import { Trouble } from './trouble.js'
-import { useCall } from './use-call.js'
+import { useAction } from './use-action.js'
 
-/** On a phone its header is the only one, with the menu in it. */
+/**
+ * A session: header, conversation and composer. On a phone its header is the only one, so it contains the menu
+ * button.
+ */
 export function SessionPage({ sessionId, menu }: { sessionId: string; menu: ReactNode }) {
   const { view, store } = useSession(sessionId)
-  const { call, error } = useCall()
+  const { run, error } = useAction()
   const { state } = view
   if (view.error) {
     return (
       <>
         <header className="border-b border-line px-3 py-2 md:hidden">{menu}</header>
-        <Trouble title="This session can’t be shown" message={view.error.message} />
+        <ErrorPage title="This session can’t be shown" message={view.error.message} />
       </>
     )
   }
@@ -41,14 +44,14 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         {state && (
           <ModeSwitch
             mode={state.permissionMode}
-            change={(mode) => call(() => store.setPermissionMode(mode))}
+            change={(mode) => run(() => store.setPermissionMode(mode))}
           />
         )}
         {isBusy && (
           <button
             type="button"
             className="flex items-center gap-1.5 rounded-md border border-line px-2.5 py-1.5 text-xs font-medium hover:bg-side touchable"
-            onClick={() => call(() => store.interrupt())}
+            onClick={() => run(() => store.interrupt())}
           >
             <SquareIcon className="size-3" aria-hidden />
             Stop
@@ -56,7 +59,7 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         )}
         <SessionMenu
           sessionId={sessionId}
-          clear={(state?.agent ?? null) === null ? null : () => call(() => store.clear())}
+          clear={(state?.agent ?? null) === null ? null : () => run(() => store.clear())}
         />
       </header>
       {error && (
@@ -78,10 +81,10 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
 
 function SessionMenu({ sessionId, clear }: { sessionId: string; clear: (() => void) | null }) {
   const { transport } = useClient()
-  const { call } = useCall()
+  const { run } = useAction()
   const remove = () => {
     if (!window.confirm('Delete this session and its log? The audit keeps who decided what.')) return
-    call(async () => {
+    run(async () => {
       await transport.remove(sessionId)
       goTo({ page: 'inbox' })
     })
@@ -125,4 +128,87 @@ function MenuItem({ onSelect, children }: { onSelect: () => void; children: Reac
       {children}
     </DropdownMenu.Item>
   )
+}
+
+interface EmptySessionProps {
+  sessionId: string
+  state: Pick<SessionState, 'agent' | 'cwd'>
+}
+
+/** Shown in a session without any content: what it is, who may write to it, and how. */
+function EmptySession({ sessionId, state }: EmptySessionProps) {
+  const { agent, cwd } = state
+  return (
+    <section className="mx-auto w-full max-w-xl text-left text-sm leading-6" aria-label="Empty session">
+      <h2 className="text-base font-semibold text-ink">
+        {agent === null ? (
+          'This session waits for an outside agent'
+        ) : (
+          <>
+            New session with <ShownText text={agent} />
+          </>
+        )}
+      </h2>
+      {agent === null ? (
+        <OutsideAgent sessionId={sessionId} />
+      ) : (
+        <>
+          <p className="mt-2">
+            Write a message below to start
+            {cwd !== null && (
+              <>
+                {' '}
+                work in <ShownText text={cwd} as="code" />
+              </>
+            )}
+            . When the agent needs you, its request appears here and in your inbox.
+          </p>
+          <p className="mt-2">Everyone who is signed in to this gateway can write here and answer.</p>
+        </>
+      )}
+    </section>
+  )
+}
+
+function OutsideAgent({ sessionId }: { sessionId: string }) {
+  return (
+    <>
+      <p className="mt-2">
+        An agent or a script that runs elsewhere asks here, and everyone who is signed in to this gateway can
+        answer. What you write below is a note for the log: no agent reads it.
+      </p>
+      <p className="mt-3 mb-1.5">To ask from a terminal on this machine:</p>
+      <Markdown text={shell(askByCommand(sessionId))} />
+      <details className="mt-3">
+        <summary className="mb-1.5 cursor-pointer">To ask over HTTP</summary>
+        <p className="mb-1.5">
+          Set <code>ASKBACK_AGENT_TOKEN</code> to what <code>askback token agent</code> prints on the
+          gateway’s machine:
+        </p>
+        <Markdown text={shell(askByHttp(sessionId))} />
+      </details>
+    </>
+  )
+}
+
+function askByCommand(sessionId: string): string {
+  return `askback ask "Which database?" --option Postgres --option SQLite --session ${quoted(sessionId)}`
+}
+
+function askByHttp(sessionId: string): string {
+  const questions = [{ header: 'Database', question: 'Which database?', options: [{ label: 'SQLite' }] }]
+  return [
+    `curl '${location.origin}/api/sessions/${encodeURIComponent(sessionId)}/interactions?wait=25' \\`,
+    `  -H "Authorization: Bearer $ASKBACK_AGENT_TOKEN" -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify({ kind: 'question', request: { questions } })}'`,
+  ].join('\n')
+}
+
+/** Quotes a word for a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+function shell(code: string): string {
+  return `\`\`\`\`sh\n${code}\n\`\`\`\``
 }

@@ -1,13 +1,15 @@
-import { useState } from 'react'
-import { Account } from './account.js'
-import { Dialog } from './dialog.js'
-import { PairingSettings } from './pairing.js'
-import { applyTheme, theme, themes } from './theme.js'
-import { canAskToNotify, canNotify } from './notify.js'
+import { storedLogin } from '@askback/client'
+import { ShownText } from '@askback/react'
+import { useEffect, useState } from 'react'
+import { Dialog } from './dialogs.js'
+import { callGateway, signOut } from './login.js'
+import { canAskToNotify, canNotify } from './notifications.js'
+import { useAction } from './use-action.js'
 
+/** The settings dialog: theme, notifications, pairing of chats, and the account. */
 export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpen: boolean) => void }) {
-  const [chosen, setChosen] = useState(theme)
-  const [, asked] = useState(0)
+  const [chosen, setChosen] = useState(storedTheme)
+  const [, renderAgain] = useState(0)
   return (
     <Dialog title="Settings" isOpen={isOpen} setOpen={setOpen}>
       <fieldset>
@@ -43,7 +45,7 @@ export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpe
         <button
           type="button"
           className="rounded-md border border-line px-3 py-1.5 text-sm hover:bg-side"
-          onClick={() => void Notification.requestPermission().then(() => asked((count) => count + 1))}
+          onClick={() => void Notification.requestPermission().then(() => renderAgain((count) => count + 1))}
         >
           Notify me when an agent needs me
         </button>
@@ -55,4 +57,154 @@ export function Settings({ isOpen, setOpen }: { isOpen: boolean; setOpen: (isOpe
       <Account />
     </Dialog>
   )
+}
+
+export const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
+
+// `public/theme.js` reads the same key.
+const THEME_KEY = 'askback.theme'
+
+export function storedTheme(): Theme {
+  const stored = readTheme()
+  return themes.find((each) => each === stored) ?? 'system'
+}
+
+/** Stores and applies a theme; with "system" the system decides. */
+export function applyTheme(chosen: Theme): void {
+  try {
+    localStorage.setItem(THEME_KEY, chosen)
+  } catch {
+    // The browser blocks storage: the choice lasts as long as the page.
+  }
+  const { dataset } = document.documentElement
+  if (chosen === 'system') delete dataset['theme']
+  else dataset['theme'] = chosen
+}
+
+function readTheme(): string | null {
+  try {
+    return localStorage.getItem(THEME_KEY)
+  } catch {
+    return null
+  }
+}
+
+/** The signed-in person, with buttons to sign out. Nothing if the app needs no login. */
+export function Account() {
+  const login = storedLogin()
+  const { run, error, isBusy } = useAction()
+  if (!login) return null
+  const { id, name = id } = login.person
+  const button = 'rounded-md border border-line px-3 py-1.5 text-sm hover:bg-side'
+  return (
+    <section>
+      <h3 className="mt-5 mb-2 text-sm font-medium">Account</h3>
+      <p className="mb-2 text-sm text-soft">
+        You are signed in as <ShownText text={name} />.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <button
+          type="button"
+          disabled={isBusy}
+          className={button}
+          onClick={() => run(() => signOut({ everywhere: false }))}
+        >
+          Sign out
+        </button>
+        <button
+          type="button"
+          disabled={isBusy}
+          className={button}
+          onClick={() => run(() => signOut({ everywhere: true }))}
+        >
+          Sign out of all browsers
+        </button>
+      </div>
+      {error !== null && (
+        <p className="mt-2 text-sm" role="alert">
+          {error}
+        </p>
+      )}
+    </section>
+  )
+}
+
+interface Connector {
+  id: string
+  name: string
+  pairs: boolean
+}
+
+interface PairingInfo {
+  code: string
+  link?: string
+}
+
+/** Codes that pair chats, in which this person can then answer. Nothing if the gateway runs no such connector. */
+export function PairingSettings() {
+  const connectors = useConnectors()
+  return connectors.map((connector) => <PairingCode key={connector.id} connector={connector} />)
+}
+
+function PairingCode({ connector: { id, name } }: { connector: Connector }) {
+  const [pairing, setPairing] = useState<PairingInfo | null>(null)
+  const { run, error, isBusy } = useAction()
+  return (
+    <section>
+      <h3 className="mt-5 mb-2 text-sm font-medium">{name}</h3>
+      {pairing ? (
+        <p className="text-sm text-soft" role="status">
+          Send <code className="font-mono text-ink select-all">/pair {pairing.code}</code> to the bot
+          {pairing.link !== undefined && (
+            <>
+              , or{' '}
+              <a className="underline" href={pairing.link} target="_blank" rel="noopener noreferrer">
+                open the chat
+              </a>
+            </>
+          )}
+          . It works once, for ten minutes.
+        </p>
+      ) : (
+        <button
+          type="button"
+          disabled={isBusy}
+          className="rounded-md border border-line px-3 py-1.5 text-sm hover:bg-side"
+          onClick={() => run(async () => setPairing(await createPairing(id)))}
+        >
+          Answer in {name}
+        </button>
+      )}
+      {error !== null && (
+        <p className="mt-2 text-sm" role="alert">
+          {error}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function useConnectors(): Connector[] {
+  const [connectors, setConnectors] = useState<Connector[]>([])
+  useEffect(() => {
+    const stop = new AbortController()
+    listConnectors(stop.signal).then(setConnectors, () => undefined)
+    return () => stop.abort()
+  }, [])
+  return connectors
+}
+
+async function listConnectors(signal: AbortSignal): Promise<Connector[]> {
+  const response = await callGateway('/api/connectors', { signal })
+  if (!response.ok) return []
+  const { connectors } = (await response.json()) as { connectors: Connector[] }
+  return connectors.filter(({ pairs }) => pairs)
+}
+
+async function createPairing(id: string): Promise<PairingInfo> {
+  const path = `/api/connectors/${encodeURIComponent(id)}/pairings`
+  const response = await callGateway(path, { body: {} }).catch(() => null)
+  if (!response?.ok) throw new Error('The gateway couldn’t create a code. Try again in a moment.')
+  return (await response.json()) as PairingInfo
 }

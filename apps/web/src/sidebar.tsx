@@ -1,12 +1,11 @@
-import { ShownText, useInbox, useSessions } from '@askback/react'
 import type { Session } from '@askback/protocol'
+import { ShownText, useInbox, useSessions } from '@askback/react'
 import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
 import { useState } from 'react'
-import { LateDialog } from './late-dialog.js'
-import { Count } from './app.js'
-import { icons } from './icon.js'
-import { NotifyOffer } from './notify-offer.js'
+import { LazyDialog } from './lazy-dialog.js'
+import { NotifyOffer } from './notifications.js'
 import { hrefOf, type Route } from './route.js'
+import { icons } from './tab-count.js'
 
 interface SidebarProps {
   route: Route
@@ -16,6 +15,7 @@ interface SidebarProps {
   openHelp: () => void
 }
 
+/** The sessions with their status and the number of waiting requests, above them the inbox and "New session". */
 export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
   const { view, store } = useSessions()
   const { view: inbox } = useInbox()
@@ -36,25 +36,28 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
         className={`${isOpen ? 'flex' : 'hidden'} fixed inset-y-0 left-0 z-20 w-72 flex-col border-r border-line bg-side md:static md:flex`}
       >
         <div className="flex items-center gap-2 px-4 pt-4 pb-3">
-          <img src={icons.calm} alt="" className="size-6" />
+          <img src={icons.idle} alt="" className="size-6" />
           <span className="font-semibold tracking-tight">Askback</span>
         </div>
         <div className="space-y-0.5 px-2">
-          <Row href={hrefOf({ page: 'inbox' })} isCurrent={route.page === 'inbox' || route.page === 'home'}>
+          <SidebarLink
+            href={hrefOf({ page: 'inbox' })}
+            isCurrent={route.page === 'inbox' || route.page === 'home'}
+          >
             <InboxIcon className="size-4" aria-hidden />
             <span className="flex-1">Inbox</span>
             {total > 0 && <Count value={total} />}
-          </Row>
-          <Row href={hrefOf({ page: 'new' })} isCurrent={route.page === 'new'}>
+          </SidebarLink>
+          <SidebarLink href={hrefOf({ page: 'new' })} isCurrent={route.page === 'new'}>
             <PlusIcon className="size-4" aria-hidden />
             <span className="flex-1">New session</span>
-          </Row>
+          </SidebarLink>
         </div>
         <h2 className="px-4 pt-5 pb-1 text-xs font-medium text-soft">Sessions</h2>
         <ul className="min-h-0 flex-1 space-y-0.5 overflow-y-auto px-2 pb-2">
           {view.items?.map((session) => (
             <li key={session.id}>
-              <SessionRow session={session} waiting={perSession.get(session.id) ?? 0} route={route} />
+              <SessionLink session={session} waiting={perSession.get(session.id) ?? 0} route={route} />
             </li>
           ))}
           {view.items?.length === 0 && <li className="px-2 py-1 text-sm text-soft">None yet.</li>}
@@ -72,25 +75,35 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
         </ul>
         {total > 0 && <NotifyOffer />}
         <div className="flex gap-1 border-t border-line p-2">
-          <Tool label="Settings" onClick={() => setSettingsOpen(true)}>
+          <ToolButton label="Settings" onClick={() => setSettingsOpen(true)}>
             <SettingsIcon className="size-4" aria-hidden />
-          </Tool>
-          <Tool label="Keyboard shortcuts" onClick={openHelp}>
+          </ToolButton>
+          <ToolButton label="Keyboard shortcuts" onClick={openHelp}>
             <CircleHelpIcon className="size-4" aria-hidden />
-          </Tool>
+          </ToolButton>
         </div>
       </nav>
-      <LateDialog name="settings" isOpen={isSettingsOpen} setOpen={setSettingsOpen} />
+      <LazyDialog name="settings" isOpen={isSettingsOpen} setOpen={setSettingsOpen} />
     </>
   )
 }
 
+/** A badge with the number of waiting requests. */
+export function Count({ value }: { value: number }) {
+  return (
+    <span className="rounded-full bg-wait/15 px-2 py-0.5 text-xs font-semibold tabular-nums text-wait">
+      {value}
+    </span>
+  )
+}
+
+/** The title of a session; without one, its folder, or its agent with the end of the id. */
 export function titleOf(session: Pick<Session, 'id' | 'title' | 'cwd' | 'agent'>): string {
   const folder = session.cwd?.split(/[/\\]/).findLast((part) => part !== '')
   return session.title ?? folder ?? `${session.agent ?? 'Outside agent'} · ${session.id.slice(-6)}`
 }
 
-const dots: Record<Session['status'], { color: string; label: string }> = {
+const statusDots: Record<Session['status'], { color: string; label: string }> = {
   idle: { color: 'bg-soft/40', label: 'idle' },
   running: { color: 'bg-brand animate-pulse motion-reduce:animate-none', label: 'running' },
   waiting: { color: 'bg-wait-bright', label: 'waiting for you' },
@@ -98,11 +111,11 @@ const dots: Record<Session['status'], { color: string; label: string }> = {
   failed: { color: 'bg-bad', label: 'failed' },
 }
 
-function SessionRow({ session, waiting, route }: { session: Session; waiting: number; route: Route }) {
-  const { color, label } = dots[session.status]
+function SessionLink({ session, waiting, route }: { session: Session; waiting: number; route: Route }) {
+  const { color, label } = statusDots[session.status]
   const isCurrent = route.page === 'session' && route.sessionId === session.id
   return (
-    <Row href={hrefOf({ page: 'session', sessionId: session.id })} isCurrent={isCurrent}>
+    <SidebarLink href={hrefOf({ page: 'session', sessionId: session.id })} isCurrent={isCurrent}>
       <span className={`size-2 shrink-0 rounded-full ${color}`} role="img" aria-label={label} title={label} />
       <span className="min-w-0 flex-1">
         <span className="block truncate" dir="auto">
@@ -111,11 +124,19 @@ function SessionRow({ session, waiting, route }: { session: Session; waiting: nu
         <span className="block truncate text-xs text-soft">{session.agent ?? 'outside agent'}</span>
       </span>
       {waiting > 0 && <Count value={waiting} />}
-    </Row>
+    </SidebarLink>
   )
 }
 
-function Row({ href, isCurrent, children }: { href: string; isCurrent: boolean; children: React.ReactNode }) {
+function SidebarLink({
+  href,
+  isCurrent,
+  children,
+}: {
+  href: string
+  isCurrent: boolean
+  children: React.ReactNode
+}) {
   return (
     <a
       href={href}
@@ -127,7 +148,7 @@ function Row({ href, isCurrent, children }: { href: string; isCurrent: boolean; 
   )
 }
 
-function Tool({
+function ToolButton({
   label,
   onClick,
   children,

@@ -1,6 +1,6 @@
 import { storedLogin, WebSocketTransport } from '@askback/client'
 import { prepareHighlighting } from '@askback/react'
-import { prepareDialogs } from './late-dialog.js'
+import { prepareDialogs } from './lazy-dialog.js'
 import { mount } from './mount.js'
 
 mount(new WebSocketTransport({ baseUrl: location.origin }), { personId: storedLogin()?.person.id })

@@ -2,22 +2,24 @@ import type { PermissionMode } from '@askback/protocol'
 import { ShieldIcon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 
-export const modes: Record<PermissionMode, { name: string; says: string }> = {
+/** The permission modes, in words for people. */
+export const modes: Record<PermissionMode, { name: string; description: string }> = {
   default: {
     name: 'Ask first',
-    says: 'Asks you before it runs anything, unless one of your rules allows it.',
+    description: 'Asks you before it runs anything, unless one of your rules allows it.',
   },
   acceptEdits: {
     name: 'Accept edits',
-    says: 'Edits files in the folder without asking; asks you before anything else.',
+    description: 'Edits files in the folder without asking; asks you before anything else.',
   },
-  plan: { name: 'Plan', says: 'Plans only; asks you before it changes anything.' },
+  plan: { name: 'Plan', description: 'Plans only; asks you before it changes anything.' },
   bypassPermissions: {
     name: 'Allow everything',
-    says: 'Runs everything without asking; questions, forms and plans still reach you.',
+    description: 'Runs everything without asking; questions, forms and plans still reach you.',
   },
 }
 
+/** A menu that changes the permission mode of a session. */
 export function ModeSwitch({
   mode,
   change,
@@ -41,14 +43,14 @@ export function ModeSwitch({
           className="z-30 w-72 rounded-lg border border-line bg-raised p-1 text-ink shadow-lg"
         >
           <DropdownMenu.RadioGroup value={mode} onValueChange={(value) => change(value as PermissionMode)}>
-            {Object.entries(modes).map(([value, { name, says }]) => (
+            {Object.entries(modes).map(([value, { name, description }]) => (
               <DropdownMenu.RadioItem
                 key={value}
                 value={value}
                 className="cursor-pointer rounded-md px-2.5 py-2 outline-none data-[highlighted]:bg-side data-[state=checked]:bg-brand/10"
               >
                 <span className="block text-sm font-medium">{name}</span>
-                <span className="block text-xs text-soft">{says}</span>
+                <span className="block text-xs text-soft">{description}</span>
               </DropdownMenu.RadioItem>
             ))}
           </DropdownMenu.RadioGroup>

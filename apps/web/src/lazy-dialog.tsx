@@ -5,28 +5,29 @@ interface DialogProps {
   setOpen: (isOpen: boolean) => void
 }
 
-/** Dialogs are no part of the first load: they are fetched a little later, or when somebody opens one. */
+/** Dialogs are not part of the first load. They are fetched when the page is idle, or when the person opens one. */
 const dialogs = {
   settings: () => import('./settings.js').then(({ Settings }) => Settings),
-  keyboard: () => import('./keyboard-help.js').then(({ KeyboardHelp }) => KeyboardHelp),
+  keyboard: () => import('./dialogs.js').then(({ KeyboardHelp }) => KeyboardHelp),
 }
 
-export function LateDialog({ name, isOpen, setOpen }: DialogProps & { name: keyof typeof dialogs }) {
+/** A dialog that is loaded when it is first opened. If it can't be loaded, a message says so. */
+export function LazyDialog({ name, isOpen, setOpen }: DialogProps & { name: keyof typeof dialogs }) {
   const [Content, setContent] = useState<ComponentType<DialogProps> | null>(null)
-  const [isMissing, setMissing] = useState(false)
+  const [hasFailed, setFailed] = useState(false)
   useEffect(() => {
     if (!isOpen || Content) return
     let isWanted = true
     dialogs[name]().then(
       (loaded) => isWanted && setContent(() => loaded),
-      () => isWanted && setMissing(true),
+      () => isWanted && setFailed(true),
     )
     return () => {
       isWanted = false
     }
   }, [isOpen, Content, name])
   if (Content) return <Content isOpen={isOpen} setOpen={setOpen} />
-  if (!isOpen || !isMissing) return null
+  if (!isOpen || !hasFailed) return null
   return (
     <p role="alert" className="fixed inset-x-0 bottom-0 z-40 border-t border-line bg-raised p-4 text-sm">
       The gateway can’t be reached, so this can’t be shown now.{' '}
@@ -37,7 +38,10 @@ export function LateDialog({ name, isOpen, setOpen }: DialogProps & { name: keyo
   )
 }
 
-/** Fetches the dialogs ahead, so that they open while the gateway is away. A failure here is shown when one is opened. */
+/**
+ * Fetches the dialogs in advance, so that they open even while the gateway can't be reached. An error is ignored here
+ * and shown when a dialog is opened.
+ */
 export function prepareDialogs(): void {
   for (const load of Object.values(dialogs)) load().catch(() => undefined)
 }
