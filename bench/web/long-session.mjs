@@ -53,7 +53,7 @@ async function open(stage, page, sessionId) {
     addEventListener('hashchange', () => {
       performance.mark('asked')
       const look = () => {
-        const isThere = document.querySelector('.ab-flow')?.textContent?.endsWith('the last words.')
+        const isThere = document.querySelector('.ab-timeline')?.textContent?.endsWith('the last words.')
         if (!isThere) return requestAnimationFrame(look)
         // After this frame is painted, and everything before it is done.
         return setTimeout(() => performance.measure('usable', 'asked'), 0)

@@ -3,9 +3,9 @@ import { asked, askedQuestion, wrote } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { show, stillTime } from './show.test.helper.js'
+import { renderSession, setUpComponentTests } from './render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 const html = '<img src=x onerror="window.hit=1"><script>window.hit=1</script><style>*{display:none}</style>'
 
@@ -41,13 +41,10 @@ describe('HTML from an agent is text', () => {
         request: { message: html, schema: { fields: [{ name: html, type: 'text', description: html }] } },
       }),
     ],
-    [
-      'in a kind that nobody knows',
-      asked('i1', { kind: html, presentation: 'questionnaire', request: { html } }),
-    ],
+    ['in an unknown kind', asked('i1', { kind: html, presentation: 'questionnaire', request: { html } })],
     ['in a message', [{ type: 'user_message', text: html, by: { id: html } }]],
   ])('%s', async (_where, events) => {
-    await show({ events })
+    await renderSession({ events })
     expectHarmless()
     expect(document.body.textContent).toContain('onerror')
   })
@@ -61,33 +58,33 @@ describe('links', () => {
     'file:///etc/passwd',
     '//evil',
     '/relative',
-  ])('to %s lead nowhere', async (address) => {
-    await show({ events: says(`[click](${address})`) })
+  ])('to %s are not clickable', async (address) => {
+    await renderSession({ events: says(`[click](${address})`) })
     expect(screen.queryByRole('link')).toBeNull()
     screen.getByText('click')
   })
 
-  it('to the web open apart, and know nothing of this page', async () => {
-    await show({ events: says('[docs](https://example.com/a)') })
+  it('to the web open in a new tab without access to this page', async () => {
+    await renderSession({ events: says('[docs](https://example.com/a)') })
     const link = screen.getByRole('link', { name: 'docs' })
     expect(link.getAttribute('target')).toBe('_blank')
     expect(link.getAttribute('rel')).toContain('noopener')
   })
 
-  it('to a host that looks like another say which it is', async () => {
-    await show({ events: says('[bank](https://p\u0430ypal.com)') })
+  it('to a host that imitates another show its real name', async () => {
+    await renderSession({ events: says('[bank](https://p\u0430ypal.com)') })
     screen.getByText(/^xn--/)
   })
 
-  it('images are not fetched', async () => {
-    await show({ events: says('![pixel](https://evil.example/x.png)') })
+  it('to images replace the images, which are not fetched', async () => {
+    await renderSession({ events: says('![pixel](https://evil.example/x.png)') })
     expect(document.querySelector('img')).toBeNull()
     screen.getByRole('link', { name: 'Image: pixel' })
   })
 })
 
 it('hidden characters are spelled out in answers, code and commands', async () => {
-  await show({
+  await renderSession({
     events: [
       ...says('a\u202eb `c\u200bd`\n\n```\ne\u001b[31m\n```'),
       ...asked('i1', { request: { input: { command: 'f\u2066' } } }),
@@ -97,9 +94,9 @@ it('hidden characters are spelled out in answers, code and commands', async () =
   expect(spelled).toEqual(expect.arrayContaining(['U+202E', 'U+200B', 'ESC[31m', 'U+2066']))
 })
 
-describe('too much', () => {
-  it('a megabyte on one line is drawn in pieces, and all of it can be reached', async () => {
-    const { user } = await show({ events: says('x'.repeat(1_000_000)) })
+describe('content that is too much to draw at once', () => {
+  it('a megabyte on one line is folded, and all of it can be shown', async () => {
+    const { user } = await renderSession({ events: says('x'.repeat(1_000_000)) })
     expect(document.querySelector('.ab-long-text')!.textContent.length).toBeLessThan(200_000)
     await user.click(screen.getByRole('button', { name: /Show all/ }))
     expect(document.querySelector('.ab-code-scroll')!.textContent).toHaveLength(1_000_000)
@@ -113,8 +110,8 @@ describe('too much', () => {
     ['numbers', '1. '.repeat(5000)],
     ['cells', '|a|b|\n|-|-|\n' + '|a|b|\n'.repeat(3000)],
     ['lists', Array.from({ length: 200 }, (_, depth) => `${'  '.repeat(depth)}- x`).join('\n')],
-  ])('%s inside each other do not stop the page', async (_name, text) => {
-    await show({
+  ])('many nested %s do not block the page', async (_name, text) => {
+    await renderSession({
       events: [...says(text), wrote('b2', { text: 'still here', turnId: 't1', responseId: 'r1' })],
     })
     screen.getByText('still here')
@@ -123,7 +120,7 @@ describe('too much', () => {
   it('deep JSON is drawn', async () => {
     let input: Json = 'bottom'
     for (let depth = 0; depth < 95; depth++) input = { a: input }
-    const { user } = await show({ events: asked('i1', { toolName: 'deep', request: { input } }) })
+    const { user } = await renderSession({ events: asked('i1', { toolName: 'deep', request: { input } }) })
     await user.click(screen.getByRole('button', { name: 'Show all 191 lines' }))
     screen.getByText(/"bottom"/)
   })
@@ -134,14 +131,14 @@ it.each<[string, Json]>([
   ['approval', { input: undefined } as unknown as Json],
   ['plan_review', { plan: 7 }],
   ['form', { message: 'm', schema: { fields: [{ name: 'a', type: 'password' }] } }],
-])('a %s whose request is none is shown as JSON', async (kind, request) => {
-  await show({ events: asked('i1', { kind, request }) })
+])('a %s with an invalid request is shown as JSON', async (kind, request) => {
+  await renderSession({ events: asked('i1', { kind, request }) })
   screen.getByText(/can’t show/)
 })
 
-it('names that every object has are names like others', async () => {
+it('fields may have the names of built-in properties', async () => {
   const fields = ['constructor', 'toString', 'hasOwnProperty'].map((name) => ({ name, type: 'text' }))
-  await show({
+  await renderSession({
     events: asked('i1', {
       kind: 'form',
       presentation: 'questionnaire',

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 const folder = new URL('../styles/', import.meta.url)
 const files = readdirSync(folder).filter((name) => name !== 'index.css')
 
-/** The selectors of a sheet, and whether their rules hold anything but variables. */
+/** The selectors of a style sheet, and whether their rules set anything but variables. */
 function rulesOf(css: string): { selector: string; setsMore: boolean }[] {
   const plain = css
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
@@ -15,17 +15,17 @@ function rulesOf(css: string): { selector: string; setsMore: boolean }[] {
   }))
 }
 
-it.each(files)('%s touches nothing of the page around the components', (name) => {
+it.each(files)('%s styles nothing of the page around the components', (name) => {
   const rules = rulesOf(readFileSync(new URL(name, folder), 'utf8'))
   expect(rules.length).toBeGreaterThan(0)
   for (const { selector, setsMore } of rules) {
     if (!setsMore) continue
-    // Every part of every selector needs a class of ours.
+    // Every part of every selector needs a class with our prefix.
     for (const one of selector.split(/,(?![^(]*\))/)) expect(one).toMatch(/\.ab-|\[class[\^*]=/)
   }
 })
 
-it('every animation has a name of ours', () => {
+it('every animation name has our prefix', () => {
   const names = files.flatMap((name) =>
     [...readFileSync(new URL(name, folder), 'utf8').matchAll(/@keyframes (\S+)/g)].map(([, found]) => found),
   )

@@ -3,36 +3,36 @@ import { asked } from '@askback/client/testing'
 import { fireEvent, render, within } from '@testing-library/react'
 import { expect, it } from 'vitest'
 import { Conversation, Inbox, TransportProvider } from './index.js'
-import { pass, show, stillTime } from './show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from './render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
-it('keeps what cannot be sent from two windows, each answer on its own, until it was sent', async () => {
-  const { transport, container: one } = await show({ events: [...asked('i1'), ...asked('i2')] })
+it('stores the unsent answers of two windows in separate entries until they are sent', async () => {
+  const { transport, container: one } = await renderSession({ events: [...asked('i1'), ...asked('i2')] })
   const { container: other } = render(
     <TransportProvider transport={transport}>
       <Conversation sessionId="s1" />
     </TransportProvider>,
   )
-  await pass(400)
+  await advanceTime(400)
   transport.online(false)
   press(one, 'i1', 'Approve once')
   press(other, 'i2', 'Deny')
-  await pass(0)
+  await advanceTime(0)
   expect(Object.keys(localStorage).toSorted()).toEqual(['askback.outbox.i1', 'askback.outbox.i2'])
   transport.online(true)
-  await pass(0)
+  await advanceTime(0)
   expect(Object.keys(localStorage)).toEqual([])
 })
 
-it('forgets what was written to a session that is deleted, and to no other', async () => {
-  const { transport } = await show({
+it('removes the stored text of a session that is deleted, and of no other', async () => {
+  const { transport } = await renderSession({
     ui: <Inbox />,
-    change: ({ play }) => ['s1', 's2'].forEach((id) => play(id)),
+    prepareTransport: ({ play }) => ['s1', 's2'].forEach((id) => play(id)),
   })
   for (const id of ['s1', 's2']) localStorage.setItem(`askback.composer.${id}`, 'Not sent yet')
   await transport.remove('s1')
-  await pass(0)
+  await advanceTime(0)
   expect(Object.keys(localStorage)).toEqual(['askback.composer.s2'])
 })
 

@@ -1,21 +1,23 @@
-import {
-  createClient,
-  type Client,
-  type ClientOptions,
-  type OutboxStorage,
-  type Transport,
-} from '@askback/client'
+import { createClient, type Client, type ClientOptions, type Transport } from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
-import { followPointer } from './pointer.js'
-import { kept } from './kept.js'
-import { onNextFrame } from './next-frame.js'
-import { forgetOldDrafts } from './use-draft.js'
+import { browserStorage, outboxStorage } from './local-storage.js'
+import { removeOldDrafts } from './use-draft.js'
+import { onNextFrame, trackPointer } from './viewport.js'
 
 export interface TransportProviderProps {
+  /** The connection to a gateway or to a desk in the same page. A new object creates a new client. */
   transport: Transport
-  /** Read once for each transport. */
+  /**
+   * Options of the client. They are read when the client is created, and later changes are ignored.
+   *
+   * @default answers that are not sent yet are stored in `localStorage`
+   */
   options?: ClientOptions
-  /** The id of the person who looks, if it is known: what they decided is shown as theirs ("by you"). */
+  /**
+   * The id of the person who uses this page. Their decisions are shown as "by you".
+   *
+   * @default unknown, and decisions are shown with the name of whoever made them
+   */
   personId?: string
   children?: ReactNode
 }
@@ -23,31 +25,42 @@ export interface TransportProviderProps {
 const ClientContext = createContext<Client | null>(null)
 const ViewerContext = createContext<string | null>(null)
 
-/** Gives everything below it one client, so that all see the same sessions, and answers on their way survive a reload. */
+/**
+ * Provides one client to all components and hooks of this package below it, so that they share connections, and so that
+ * answers that are not sent yet survive a reload. It must surround every other component of this package.
+ *
+ * @example
+ * const transport = new WebSocketTransport({ baseUrl: location.origin })
+ * root.render(
+ *   <TransportProvider transport={transport}>
+ *     <Conversation sessionId={sessionId} />
+ *   </TransportProvider>,
+ * )
+ */
 export function TransportProvider({ transport, options, personId, children }: TransportProviderProps) {
-  // Only the transport says which client this is: options are mostly written in place, and new each time.
   const client = useMemo(
     () =>
       createClient(transport, {
         storage: outboxStorage,
         scheduleLive: onNextFrame,
-        sessionEnded: (sessionId) => kept.write(`composer.${sessionId}`, null),
+        sessionEnded: (sessionId) => browserStorage.write(`composer.${sessionId}`, null),
         ...options,
       }),
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- options are mostly an object literal, new on each render
     [transport],
   )
 
-  useEffect(() => forgetOldDrafts(Date.now()), [])
-  useEffect(() => followPointer(), [])
+  useEffect(() => removeOldDrafts(Date.now()), [])
+  useEffect(() => trackPointer(), [])
 
   useEffect(() => {
     const reconnect = () => client.reconnect()
-    const doubt = () => client.doubt()
+    const verifyConnection = () => client.doubt()
     window.addEventListener('online', reconnect)
-    window.addEventListener('offline', doubt)
+    window.addEventListener('offline', verifyConnection)
     return () => {
       window.removeEventListener('online', reconnect)
-      window.removeEventListener('offline', doubt)
+      window.removeEventListener('offline', verifyConnection)
     }
   }, [client])
 
@@ -58,22 +71,31 @@ export function TransportProvider({ transport, options, personId, children }: Tr
   )
 }
 
-/** The id of the person who looks; `null` where it is not known. */
+/** The id of the person who uses this page; `null` if it is not known. */
 export function useViewer(): string | null {
   return use(ViewerContext)
 }
 
+/**
+ * The client of the nearest `TransportProvider`. Throws if there is none.
+ *
+ * @example
+ * const client = useClient()
+ * return <button onClick={() => client.reconnect()}>Try now</button>
+ */
 export function useClient(): Client {
   const client = use(ClientContext)
   if (!client) throw new Error('There is no TransportProvider above this component.')
   return client
 }
 
+/**
+ * The transport of the nearest `TransportProvider`, for calls that no hook offers. Throws if there is none.
+ *
+ * @example
+ * const transport = useTransport()
+ * const session = await transport.create({ agent: 'demo' })
+ */
 export function useTransport(): Transport {
   return useClient().transport
-}
-
-const outboxStorage: OutboxStorage = {
-  read: () => kept.keys().flatMap((key) => (key.startsWith('outbox.') ? (kept.read(key) ?? []) : [])),
-  write: (interactionId, value) => kept.write(`outbox.${interactionId}`, value),
 }

@@ -1,21 +1,30 @@
 import type { Interaction } from '@askback/protocol'
 import { useEffect, useState } from 'react'
-import { kept } from './kept.js'
+import { browserStorage } from './local-storage.js'
 
-interface KeptDraft {
+// Drafts of answers in `localStorage`. A change is first noted in `unsaved` and written after a pause, on `pagehide`
+// and when the card unmounts. A draft is stored under the id of the first request of a chain of reprompts, so that the
+// card of the reprompt continues with it.
+
+interface StoredDraft {
+  /** When it was stored, in milliseconds since 1970, to remove old ones. */
   at: number
   draft: unknown
 }
 
-const WRITE_MS = 200
-const FORGET_MS = 14 * 24 * 60 * 60_000
+const SAVE_DELAY_MS = 200
+const MAX_DRAFT_AGE_MS = 14 * 24 * 60 * 60_000
 
-/** What was typed last and is not stored yet: a card that asks again comes before the one that was there has gone. */
+/**
+ * Drafts that are not written yet, by key. The card of a reprompt mounts before the previous card unmounts and saves,
+ * so it has to find the latest draft here.
+ */
 const unsaved = new Map<string, unknown>()
 
 /**
- * What somebody typed and did not send. It belongs to one request alone, also when that is asked again, survives a reload,
- * and is gone when that is settled. `isDraft` checks what a former version or somebody else may have left there.
+ * What a person typed on a card and has not sent. A draft belongs to one request and its reprompts, survives a reload,
+ * and is removed when the request is settled. `isDraft` validates what is in storage, which may come from another
+ * version of the app.
  */
 export function useDraft<T>(
   { interactionId, repromptOf = interactionId, status, settlement }: Interaction,
@@ -28,17 +37,17 @@ export function useDraft<T>(
   useEffect(() => {
     if (!isOver) return
     unsaved.delete(key)
-    kept.write(key, null)
+    browserStorage.write(key, null)
   }, [key, isOver])
 
   useEffect(() => {
     if (!unsaved.has(key)) return
-    const timer = setTimeout(() => save(key), WRITE_MS)
+    const timer = setTimeout(() => saveDraft(key), SAVE_DELAY_MS)
     return () => clearTimeout(timer)
   }, [key, draft])
 
   useEffect(() => {
-    const saveNow = () => save(key)
+    const saveNow = () => saveDraft(key)
     window.addEventListener('pagehide', saveNow)
     return () => {
       window.removeEventListener('pagehide', saveNow)
@@ -55,28 +64,33 @@ export function useDraft<T>(
   ]
 }
 
-/** Drafts of what was settled while nobody looked would stay for ever. */
-export function forgetOldDrafts(now: number): void {
-  for (const key of kept.keys()) {
+/** Removes drafts of requests that were settled while no page was open, and that nothing else would remove. */
+export function removeOldDrafts(now: number): void {
+  for (const key of browserStorage.keys()) {
     if (!key.startsWith('draft.')) continue
-    const entry = parse(kept.read(key))
-    if (!entry || now - entry.at > FORGET_MS) kept.write(key, null)
+    const entry = parseDraft(browserStorage.read(key))
+    if (!entry || now - entry.at > MAX_DRAFT_AGE_MS) browserStorage.write(key, null)
   }
 }
 
-function save(key: string): void {
+/** Joins the texts of a draft that are not blank, one on each line, to show them as unsent. */
+export function joinTexts(texts: readonly unknown[]): string {
+  return texts.filter((text) => typeof text === 'string' && text.trim() !== '').join('\n')
+}
+
+function saveDraft(key: string): void {
   if (!unsaved.has(key)) return
-  const entry: KeptDraft = { at: Date.now(), draft: unsaved.get(key) }
+  const entry: StoredDraft = { at: Date.now(), draft: unsaved.get(key) }
   unsaved.delete(key)
-  kept.write(key, JSON.stringify(entry))
+  browserStorage.write(key, JSON.stringify(entry))
 }
 
 function readDraft<T>(key: string, isDraft: (value: unknown) => value is T): T | null {
-  const draft = unsaved.get(key) ?? parse(kept.read(key))?.draft
+  const draft = unsaved.get(key) ?? parseDraft(browserStorage.read(key))?.draft
   return isDraft(draft) ? draft : null
 }
 
-function parse(text: string | null): KeptDraft | null {
+function parseDraft(text: string | null): StoredDraft | null {
   try {
     const value: unknown = JSON.parse(text ?? 'null')
     const isEntry = typeof value === 'object' && value !== null && 'at' in value && 'draft' in value

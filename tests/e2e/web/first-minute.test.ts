@@ -56,7 +56,7 @@ it('the command prints one line and opens a browser, which is signed in and offe
   const page = await newPage()
   await page.goto(opened)
   await page.getByRole('button', { name: 'Take the tour' }).click()
-  await page.locator('.ab-flow').getByText('scripted demo agent').waitFor()
+  await page.locator('.ab-timeline').getByText('scripted demo agent').waitFor()
   // The code is used: nothing is left of it.
   await expect.poll(() => readdirSync(data).filter((file) => file.endsWith('.html'))).toEqual([])
 })

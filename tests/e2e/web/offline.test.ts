@@ -47,7 +47,7 @@ describe('a browser that goes offline', () => {
     await page.context().setOffline(false)
     await expect.poll(() => page.getByText(notice).count()).toBe(0)
     await message.press('Enter')
-    await page.locator('.ab-flow').getByText('Use the second port.').waitFor()
+    await page.locator('.ab-timeline').getByText('Use the second port.').waitFor()
     await expect.poll(() => message.inputValue()).toBe('')
   })
 })

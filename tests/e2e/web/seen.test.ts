@@ -58,8 +58,8 @@ function boxesThatCut(card: Element): string[] {
     const { overflowX, overflowY } = getComputedStyle(element)
     const cutsDown = overflowY !== 'visible' && element.scrollHeight > element.clientHeight + 1
     const cutsAside = overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1
-    const isSpoken = element.className === 'ab-only-spoken'
-    return (cutsDown || cutsAside) && !isSpoken ? [element.className] : []
+    const isForScreenReaders = element.className === 'ab-sr-only'
+    return (cutsDown || cutsAside) && !isForScreenReaders ? [element.className] : []
   })
 }
 

@@ -1,19 +1,19 @@
 import type { ApprovalRequest, Json } from '@askback/protocol'
 import { useMemo, type ReactNode } from 'react'
 import { CallInput, EditInput, JsonInput } from '../content/call-input.js'
-import { fieldOf, textOf } from '../content/command.js'
+import { fieldOf, textOf } from '../content/describe-call.js'
 import type { FileEdit } from '../content/file-edits.js'
 import { ShownText } from '../content/shown-text.js'
 import { MustSee, NeedNotSee } from '../guard/must-see.js'
 
 /**
- * What the agent says about a call beside its input. The digest covers the input alone: all of this may be wrong, so that it
- * stands under the agent's name, set apart from what the card says itself.
+ * What the agent says about a call in addition to its input. The digest covers only the input, so all of this may be
+ * false. It is shown under the agent's name, apart from what the page itself says.
  */
 export function AgentWords({ request, known }: { request: ApprovalRequest; known: string }) {
   const { title, description, reason, blockedPath } = request
   const said = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
-  // The card says that already.
+  // The card shows this text already.
   said.delete(known)
   if (said.size === 0 && blockedPath === undefined) return null
   return (
@@ -40,7 +40,7 @@ interface AgentPreviewProps {
   preview: Json
 }
 
-/** The changes that the agent says a call makes, or what it says was approved before. */
+/** The changes that the agent says a call makes, or the call that it says was approved before. */
 export function AgentPreview({ toolName, preview }: AgentPreviewProps) {
   const edits = useMemo(() => editsIn(preview), [preview])
   const approved = fieldOf(preview, 'approved')
@@ -62,7 +62,7 @@ export function AgentPreview({ toolName, preview }: AgentPreviewProps) {
     <Claim>
       <details className="ab-details">
         <summary>Another call was approved before</summary>
-        {/* What runs is the input: this is only there to compare with it. */}
+        {/* The input is what runs; this is only for comparison. */}
         <NeedNotSee>
           <CallInput toolName={toolName} input={approved} />
         </NeedNotSee>
@@ -84,7 +84,7 @@ function Claim({ children }: { children: ReactNode }) {
   )
 }
 
-/** `null` where it is not exactly that: then all of it is shown as it is. */
+/** `null` if it has another form: then all of it is shown as JSON. */
 function editsIn(preview: Json): FileEdit[] | null {
   const diffs = fieldOf(preview, 'diffs')
   if (!Array.isArray(diffs) || diffs.length === 0) return null
@@ -95,4 +95,20 @@ function editsIn(preview: Json): FileEdit[] | null {
     edits.push({ note, before, after })
   }
   return edits
+}
+
+/** Rules that the agent suggests. They can't be chosen, as a rule here is always about one exact input. */
+export function ApprovalSuggestions({ suggestions }: { suggestions: Json }) {
+  if (Array.isArray(suggestions) && suggestions.length === 0) return null
+  return (
+    <details className="ab-details">
+      <summary>Rules that the agent suggests</summary>
+      <NeedNotSee>
+        <JsonInput input={suggestions} title="Suggested by the agent" />
+      </NeedNotSee>
+      <p className="ab-hint">
+        Askback stores none of these. A rule that you choose allows only the input that it shows.
+      </p>
+    </details>
+  )
 }

@@ -1,13 +1,12 @@
-import type { ApprovalScope } from '@askback/protocol'
+import { canonicalJson, whatRuns, type ApprovalScope } from '@askback/protocol'
 import { useId } from 'react'
-import type { CardGuard } from '../guard/card-guard.js'
+import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
+import { LongText } from '../content/long-text.js'
+import { ShownText } from '../content/shown-text.js'
+import { useMustSee, type CardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
-import { focusCardAround } from '../focus-interaction.js'
-import { useSessionFacts } from '../interaction/session-facts.js'
-import { SubmitButton } from '../interaction/submit-button.js'
-import { useDrawn } from '../interaction/use-drawn.js'
-import { ApprovalDigest } from './approval-digest.js'
-import { ApprovalRule } from './approval-rule.js'
+import { SubmitButton } from '../interaction/controls.js'
+import { useSessionFacts } from '../use-session.js'
 import { editableText, type ApprovalControl } from './use-approval.js'
 
 export interface ApprovalActionsProps {
@@ -16,18 +15,19 @@ export interface ApprovalActionsProps {
   canApprove: boolean
 }
 
-const approveWords: Record<ApprovalScope, string> = {
+const approveLabels: Record<ApprovalScope, string> = {
   once: 'Approve once',
   session: 'Approve for this session',
   always: 'Approve always',
 }
 
+/** The controls of an approval: for how long, approve, deny, deny with a reason, edit. */
 export function ApprovalActions(props: ApprovalActionsProps) {
   const { control, guard, canApprove } = props
   const { isArmed } = guard
   const { edited, edit, isChanged, scope, canAnswer, request, isExplaining, setExplaining } = control
   const isEditing = edited !== null
-  const isDrawn = useDrawn()
+  const hasMounted = useHasMounted()
   return (
     <>
       {!isEditing && !isExplaining && <ScopeChoice control={control} />}
@@ -36,7 +36,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           className="ab-input"
           dir="auto"
           rows={2}
-          autoFocus={isDrawn}
+          autoFocus={hasMounted}
           value={control.reason}
           disabled={!canAnswer}
           placeholder="Why not? The agent reads this."
@@ -45,7 +45,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return
             if (event.key === 'Escape') {
-              focusCardAround(event.currentTarget)
+              focusEnclosingCard(event.currentTarget)
               setExplaining(false)
             } else if (event.key !== 'Enter' || event.shiftKey || event.repeat) return
             else if (isArmed) control.deny()
@@ -57,7 +57,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
       <div className="ab-card-footer">
         {!isExplaining && (
           <SubmitButton control={control} disabled={!canApprove} onPress={control.approve}>
-            {isChanged ? 'Approve as edited' : approveWords[scope]}
+            {isChanged ? 'Approve as edited' : approveLabels[scope]}
           </SubmitButton>
         )}
         <SubmitButton
@@ -68,7 +68,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
         >
           {isExplaining ? 'Deny with this reason' : 'Deny'}
         </SubmitButton>
-        <span className="ab-footer-rest">
+        <span className="ab-secondary-actions">
           <button
             type="button"
             className="ab-button"
@@ -99,17 +99,17 @@ export function ApprovalActions(props: ApprovalActionsProps) {
   )
 }
 
-const scopeWords: Record<ApprovalScope, string> = { once: 'Once', session: 'This session', always: 'Always' }
+const scopeLabels: Record<ApprovalScope, string> = { once: 'Once', session: 'This session', always: 'Always' }
 
 function ScopeChoice({ control }: { control: ApprovalControl }) {
   const { cwd } = useSessionFacts()
   const name = useId()
-  // A rule for always is about a folder.
+  // A rule for "always" applies to a folder, so without one it is not offered.
   const scopes: ApprovalScope[] = cwd === null ? ['once', 'session'] : ['once', 'session', 'always']
   return (
     <div className="ab-scope">
       <fieldset className="ab-segments" disabled={!control.canAnswer}>
-        <legend className="ab-only-spoken">For how long</legend>
+        <legend className="ab-sr-only">For how long</legend>
         {scopes.map((scope) => (
           <label key={scope} className="ab-segment">
             <input
@@ -119,11 +119,65 @@ function ScopeChoice({ control }: { control: ApprovalControl }) {
               checked={control.scope === scope}
               onChange={() => control.setScope(scope)}
             />
-            {scopeWords[scope]}
+            {scopeLabels[scope]}
           </label>
         ))}
       </fieldset>
       {control.scope !== 'once' && <ApprovalRule control={control} />}
     </div>
+  )
+}
+
+/** The rule that approving would store, shown before the person approves. */
+function ApprovalRule({ control }: { control: ApprovalControl }) {
+  const { agent, cwd } = useSessionFacts()
+  const { scope, interaction, request } = control
+  const compared = whatRuns(interaction.toolName, request.input)
+  return (
+    <div className="ab-rule" role="status">
+      <p ref={useMustSee()}>
+        From now on{' '}
+        <code className="ab-inline-code">
+          <ShownText text={interaction.toolName} as="code" />
+        </code>{' '}
+        with exactly this input
+        {compared !== request.input && ', whatever its description says,'} is approved without asking
+        {scope === 'session' && ', in this session only.'}
+        {scope === 'always' && (
+          <>
+            , in{' '}
+            <code className="ab-inline-code">
+              <ShownText text={cwd ?? ''} as="code" />
+            </code>
+            {agent !== null && (
+              <>
+                , for the agent{' '}
+                <code className="ab-inline-code">
+                  <ShownText text={agent} as="code" />
+                </code>
+              </>
+            )}
+            .
+          </>
+        )}
+      </p>
+      <LongText text={canonicalJson(compared)} label="The input that the rule allows" />
+    </div>
+  )
+}
+
+const SHORT_DIGEST_CHARACTERS = 12
+
+/** The digest of the tool and its input. The answer is bound to it, and it is in the log. */
+function ApprovalDigest({ digest }: { digest: string }) {
+  return (
+    <details className="ab-details ab-digest">
+      <summary>SHA-256 {digest.slice(0, SHORT_DIGEST_CHARACTERS)}</summary>
+      <code>{digest}</code>
+      <p className="ab-hint">
+        Fingerprint of this tool and input. Askback checks it when your answer arrives and again before the
+        call runs.
+      </p>
+    </details>
   )
 }

@@ -1,32 +1,42 @@
-import type { Json } from '@askback/protocol'
+import {
+  approvalAnswer,
+  approvalRequest,
+  hidesSomething,
+  type ApprovalScope,
+  type Interaction,
+  type Json,
+} from '@askback/protocol'
 import { ShieldQuestion } from 'lucide-react'
-import type { KeyboardEvent } from 'react'
-import { CallInput, CommandRest } from '../content/call-input.js'
-import { commandIn } from '../content/command.js'
-import { describeCall } from '../content/describe-call.js'
+import { useId, type KeyboardEvent } from 'react'
+import { useHasMounted } from '../card-focus.js'
+import { CallInput, OtherCommandInput } from '../content/call-input.js'
+import { commandIn, describeCall } from '../content/describe-call.js'
+import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { MustSee } from '../guard/must-see.js'
+import { GrowingEditor, isCommandKey } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import { isCommandKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useDrawn } from '../interaction/use-drawn.js'
-import { AgentPreview, AgentWords } from './agent-claims.js'
+import { AgentPreview, AgentWords, ApprovalSuggestions } from './agent-claims.js'
 import { ApprovalActions } from './approval-actions.js'
-import { ApprovalEditor } from './approval-editor.js'
-import { ApprovalSuggestions } from './approval-suggestions.js'
-import { approvalOutcome, ApprovalSummary } from './approval-summary.js'
-import { useApproval } from './use-approval.js'
+import { useApproval, type ApprovalControl } from './use-approval.js'
 
-/** Whether a call may run, with everything that will run on the card. */
+/**
+ * The card of an approval: it shows everything that will run, and is approved with `A` and denied with `D` while it
+ * has the focus. Its approve button is disabled until all of the input has been on screen.
+ *
+ * @example
+ * <ToolApproval interaction={interaction} />
+ */
 export function ToolApproval({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useApproval(interaction, open)
   const guard = useCardGuard()
-  const isDrawn = useDrawn()
+  const hasMounted = useHasMounted()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, isExplaining } = control
-  const { words, object } = describeCall(interaction.toolName, request.input)
+  const { verb, object } = describeCall(interaction.toolName, request.input)
   const isCommand = commandIn(request.input) !== null
   const canApprove = guard.isArmed && guard.isSeen && !isExplaining && control.editError === null
 
@@ -48,25 +58,25 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       guard={guard}
       icon={<ShieldQuestion />}
       title="Approval needed"
-      outcome={approvalOutcome(control.interaction)}
+      outcome={approvalLabel(control.interaction)}
       summary={<ApprovalSummary interaction={control.interaction} />}
       unsent={control.unsent}
       onKeyDown={onKeyDown}
     >
       <MustSee className="ab-approval-words">
-        {isCommand ? 'Run this command' : words}
+        {isCommand ? 'Run this command' : verb}
         <ApprovalObject input={request.input} object={object} />
         <span className="ab-tool-tag">
           <ShownText text={interaction.toolName} as="code" />
         </span>
       </MustSee>
-      <AgentWords request={request} known={`${words} ${object}`} />
+      <AgentWords request={request} known={`${verb} ${object}`} />
       {edited === null ? (
         <CallInput toolName={interaction.toolName} input={request.input} />
       ) : (
         <>
-          <ApprovalEditor control={control} isAskedFor={isDrawn} />
-          {isCommand && <CommandRest input={request.input} />}
+          <ApprovalEditor control={control} shouldFocus={hasMounted} />
+          {isCommand && <OtherCommandInput input={request.input} />}
         </>
       )}
       {request.preview !== undefined && (
@@ -78,12 +88,89 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
   )
 }
 
-/** A command stands whole in the box below, and so does what would be cut here. */
+/** A command is shown in full in the box below, as is anything that would have to be shortened here. */
 function ApprovalObject({ input, object }: { input: Json; object: string | null }) {
   if (object === null || commandIn(input) !== null || object.length > 200) return null
   return (
     <code className="ab-inline-code">
       <ShownText text={object} as="code" />
     </code>
+  )
+}
+
+/** The editor of the input: of the command alone where there is one, else of the whole input as JSON. */
+function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; shouldFocus: boolean }) {
+  const { edited, edit, editError, request, canAnswer } = control
+  const errorId = useId()
+  const text = edited ?? ''
+  const what = commandIn(request.input) === null ? 'input, as JSON' : 'command'
+  return (
+    <div className="ab-editor">
+      <GrowingEditor
+        text={text}
+        minRows={3}
+        autoFocus={shouldFocus}
+        disabled={!canAnswer}
+        label={`The ${what}`}
+        errorId={editError === null ? undefined : errorId}
+        onChange={edit}
+      />
+      {editError !== null && (
+        <p id={errorId} className="ab-field-error">
+          {editError}
+        </p>
+      )}
+      {hidesSomething(text, 'code') && (
+        <div className="ab-editor-hidden">
+          <p className="ab-field-error">This text holds characters that can’t be seen in the field above:</p>
+          <LongText text={text} label="The text with hidden characters spelled out" />
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** "Approved for this session" and the like; `undefined` where the settlement itself says it. */
+function approvalLabel({ settlement, via, answer, updatedDigest }: Interaction): string | undefined {
+  if (settlement !== 'approved' || via === 'policy') return undefined
+  const scope = approvalAnswer.safeParse(answer).data?.scope ?? 'once'
+  return `Approved ${scopeTexts[scope]}${updatedDigest === undefined ? '' : ', as edited'}`
+}
+
+const scopeTexts: Record<ApprovalScope, string> = {
+  once: 'once',
+  session: 'for this session',
+  always: 'always',
+}
+
+/** What the approval was about, and the reason that was given. */
+function ApprovalSummary({ interaction }: { interaction: Interaction }) {
+  const { toolName, message, answer } = interaction
+  const request = approvalRequest.safeParse(interaction.request).data
+  const { verb, object } = describeCall(toolName, request?.input ?? null)
+  const reason = message ?? approvalAnswer.safeParse(answer).data?.message
+  return (
+    <ul className="ab-summary">
+      <li className="ab-summary-line ab-approval-about">
+        <span className="ab-summary-text ab-one-line">
+          <span className="ab-quiet">{verb} </span>
+          {object !== null && (
+            <code>
+              <ShownText text={object.slice(0, 300)} as="code" />
+            </code>
+          )}
+        </span>
+      </li>
+      {reason !== undefined && reason !== '' && (
+        <li className="ab-summary-line">
+          <span className="ab-summary-text">
+            <span className="ab-quiet">Reason: </span>
+            <bdi>
+              <ShownText text={reason} />
+            </bdi>
+          </span>
+        </li>
+      )}
+    </ul>
   )
 }

@@ -8,30 +8,30 @@ import {
   type Json,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { commandIn } from '../content/command.js'
-import { joinTexts } from '../interaction/unsent.js'
+import { commandIn } from '../content/describe-call.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { useDraft } from '../use-draft.js'
+import { joinTexts, useDraft } from '../use-draft.js'
 
 interface ApprovalDraft {
-  /** The edited command or JSON. */
+  /** The command or JSON as edited; `null` if it is not being edited. */
   edited: string | null
   reason: string
   isExplaining: boolean
 }
 
+/** What `useApproval` returns, in addition to what `useInteraction` does. */
 export interface ApprovalControl extends InteractionControl {
   request: ApprovalRequest
   scope: ApprovalScope
   setScope: (scope: ApprovalScope) => void
-  /** The input as it is being edited, a command or JSON; `null` while it is left as it came. */
+  /** The input as it is being edited, a command or JSON; `null` while it is not edited. */
   edited: string | null
   edit: (text: string | null) => void
-  /** Whether what is edited is another input than the one that came. */
+  /** Whether the edited input differs from the original. */
   isChanged: boolean
-  /** Why what was edited cannot be approved. */
+  /** Why the edited input cannot be approved. */
   editError: string | null
-  /** Whether a denial is being explained: only then `reason` is shown, and goes with it. */
+  /** Whether the person is writing a reason for a denial: only then `reason` is shown and sent. */
   isExplaining: boolean
   setExplaining: (isExplaining: boolean) => void
   reason: string
@@ -44,23 +44,31 @@ export interface ApprovalControl extends InteractionControl {
 
 const EMPTY: ApprovalDraft = { edited: null, reason: '', isExplaining: false }
 
-/** An approval without any looks. `null` where the request is none. */
+/**
+ * The state and the actions of an approval, without any markup. Returns `null` if the request is not a valid
+ * approval. Drafts survive a reload.
+ *
+ * @example
+ * const approval = useApproval(interaction)
+ * if (!approval) return null
+ * return <button disabled={!approval.canAnswer} onClick={approval.approve}>Approve</button>
+ */
 export function useApproval(interaction: Interaction, open?: boolean): ApprovalControl | null {
   const control = useInteraction(interaction, open)
   const request = useMemo(() => {
     const parsed = approvalRequest.safeParse(interaction.request)
     return parsed.success ? parsed.data : null
   }, [interaction.request])
-  const [kept, setDraft] = useDraft(control.interaction, isDraft)
+  const [stored, setDraft] = useDraft(control.interaction, isDraft)
   const [scope, setScope] = useState<ApprovalScope>('once')
-  const draft = kept ?? EMPTY
+  const draft = stored ?? EMPTY
   const { edited, reason, isExplaining } = draft
   const updated = useMemo(
     () => (request && edited !== null ? readEdited(request.input, edited) : null),
     [request, edited],
   )
   if (!request) return null
-  // A rule is about the input as it came.
+  // A rule applies to the original input, so an edited one can be approved only once.
   const shownScope = edited === null ? scope : 'once'
 
   return {
@@ -90,12 +98,12 @@ export function useApproval(interaction: Interaction, open?: boolean): ApprovalC
   }
 }
 
-/** What the editor starts with: the command alone where there is one, else the whole input as JSON. */
+/** What the editor starts with: the command if there is one, else the whole input as JSON. */
 export function editableText(input: Json): string {
   return commandIn(input) ?? JSON.stringify(input, null, 2)
 }
 
-/** `null` where it is what came. */
+/** The edited input, or why it is not valid; `null` if it equals the original. */
 function readEdited(input: Json, text: string): { input: Json } | { error: string } | null {
   if (commandIn(input) !== null) {
     if (text.trim() === '') return { error: 'The command is empty.' }

@@ -3,10 +3,10 @@ import { askedQuestion } from '@askback/client/testing'
 import { screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import { Conversation } from '../index.js'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 import { Composer } from './use-composer.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 describe('beside a card with several questions', () => {
   const questions = [
@@ -24,10 +24,10 @@ describe('beside a card with several questions', () => {
         <Composer />
       </>
     )
-    const shown = await show({ events: events(count), ui })
+    const shown = await renderSession({ events: events(count), ui })
     const press = async (name: string | RegExp, role = 'button') => {
       await shown.user.click(screen.getByRole(role, { name }))
-      await pass(0)
+      await advanceTime(0)
     }
     const write = async (text: string) => {
       await shown.user.type(message(), text)
@@ -37,7 +37,7 @@ describe('beside a card with several questions', () => {
     return { ...shown, press, write, sent }
   }
 
-  it('a text answers the question that the card shows, and the picks before it stay', async () => {
+  it('a text answers the question that the card shows, and keeps the earlier choices', async () => {
     const { press, write, sent, answers } = await page(2)
     await press(/Bob/, 'radio')
     await press('Next')
@@ -47,7 +47,7 @@ describe('beside a card with several questions', () => {
     expect(answers()).toEqual([{ answers: [{ selected: ['Bob'] }, { selected: ['Friday'] }] }])
   })
 
-  it('fills in the card where other questions are still open, also when one was skipped', async () => {
+  it('a text fills in the card while other questions are unanswered, also after skipping one', async () => {
     const { press, write, sent, answers } = await page(3)
     await press(/Which day/)
     await write('Sunday')
@@ -78,7 +78,7 @@ describe('beside a card with several questions', () => {
     screen.getByText('Replying to: Which day?')
   })
 
-  it('goes to the gateway where the card and the log are at the same question', async () => {
+  it('a text goes to the gateway if the card and the log are at the same question', async () => {
     const { press, write, sent, play } = await page(3)
     await press(/Bob/, 'radio')
     await write('Carol')
@@ -93,7 +93,7 @@ describe('beside a card with several questions', () => {
     expect(screen.getByRole<HTMLTextAreaElement>('textbox', { name: /Other/ }).value).toBe('Carol')
   })
 
-  it('an answer that was changed on the card goes with a text for a later question', async () => {
+  it('an answer that was changed on the card is sent together with a text for a later question', async () => {
     const { press, write, sent, play, answers } = await page(2)
     await play({ type: 'interaction_progress', interactionId: 'i1', answers: [{ selected: ['Alice'] }] })
     await press(/Who reviews/)

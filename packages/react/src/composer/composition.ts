@@ -1,67 +1,68 @@
 import type { Client, Routed } from '@askback/client'
 import { asAskbackError, type AskbackError } from '@askback/protocol'
-import { kept } from '../kept.js'
-import { isAim, type Aim } from './aim.js'
+import { browserStorage } from '../local-storage.js'
+import { isTextRoute, type TextRoute } from './text-route.js'
 
-interface Draft {
+interface ComposerDraft {
   text: string
-  /** What it was begun for; `null` where nothing was chosen yet. */
-  aim: Aim | null
+  /** The route for which the text was begun; `null` if the person has not chosen one yet. */
+  route: TextRoute | null
 }
 
-interface Written extends Draft {
+interface CompositionState extends ComposerDraft {
   isSending: boolean
   error: AskbackError | null
 }
 
 /**
- * What somebody writes to a session. It outlives the field: who leaves while it is on its way, and comes back, must not find
- * it there to be sent again.
+ * The text that a person writes to one session, with its route. It outlives the component of the composer: a person who
+ * leaves the page while the text is being sent, and comes back, must not find it there to be sent a second time. The
+ * text is stored in `localStorage`, where another window may change or remove it.
  */
 class Composition {
   readonly #key: string
   readonly #listeners = new Set<() => void>()
-  /** What is kept there as far as is known here: it may not be what was written, where nothing can be kept. */
-  #kept: string | null
-  #written: Written
+  /** The stored entry when it was last read or written. It differs from `#state` where storage is full or forbidden. */
+  #stored: string | null
+  #state: CompositionState
 
   constructor(sessionId: string) {
     this.#key = `composer.${sessionId}`
-    this.#kept = kept.read(this.#key)
-    this.#written = { ...draftIn(this.#kept), isSending: false, error: null }
+    this.#stored = browserStorage.read(this.#key)
+    this.#state = { ...parseDraft(this.#stored), isSending: false, error: null }
   }
 
-  readonly getSnapshot = (): Written => this.#written
+  readonly getSnapshot = (): CompositionState => this.#state
 
   readonly subscribe = (listener: () => void): (() => void) => {
-    if (this.#listeners.size === 0) this.#lookAgain()
+    if (this.#listeners.size === 0) this.#readChangesOfOtherWindows()
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** `begunFor` counts for the first letter, and for a text that has no aim yet. */
-  setText(text: string, begunFor: Aim | null): void {
-    const begun = this.#written.text === '' ? null : this.#written.aim
-    this.#write({ text, aim: begun ?? begunFor })
+  /** `routeIfNew` is used for the first character of a text, and while the text has no route. */
+  setText(text: string, routeIfNew: TextRoute | null): void {
+    const begunFor = this.#state.text === '' ? null : this.#state.route
+    this.#setDraft({ text, route: begunFor ?? routeIfNew })
   }
 
-  aim(aim: Aim): void {
-    if (this.#written.text !== '') this.#write({ text: this.#written.text, aim })
+  setRoute(route: TextRoute): void {
+    if (this.#state.text !== '') this.#setDraft({ text: this.#state.text, route })
   }
 
-  /** Once the gateway is back, that it could not be reached is no news. */
-  readonly forgetOutage = (): void => {
-    if (this.#written.error?.code === 'unavailable') this.#change({ error: null })
+  /** Removes the error that the gateway could not be reached, once it can be reached again. */
+  readonly clearOutageError = (): void => {
+    if (this.#state.error?.code === 'unavailable') this.#change({ error: null })
   }
 
-  /** Resolves to `null` if there is nothing to send, or it failed. */
+  /** Resolves to `null` if there is nothing to send, or if sending failed; `error` then says why. */
   async send(post: (text: string) => Promise<Routed>): Promise<Routed | null> {
-    const { text, isSending } = this.#written
+    const { text, isSending } = this.#state
     if (text.trim() === '' || isSending) return null
     this.#change({ isSending: true, error: null })
     try {
       const routed = await post(text)
-      this.#write({ text: unsent(this.#written.text, text), aim: this.#written.aim })
+      this.#setDraft({ text: withoutSent(this.#state.text, text), route: this.#state.route })
       return routed
     } catch (error) {
       this.#change({ error: asAskbackError(error) })
@@ -71,43 +72,44 @@ class Composition {
     }
   }
 
-  /** Another window may have sent it, or gone on with it, while nobody looked here. */
-  #lookAgain(): void {
-    const now = kept.read(this.#key)
-    if (this.#written.isSending || now === this.#kept) return
-    this.#kept = now
-    this.#change({ ...draftIn(now), error: null })
+  /** Another window may have sent or changed the text while no component was mounted here. */
+  #readChangesOfOtherWindows(): void {
+    const now = browserStorage.read(this.#key)
+    if (this.#state.isSending || now === this.#stored) return
+    this.#stored = now
+    this.#change({ ...parseDraft(now), error: null })
   }
 
-  #write(draft: Draft): void {
-    kept.write(this.#key, draft.text === '' ? null : JSON.stringify(draft))
-    this.#kept = kept.read(this.#key)
+  #setDraft(draft: ComposerDraft): void {
+    browserStorage.write(this.#key, draft.text === '' ? null : JSON.stringify(draft))
+    this.#stored = browserStorage.read(this.#key)
     this.#change({ ...draft, error: null })
   }
 
-  #change(change: Partial<Written>): void {
-    this.#written = { ...this.#written, ...change }
+  #change(change: Partial<CompositionState>): void {
+    this.#state = { ...this.#state, ...change }
     for (const listener of this.#listeners) listener()
   }
 }
 
-function draftIn(entry: string | null): Draft {
+function parseDraft(entry: string | null): ComposerDraft {
   try {
-    const { text, aim } = JSON.parse(entry ?? '{}') as Partial<Record<keyof Draft, unknown>>
-    if (typeof text === 'string' && (aim === null || isAim(aim))) return { text, aim }
+    const { text, route } = JSON.parse(entry ?? '{}') as Partial<Record<keyof ComposerDraft, unknown>>
+    if (typeof text === 'string' && (route === null || isTextRoute(route))) return { text, route }
   } catch {
-    // Not ours.
+    // The entry was not written by this app, so it is ignored.
   }
-  return { text: '', aim: null }
+  return { text: '', route: null }
 }
 
-/** What was typed while it was on its way stays. */
-function unsent(now: string, sent: string): string {
+/** Keeps what was typed while the text was being sent. */
+function withoutSent(now: string, sent: string): string {
   return now.startsWith(sent) ? now.slice(sent.length) : now
 }
 
 const compositions = new WeakMap<Client, Map<string, Composition>>()
 
+/** The one composition of a session in this page, created when it is first needed. */
 export function compositionOf(client: Client, sessionId: string): Composition {
   let ofClient = compositions.get(client)
   if (!ofClient) compositions.set(client, (ofClient = new Map<string, Composition>()))

@@ -8,16 +8,22 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { describeCall } from '../content/describe-call.js'
-import { firstLine } from '../content/first-line.js'
+import { firstLine } from '../content/text-labels.js'
 import { repliesIn } from '../question/reply-draft.js'
 import type { ShownQuestion } from '../question/shown-questions.js'
 
+// Which pending request takes a typed text, and what the text does there. The order of kinds and the rules per kind
+// repeat the text routing of `decide` in core, which has the last word: a text is sent with the target that is shown
+// here, and refused if that does not take it.
+
+/** A pending request that takes a typed text. */
 export interface TextTarget {
   interaction: Interaction
-  /** What it is about, for "Replying to: …", in one line. Words of the agent. */
+  /** What the request is about, on one line, for "Replying to: …". The verb may be the agent's. */
   about: string
-  /** What the text does there. */
+  /** A sentence on what sending a text does there. */
   effect: string
+  /** Which of several questions the text answers, counted from 0. */
   questionIndex?: number
 }
 
@@ -26,8 +32,9 @@ const kindOrder = ['approval', 'plan_review', 'question', 'form']
 type ShownQuestions = ReadonlyMap<string, ShownQuestion>
 
 /**
- * Everything that takes a text: by kind, then the oldest of that kind. The first takes one that names no interaction. Of a
- * request with several questions it is the one that its card shows, where that is on the page.
+ * Every pending request that takes a text, ordered by kind and then by age. A text without a target goes to the
+ * first. Of a request with several questions, the target is the question that its card shows, if the card is on the
+ * page.
  */
 export function textTargets(state: SessionState, shown: ShownQuestions): TextTarget[] {
   const pending = pendingOf(state)
@@ -39,8 +46,8 @@ export function textTargets(state: SessionState, shown: ShownQuestions): TextTar
 function targetIn(interaction: Interaction, shown: ShownQuestions): TextTarget | null {
   switch (interaction.kind) {
     case 'approval': {
-      const { words, object } = describeCall(interaction.toolName, inputIn(interaction))
-      const about = object === null ? words : firstLine(`${words} ${object}`)
+      const { verb, object } = describeCall(interaction.toolName, inputIn(interaction))
+      const about = object === null ? verb : firstLine(`${verb} ${object}`)
       return {
         interaction,
         about,

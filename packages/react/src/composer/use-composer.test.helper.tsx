@@ -1,7 +1,7 @@
 import { askedQuestion } from '@askback/client/testing'
 import { screen } from '@testing-library/react'
 import { useComposer } from '../index.js'
-import { pass, show } from '../show.test.helper.js'
+import { advanceTime, renderSession } from '../render-session.test.helper.js'
 
 export function Composer({ sessionId = 's1' }: { sessionId?: string }) {
   const composer = useComposer(sessionId)
@@ -26,13 +26,13 @@ export function Composer({ sessionId = 's1' }: { sessionId?: string }) {
 }
 
 export async function composer(events = askedQuestion('i1')) {
-  const shown = await show({ events, ui: <Composer /> })
+  const shown = await renderSession({ events, ui: <Composer /> })
   return {
     ...shown,
     sends: async (text = '') => {
       if (text !== '') await shown.user.type(screen.getByRole('textbox'), text)
       await shown.user.click(screen.getByRole('button', { name: 'Send' }))
-      await pass(0)
+      await advanceTime(0)
       return shown.transport.calls.findLast(({ method }) => method === 'send')?.args[1]
     },
   }

@@ -5,19 +5,19 @@ import { act, screen } from '@testing-library/react'
 import { useState } from 'react'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Conversation } from '../index.js'
-import { pass, show, stillTime } from '../show.test.helper.js'
-import { Composer, composer } from './use-composer.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
+import { composer, Composer } from './use-composer.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
-it('says what a text would answer, and sends it there', async () => {
+it('shows which request a text answers, and sends it there', async () => {
   const { sends } = await composer()
   screen.getByText('Replying to: Which database?')
   const sent = { text: 'SQLite', route: 'interaction', interactionId: 'i1', questionIndex: 0 }
   expect(await sends('SQLite')).toEqual(sent)
 })
 
-it('goes to the agent after one has left, and where nothing is asked', async () => {
+it('sends to the agent after the person left the request', async () => {
   const { sends, user } = await composer()
   await user.click(screen.getByRole('button', { name: 'Leave' }))
   screen.getByText('To: agent')
@@ -28,7 +28,7 @@ describe('a text that was begun', () => {
   const toQuestion = { route: 'interaction', interactionId: 'i1', questionIndex: 0 }
   const isAnswered = settled('i1', { kind: 'question', settlement: 'answered' })
 
-  it('goes where it was begun for, whatever is asked meanwhile, and after a reload', async () => {
+  it('keeps its target when another request is opened, and after a reload', async () => {
     const { sends, play, reload, user } = await composer()
     await user.type(screen.getByRole('textbox'), 'Post')
     await play(...asked('i2'))
@@ -38,7 +38,7 @@ describe('a text that was begun', () => {
     expect(await sends('gres')).toEqual({ text: 'Postgres', ...toQuestion })
   })
 
-  it('to the agent goes to the agent, whatever is asked meanwhile, until one goes back', async () => {
+  it('for the agent goes to the agent when a request is opened, until the person chooses the request', async () => {
     const { sends, play, user } = await composer([])
     await user.type(screen.getByRole('textbox'), 'Also')
     await play(...asked('i2'))
@@ -59,7 +59,7 @@ describe('a text that was begun', () => {
       { ...toQuestion, questionIndex: 1 },
     ],
   ] satisfies [string, NewEvent[], string | null, object][])(
-    'goes elsewhere only by a second press, where what it was for %s',
+    'goes elsewhere only after a second press, if its target %s',
     async (_, meanwhile, about, elsewhere) => {
       const questions = ['Which database?', 'Which cache?'].map((question) => ({ question, options: [] }))
       const { sends, play, user } = await composer(askedQuestion('i1', { request: { questions } }))
@@ -70,25 +70,25 @@ describe('a text that was begun', () => {
       expect(await sends()).toBeUndefined()
       screen.getByText(/Press again/)
       expect(await sends()).toBeUndefined()
-      await pass(300)
+      await advanceTime(300)
       expect(await sends()).toEqual({ text: 'Postgres', ...elsewhere })
       expect(screen.queryByText(/no longer waits|Press again/)).toBeNull()
     },
   )
 
-  it('asks for another press where it goes elsewhere once more', async () => {
+  it('needs another press each time its target changes', async () => {
     const { sends, play, user } = await composer()
     await user.type(screen.getByRole('textbox'), 'Postgres')
     await play(...isAnswered, ...asked('i2'))
     await sends()
     await play(...settled('i2', { settlement: 'approved' }), ...asked('i3'))
     expect(await sends()).toBeUndefined()
-    await pass(300)
+    await advanceTime(300)
     expect(await sends()).toMatchObject({ interactionId: 'i3' })
   })
 })
 
-it('who has left stays with the agent until something else is asked', async () => {
+it('stays with the agent after leaving a request, until another request is opened', async () => {
   const { play, user } = await composer([...asked('i1'), ...asked('i2')])
   await user.click(screen.getByRole('button', { name: 'Leave' }))
   await play(...settled('i1', { settlement: 'approved' }))
@@ -101,7 +101,7 @@ describe('with several requests pending', () => {
   const both = [...asked('i1'), ...askedQuestion('i2')]
   const toQuestion = { route: 'interaction', interactionId: 'i2', questionIndex: 0 }
   const message = () => screen.getByRole('textbox', { name: 'Message' })
-  const sent = ({ transport }: Awaited<ReturnType<typeof show>>) =>
+  const sent = ({ transport }: Awaited<ReturnType<typeof renderSession>>) =>
     transport.calls.flatMap(({ method, args }) => (method === 'send' ? [args[1]] : []))
 
   async function page(events: NewEvent[] = both) {
@@ -111,19 +111,19 @@ describe('with several requests pending', () => {
         <Composer />
       </>
     )
-    const shown = await show({ events, ui })
+    const shown = await renderSession({ events, ui })
     const focus = (kind: string) => {
       const card = shown.container.querySelector<HTMLElement>(`.ab-card[data-kind="${kind}"]`)
       act(() => card?.focus())
     }
     const press = async (name: string) => {
       await shown.user.click(screen.getByRole('button', { name }))
-      await pass(0)
+      await advanceTime(0)
     }
     return { ...shown, focus, press }
   }
 
-  it('sends nothing until one of them is chosen', async () => {
+  it('sends nothing until the person chooses one', async () => {
     const shown = await page()
     screen.getByText('To: undecided')
     await shown.user.type(message(), 'Postgres')
@@ -146,7 +146,7 @@ describe('with several requests pending', () => {
     expect(sent(shown)).toEqual([{ text: 'Postgres', ...toQuestion }])
   })
 
-  it('lets the focus choose for a text that was begun for none, and moves no other', async () => {
+  it('takes the focused card as the target of a text without one, and keeps existing targets', async () => {
     const shown = await page()
     await shown.user.type(message(), 'Post')
     shown.focus('question')
@@ -158,7 +158,7 @@ describe('with several requests pending', () => {
     screen.getByText('Replying to: Run ls')
   })
 
-  it('a card that takes no text chooses none of the others', async () => {
+  it('focusing a card that takes no text chooses no other one', async () => {
     const fields = ['a', 'b'].map((name) => ({ name, type: 'text' }))
     const form = { kind: 'form', request: { message: 'Where?', schema: { fields } } }
     const { focus, press } = await page([...asked('i1'), ...asked('i2', form)])
@@ -168,7 +168,7 @@ describe('with several requests pending', () => {
     screen.getByText('To: undecided')
   })
 
-  it('keeps over a reload that none was chosen', async () => {
+  it('remembers over a reload that no target was chosen', async () => {
     const shown = await page()
     await shown.user.type(message(), 'Postgres')
     await shown.reload()
@@ -177,7 +177,7 @@ describe('with several requests pending', () => {
     screen.getByText('Replying to: Which database?')
   })
 
-  it('writes to the agent where that was chosen, until something else is asked', async () => {
+  it('writes to the agent if that was chosen, until another request is opened', async () => {
     const shown = await page()
     await shown.press('Leave')
     screen.getByText('To: agent')
@@ -189,18 +189,18 @@ describe('with several requests pending', () => {
 it.each([
   ['demo', 'agent'],
   [null, 'log'],
-])('in a session of the agent %s it is for the %s', async (agent, recipient) => {
+])('in a session with the agent %s, a text goes to the %s', async (agent, recipient) => {
   const change = (transport: ScriptedTransport) => void transport.play('s2', started({ agent }))
-  await show({ ui: <Composer sessionId="s2" />, change })
+  await renderSession({ ui: <Composer sessionId="s2" />, prepareTransport: change })
   screen.getByText(`To: ${recipient}`)
 })
 
-it('says it in one line, however much is asked about', async () => {
+it('names the target on one line, however long the request is', async () => {
   await composer(asked('i1', { request: { input: { command: `${'x'.repeat(1_000_000)}\ny` } } }))
   expect(screen.getByText(/^Replying to: Run x+…$/).textContent.length).toBeLessThan(200)
 })
 
-it('keeps the text when it is refused, says why, and empties when it is sent', async () => {
+it('keeps a refused text and says why, and clears a sent one', async () => {
   const { sends, transport } = await composer()
   transport.failNext('send', new AskbackError('needs_decision', 'A text denies.'))
   await sends('yes')
@@ -211,22 +211,22 @@ it('keeps the text when it is refused, says why, and empties when it is sent', a
   expect(input.value).toBe('')
 })
 
-it('says that the gateway cannot be reached until it can', async () => {
+it('says that the gateway cannot be reached until it can be again', async () => {
   const { sends, transport } = await composer()
   transport.online(false)
   await sends('yes')
   screen.getByText('The gateway cannot be reached.')
   transport.online(true)
-  await pass(0)
+  await advanceTime(0)
   expect(screen.queryByText('The gateway cannot be reached.')).toBeNull()
 })
 
-/** What is sent arrives when the test says so. */
+/** Delays `send` until the test calls `arrive`. */
 function slowSends() {
   const slow = {
     sent: 0,
     arrive: () => {},
-    change: (transport: ScriptedTransport) => {
+    prepareTransport: (transport: ScriptedTransport) => {
       const send = transport.send.bind(transport)
       transport.send = async (...args) => {
         slow.sent += 1
@@ -241,21 +241,25 @@ function slowSends() {
 it.each([
   ['goes on', ' and more', ' and more'],
   ['is all new', '{Control>}a{/Control}{Delete}next', 'next'],
-])('what is typed while a text is on its way stays: it %s', async (_, typed, left) => {
+])('keeps what is typed while a text is being sent: it %s', async (_, typed, left) => {
   const slow = slowSends()
-  const { user, reload } = await show({ events: askedQuestion('i1'), ui: <Composer />, change: slow.change })
+  const { user, reload } = await renderSession({
+    events: askedQuestion('i1'),
+    ui: <Composer />,
+    prepareTransport: slow.prepareTransport,
+  })
   const input = () => screen.getByRole<HTMLInputElement>('textbox')
   await user.type(input(), 'first')
   await user.click(screen.getByRole('button', { name: 'Send' }))
   await user.type(input(), typed)
   slow.arrive()
-  await pass(0)
+  await advanceTime(0)
   expect(input().value).toBe(left)
   await reload()
   expect(input().value).toBe(left)
 })
 
-function Page() {
+function PageWithComposer() {
   const [isThere, setThere] = useState(true)
   return (
     <>
@@ -265,9 +269,13 @@ function Page() {
   )
 }
 
-it('who leaves while a text is on its way and comes back cannot send it again, and finds it gone when it has arrived', async () => {
+it('a text that is being sent cannot be sent again after leaving and returning, and disappears when it has arrived', async () => {
   const slow = slowSends()
-  const { user } = await show({ events: askedQuestion('i1'), ui: <Page />, change: slow.change })
+  const { user } = await renderSession({
+    events: askedQuestion('i1'),
+    ui: <PageWithComposer />,
+    prepareTransport: slow.prepareTransport,
+  })
   const click = (name: string) => user.click(screen.getByRole('button', { name }))
   const input = () => screen.getByRole<HTMLInputElement>('textbox')
   await user.type(input(), 'once')
@@ -277,26 +285,26 @@ it('who leaves while a text is on its way and comes back cannot send it again, a
   expect(input().value).toBe('once')
   await click('Send')
   slow.arrive()
-  await pass(0)
+  await advanceTime(0)
   expect(input().value).toBe('')
   expect(slow.sent).toBe(1)
 })
 
-it('who comes back to a text that was refused finds it, and why', async () => {
-  const { user, transport } = await show({ events: askedQuestion('i1'), ui: <Page /> })
+it('a refused text and its error are there after leaving and returning', async () => {
+  const { user, transport } = await renderSession({ events: askedQuestion('i1'), ui: <PageWithComposer /> })
   transport.failNext('send', new AskbackError('needs_decision', 'A text denies.'))
   const click = (name: string) => user.click(screen.getByRole('button', { name }))
   await user.type(screen.getByRole('textbox'), 'yes')
   await click('Send')
-  await pass(0)
+  await advanceTime(0)
   await click('Go')
   await click('Come back')
   expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('yes')
   screen.getByText('A text denies.')
 })
 
-it('who comes back to a text that another window has sent does not find it', async () => {
-  const { user } = await show({ events: askedQuestion('i1'), ui: <Page /> })
+it('a text that another window sent is gone after leaving and returning', async () => {
+  const { user } = await renderSession({ events: askedQuestion('i1'), ui: <PageWithComposer /> })
   await user.type(screen.getByRole('textbox'), 'half')
   await user.click(screen.getByRole('button', { name: 'Go' }))
   localStorage.removeItem('askback.composer.s1')
@@ -305,9 +313,9 @@ it('who comes back to a text that another window has sent does not find it', asy
 })
 
 it.each(['full', 'forbidden'])(
-  'who comes back where storage is %s finds what was typed last',
+  'a text is there after leaving and returning while storage is %s',
   async (how) => {
-    const { user } = await show({ events: askedQuestion('i1'), ui: <Page /> })
+    const { user } = await renderSession({ events: askedQuestion('i1'), ui: <PageWithComposer /> })
     const click = (name: string) => user.click(screen.getByRole('button', { name }))
     await user.type(screen.getByRole('textbox'), 'half')
     const { localStorage: real } = window
@@ -324,17 +332,17 @@ it.each(['full', 'forbidden'])(
   },
 )
 
-it('keeps what was typed over a reload', async () => {
+it('keeps a text over a reload', async () => {
   const { user, reload } = await composer()
   await user.type(screen.getByRole('textbox'), 'half')
   await reload()
   expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('half')
 })
 
-it('[lesson 7] what was typed in one session is not in another', async () => {
-  const { user } = await show({
+it('a text typed in one session does not appear in another', async () => {
+  const { user } = await renderSession({
     ui: ['s1', 's2'].map((sessionId) => <Composer key={sessionId} sessionId={sessionId} />),
-    change: (transport) => transport.play('s2', ...askedQuestion('i2')),
+    prepareTransport: (transport) => transport.play('s2', ...askedQuestion('i2')),
   })
   const [first, second] = screen.getAllByRole<HTMLInputElement>('textbox')
   await user.type(first!, 'for the first')

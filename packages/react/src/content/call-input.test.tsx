@@ -3,9 +3,9 @@ import { asked } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
 import { screen } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 function approval(input: Json, toolName = 'Bash'): NewEvent[] {
   return asked('i1', { toolName, request: { input } })
@@ -22,31 +22,31 @@ it.each([
   ['Write', 10_000, { content: 'a' }],
 ])('shows the whole path, for %s and %i characters of it', async (toolName, length, change) => {
   const path = `/${'folder/'.repeat(length / 7)}.ssh/authorized_keys`
-  await show({ events: approval({ file_path: path, ...change }, toolName) })
+  await renderSession({ events: approval({ file_path: path, ...change }, toolName) })
   await vi.dynamicImportSettled()
-  await pass(0)
+  await advanceTime(0)
   expect(document.querySelector('.ab-code-block')?.textContent).toContain(path)
   expect(button('Approve once').disabled).toBe(false)
 })
 
-it('shows the path of a patch with each of its characters', async () => {
+it('spells out hidden characters in the path of a patch', async () => {
   const changes = [{ path: '/a\u00a0.ts', kind: { type: 'delete' }, diff: 'x' }]
-  await show({ events: approval({ changes }, 'apply_patch') })
+  await renderSession({ events: approval({ changes }, 'apply_patch') })
   await vi.dynamicImportSettled()
-  await pass(0)
+  await advanceTime(0)
   expect(document.querySelector('.ab-diff-note')?.textContent).toContain('U+00A0')
 })
 
-it('counts the lines of a text, and none of a tree, which has others', async () => {
-  await show({ events: approval({ command: 'ls', timeout: 5 }) })
+it('shows the size of a text, and none for a tree', async () => {
+  await renderSession({ events: approval({ command: 'ls', timeout: 5 }) })
   const sizes = [...document.querySelectorAll('.ab-code-bar')].map(({ textContent }) => textContent)
   expect(sizes).toEqual(['Command1 line · 2 bytes', 'With'])
 })
 
-it('shows JSON as text, where a tree of it would have no room for what it holds', async () => {
+it('shows deeply nested JSON as text, as a tree would run out of width', async () => {
   let input: Json = 'rm -rf /'
   for (let level = 0; level < 20; level++) input = { [`level${level}`]: input }
-  await show({ events: approval(input, 'deploy') })
+  await renderSession({ events: approval(input, 'deploy') })
   expect(document.querySelector('.ab-json')).toBeNull()
   screen.getByText(/rm -rf/, { selector: 'pre' })
 })

@@ -1,51 +1,51 @@
 import type { Json } from '@askback/protocol'
 import { Columns2 } from 'lucide-react'
-import { useEffect, useMemo, useState, type ReactNode } from 'react'
+import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { useMustSee, useObstacle } from '../guard/card-guard.js'
 import { MustSee } from '../guard/must-see.js'
-import { count } from './amounts.js'
-import { commandIn, textOf } from './command.js'
+import { browserStorage } from '../local-storage.js'
+import { commandIn, textOf } from './describe-call.js'
 import { countChanges, diffRows, type DiffRow } from './diff-rows.js'
 import { DiffView } from './diff-view.js'
 import { fileEdits, type FileEdit } from './file-edits.js'
 import { JsonTree } from './json-tree.js'
-import { LongText, sizeOf } from './long-text.js'
+import { LongText } from './long-text.js'
 import { ShownText } from './shown-text.js'
-import { useDiffLayout } from './use-diff-layout.js'
+import { formatCount, formatSize } from './text-labels.js'
 
 export interface CallInputProps {
   toolName: string
   input: Json
 }
 
-/** A longer one is shown as text, which folds. */
-const MOST_TREE_LINES = 60
-const LONGEST_TREE = 20_000
-/** Each level takes some of the width from what stands in it, and a phone has little. */
-const DEEPEST_TREE = 8
+/** JSON with more lines or characters is shown as text, which can be folded. */
+const MAX_TREE_LINES = 60
+const MAX_TREE_CHARACTERS = 20_000
+/** Each level is indented, and a phone has little width. */
+const MAX_TREE_DEPTH = 8
 
-/** Everything that a call was given: a command, the changes of an edit, or JSON. */
+/** The complete input of a tool call: a command, the changes of an edit, or JSON. */
 export function CallInput({ toolName, input }: CallInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
   if (edits) {
-    // A patch names its files itself, one by one.
+    // A patch names each of its files itself.
     const path = textOf(input, 'file_path') ?? textOf(input, 'notebook_path')
     return <EditInput title={path === undefined ? 'Changes' : <Path path={path} />} edits={edits} />
   }
   if (command === null) return <JsonInput input={input} title="Input" />
   return (
     <>
-      <Framed title="Command" size={sizeOf(command)}>
+      <CodeFrame title="Command" size={formatSize(command)}>
         <LongText text={command} label="The whole command" />
-      </Framed>
-      <CommandRest input={input} />
+      </CodeFrame>
+      <OtherCommandInput input={input} />
     </>
   )
 }
 
-/** Whatever goes with a command: all of it counts, also while the command is edited. */
-export function CommandRest({ input }: { input: Json }) {
+/** The fields of a command's input beside the command. They take effect too, also while the command is edited. */
+export function OtherCommandInput({ input }: { input: Json }) {
   const { command: _, ...rest } = input as { [key: string]: Json }
   return Object.keys(rest).length > 0 && <JsonInput input={rest} title="With" />
 }
@@ -61,10 +61,10 @@ function Path({ path }: { path: string }) {
 export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[] }) {
   const { isSplit, toggle } = useDiffLayout()
   const diffs = useDiffs(edits)
-  // A new file has nothing to stand beside.
+  // A new file has no other side.
   const hasTwoSides = edits.some((edit) => 'patch' in edit || edit.before !== '')
   return (
-    <Framed
+    <CodeFrame
       title={title}
       size={diffs && <ChangeCount diffs={diffs.map(({ rows }) => rows)} />}
       tool={
@@ -78,17 +78,17 @@ export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[
       }
     >
       {diffs ? <DiffView diffs={diffs} isSplit={isSplit && hasTwoSides} /> : <Preparing />}
-    </Framed>
+    </CodeFrame>
   )
 }
 
 function useDiffs(edits: FileEdit[]): { rows: DiffRow[]; note?: string | undefined }[] | null {
   const [done, setDone] = useState<{ edits: FileEdit[]; rows: DiffRow[][] } | null>(null)
   useEffect(() => {
-    let isOld = false
-    void Promise.all(edits.map(diffRows)).then((rows) => !isOld && setDone({ edits, rows }))
+    let isOutdated = false
+    void Promise.all(edits.map(diffRows)).then((rows) => !isOutdated && setDone({ edits, rows }))
     return () => {
-      isOld = true
+      isOutdated = true
     }
   }, [edits])
   return useMemo(
@@ -108,7 +108,10 @@ function Preparing() {
 function ChangeCount({ diffs }: { diffs: DiffRow[][] }) {
   const { added, removed } = countChanges(diffs)
   return (
-    <span role="img" aria-label={`${count(added, 'line')} added, ${count(removed, 'line')} removed`}>
+    <span
+      role="img"
+      aria-label={`${formatCount(added, 'line')} added, ${formatCount(removed, 'line')} removed`}
+    >
       <span className="ab-diff-added">+{added}</span> <span className="ab-diff-removed">−{removed}</span>
     </span>
   )
@@ -118,12 +121,12 @@ export function JsonInput({ input, title }: { input: Json; title: ReactNode }) {
   const text = useMemo(() => (typeof input === 'string' ? input : JSON.stringify(input, null, 2)), [input])
   const isTree =
     typeof input !== 'string' &&
-    text.length <= LONGEST_TREE &&
-    text.split('\n').length <= MOST_TREE_LINES &&
-    depthOf(input) <= DEEPEST_TREE
+    text.length <= MAX_TREE_CHARACTERS &&
+    text.split('\n').length <= MAX_TREE_LINES &&
+    depthOf(input) <= MAX_TREE_DEPTH
   const label = typeof title === 'string' ? title : 'JSON'
   return (
-    <Framed title={title} size={isTree ? null : sizeOf(text)}>
+    <CodeFrame title={title} size={isTree ? null : formatSize(text)}>
       {isTree ? (
         <div className="ab-code-scroll ab-json" role="group" aria-label={label}>
           <MustSee>
@@ -133,7 +136,7 @@ export function JsonInput({ input, title }: { input: Json; title: ReactNode }) {
       ) : (
         <LongText text={text} label={label} />
       )}
-    </Framed>
+    </CodeFrame>
   )
 }
 
@@ -142,7 +145,7 @@ function depthOf(value: Json): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf))
 }
 
-function Framed({
+function CodeFrame({
   title,
   size,
   tool,
@@ -163,4 +166,34 @@ function Framed({
       {children}
     </div>
   )
+}
+
+export interface DiffLayout {
+  isSplit: boolean
+  /** `null` if the window is too narrow for two sides. */
+  toggle: (() => void) | null
+}
+
+/** Whether diffs are shown side by side or unified, as the person chose last. The choice is stored. */
+function useDiffLayout(): DiffLayout {
+  const [wantsSplit, setWantsSplit] = useState(() => browserStorage.read('diff') === 'split')
+  const isWide = useSyncExternalStore(subscribe, () => wideScreen().matches)
+  if (!isWide) return { isSplit: false, toggle: null }
+  return {
+    isSplit: wantsSplit,
+    toggle() {
+      setWantsSplit(!wantsSplit)
+      browserStorage.write('diff', wantsSplit ? null : 'split')
+    },
+  }
+}
+
+function wideScreen(): MediaQueryList {
+  return window.matchMedia('(min-width: 48rem)')
+}
+
+function subscribe(listener: () => void): () => void {
+  const query = wideScreen()
+  query.addEventListener('change', listener)
+  return () => query.removeEventListener('change', listener)
 }

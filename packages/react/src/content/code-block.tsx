@@ -1,24 +1,25 @@
 import { Check, Copy } from 'lucide-react'
 import { createContext, memo, use, useEffect, useMemo, useState } from 'react'
 import { CardGuardContext } from '../guard/card-guard.js'
-import { blankLinesLabel, groupBlankLines } from './blank-runs.js'
-import { highlight } from './highlight.js'
-import type { HighlightedLine } from './highlighter.js'
+import { languageOf, tokensOf, type HighlightedLine, type Language } from './highlighter.js'
 import { LongText } from './long-text.js'
 import { ShownText } from './shown-text.js'
-import { useCopy } from './use-copy.js'
+import { formatBlankLines } from './text-labels.js'
+import { groupBlankLines } from './text-segments.js'
+import { workerCall } from './worker-call.js'
 
 export interface CodeBlockProps {
   code: string
   language?: string | undefined
 }
 
-/** Colours help to read, and are not worth waiting for in what is long. */
-const LONGEST = 20_000
+/** Longer code is shown without colours, as highlighting it would take too long. */
+const MAX_HIGHLIGHTED_CHARACTERS = 20_000
 
-/** Set around what is still being written: it gets its colours when it is done, so that it flows. */
-export const StillWriting = createContext(false)
+/** Whether the text around is still being written. Its code is highlighted when it is complete. */
+export const IsStreamingContext = createContext(false)
 
+/** A block of code with highlighting and a button to copy it. */
 export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockProps) {
   const lines = useHighlighted(code, language)
   const { hasCopied, copy } = useCopy(code)
@@ -44,7 +45,7 @@ function Highlighted({ lines }: { lines: HighlightedLine[] }) {
         {groups.map((group, at) => (
           <span key={at}>
             {group.length > 1 ? (
-              <span className="ab-hidden-character">{blankLinesLabel(group.length)}</span>
+              <span className="ab-hidden-character">{formatBlankLines(group.length)}</span>
             ) : (
               group[0]?.map((token, index) => (
                 <span key={index} className="ab-token" style={token.htmlStyle}>
@@ -65,21 +66,73 @@ function isBlank(line: HighlightedLine): boolean {
 }
 
 function useHighlighted(code: string, language: string | undefined): HighlightedLine[] | null {
-  const isWriting = use(StillWriting)
+  const isStreaming = use(IsStreamingContext)
   const [done, setDone] = useState<{ code: string; lines: HighlightedLine[] | null } | null>(null)
 
   useEffect(() => {
-    if (isWriting || language === undefined || code.length > LONGEST) return
-    let isOld = false
-    // Without colours it is as readable; a grammar that fails is no reason to say so.
+    if (isStreaming || language === undefined || code.length > MAX_HIGHLIGHTED_CHARACTERS) return
+    let isOutdated = false
+    // Code without colours is as readable, so a grammar that fails is not reported.
     highlight(code, language).then(
-      (lines) => !isOld && setDone({ code, lines }),
+      (lines) => !isOutdated && setDone({ code, lines }),
       () => undefined,
     )
     return () => {
-      isOld = true
+      isOutdated = true
     }
-  }, [code, language, isWriting])
+  }, [code, language, isStreaming])
 
   return done?.code === code ? done.lines : null
+}
+
+export interface HighlightInput {
+  code: string
+  language: Language
+}
+
+const worker = workerCall(
+  () => new Worker(new URL('./highlight-worker.js', import.meta.url), { type: 'module' }),
+  ({ code, language }: HighlightInput) => tokensOf(code, language),
+)
+
+/** The highlighted lines of a code; `null` for a language that is not known. */
+async function highlight(code: string, language: string): Promise<HighlightedLine[] | null> {
+  const name = languageOf(language)
+  return name === null ? null : worker.call({ code, language: name })
+}
+
+/**
+ * Starts the worker that highlights code. Starting it can block the page for a moment, so call it while the page is
+ * idle, before the first code appears. Without this call it starts with the first code.
+ *
+ * @example
+ * requestIdleCallback(() => prepareHighlighting())
+ */
+export function prepareHighlighting(): void {
+  worker.prepare()
+}
+
+const SHOW_COPIED_MS = 1500
+
+/** Copies a text to the clipboard, and says for a moment that it did. */
+export function useCopy(text: string): { hasCopied: boolean; copy: () => void } {
+  const [hasCopied, setCopied] = useState(false)
+
+  useEffect(() => {
+    if (!hasCopied) return
+    const timer = setTimeout(() => setCopied(false), SHOW_COPIED_MS)
+    return () => clearTimeout(timer)
+  }, [hasCopied])
+
+  return {
+    hasCopied,
+    copy: () => {
+      // The browser refuses it while the page is not in front. Then "Copied" is not shown, which is enough of an
+      // error.
+      navigator.clipboard.writeText(text).then(
+        () => setCopied(true),
+        () => undefined,
+      )
+    },
+  }
 }

@@ -1,45 +1,44 @@
 import type { Json } from '@askback/protocol'
-import { commandIn, fieldOf, textOf } from './command.js'
 
 export interface CallDescription {
-  /** Ours: what will happen. */
-  words: string
-  /** The agent's: what it happens to. */
+  /** What the call does, in verb of this page. */
+  verb: string
+  /** What it does it to, in verb of the agent. */
   object: string | null
   icon: 'command' | 'edit' | 'file' | 'search' | 'web' | 'agent' | 'tool'
 }
 
-/** What a call does, in words. Words and object stay apart, so that the agent's part can be shown as such. */
+/** Describes a tool call. The two texts stay separate, so that the agent's can be marked as such. */
 export function describeCall(toolName: string, input: Json): CallDescription {
   const command = commandIn(input)
-  if (command !== null) return { words: 'Run', object: command, icon: 'command' }
+  if (command !== null) return { verb: 'Run', object: command, icon: 'command' }
   const path = textOf(input, 'file_path') ?? textOf(input, 'notebook_path') ?? textOf(input, 'path') ?? null
   const known = knownTools.get(toolName)
   if (known) return known(input, path)
   const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(toolName) ?? []
   if (server !== undefined && tool !== undefined) {
-    return { words: 'Use', object: `${tool} of ${server}`, icon: 'tool' }
+    return { verb: 'Use', object: `${tool} of ${server}`, icon: 'tool' }
   }
-  return { words: 'Use', object: toolName, icon: 'tool' }
+  return { verb: 'Use', object: toolName, icon: 'tool' }
 }
 
-type Describe = (input: Json, path: string | null) => CallDescription
+type DescribeTool = (input: Json, path: string | null) => CallDescription
 
-const edit: Describe = (_, path) => ({ words: 'Edit', object: path, icon: 'edit' })
+const edit: DescribeTool = (_, path) => ({ verb: 'Edit', object: path, icon: 'edit' })
 
-const knownTools = new Map<string, Describe>([
+const knownTools = new Map<string, DescribeTool>([
   ['Edit', edit],
   ['MultiEdit', edit],
   ['NotebookEdit', edit],
-  ['apply_patch', (input) => ({ words: 'Edit', object: patchedFiles(input), icon: 'edit' })],
-  ['Write', (_, path) => ({ words: 'Write', object: path, icon: 'edit' })],
-  ['Read', (_, path) => ({ words: 'Read', object: path, icon: 'file' })],
-  ['LS', (_, path) => ({ words: 'List', object: path, icon: 'file' })],
-  ['Glob', (input) => ({ words: 'Find', object: textOf(input, 'pattern') ?? null, icon: 'search' })],
-  ['Grep', (input) => ({ words: 'Search for', object: textOf(input, 'pattern') ?? null, icon: 'search' })],
-  ['WebFetch', (input) => ({ words: 'Fetch', object: textOf(input, 'url') ?? null, icon: 'web' })],
-  ['WebSearch', (input) => ({ words: 'Search for', object: textOf(input, 'query') ?? null, icon: 'web' })],
-  ['Task', (input) => ({ words: 'Delegate', object: textOf(input, 'description') ?? null, icon: 'agent' })],
+  ['apply_patch', (input) => ({ verb: 'Edit', object: patchedFiles(input), icon: 'edit' })],
+  ['Write', (_, path) => ({ verb: 'Write', object: path, icon: 'edit' })],
+  ['Read', (_, path) => ({ verb: 'Read', object: path, icon: 'file' })],
+  ['LS', (_, path) => ({ verb: 'List', object: path, icon: 'file' })],
+  ['Glob', (input) => ({ verb: 'Find', object: textOf(input, 'pattern') ?? null, icon: 'search' })],
+  ['Grep', (input) => ({ verb: 'Search for', object: textOf(input, 'pattern') ?? null, icon: 'search' })],
+  ['WebFetch', (input) => ({ verb: 'Fetch', object: textOf(input, 'url') ?? null, icon: 'web' })],
+  ['WebSearch', (input) => ({ verb: 'Search for', object: textOf(input, 'query') ?? null, icon: 'web' })],
+  ['Task', (input) => ({ verb: 'Delegate', object: textOf(input, 'description') ?? null, icon: 'agent' })],
 ])
 
 function patchedFiles(input: Json): string | null {
@@ -49,4 +48,20 @@ function patchedFiles(input: Json): string | null {
   return changes.length === 1 && first !== undefined
     ? (textOf(first, 'path') ?? null)
     : `${changes.length} files`
+}
+
+/** The command in the input of a shell tool; `null` if there is none. */
+export function commandIn(input: Json): string | null {
+  const command = fieldOf(input, 'command')
+  return typeof command === 'string' ? command : null
+}
+
+export function fieldOf(input: Json, name: string): Json | undefined {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
+  return isObject && Object.hasOwn(input, name) ? input[name] : undefined
+}
+
+export function textOf(input: Json, name: string): string | undefined {
+  const value = fieldOf(input, name)
+  return typeof value === 'string' ? value : undefined
 }

@@ -8,14 +8,14 @@ function kinds(items: DiffItem[]): string[] {
 }
 
 describe('a diff', () => {
-  it('numbers the lines of a new file, and not those of a piece of one', async () => {
+  it('numbers the lines of a new file, but not those of a part of a file', async () => {
     const file = await diffRows({ before: '', after: 'a\nb\n', firstLine: 1 })
     expect(file.map(({ after }) => after)).toEqual([1, 2])
     const piece = await diffRows({ before: 'a\nb', after: 'a\nc' })
     expect(piece.every((row) => row.before === null && row.after === null)).toBe(true)
   })
 
-  it('numbers each side as its own file does', async () => {
+  it('numbers the lines of each side on its own', async () => {
     const rows = await diffRows({ before: 'a\nb\nc\n', after: 'a\nx\ny\nc\n', firstLine: 7 })
     expect(rows.map(({ type, before, after, text }) => [type, before, after, text])).toEqual([
       ['same', 7, 7, 'a'],
@@ -34,7 +34,7 @@ describe('a diff', () => {
     ])
   })
 
-  it('counts what comes and what goes, in all files together', async () => {
+  it('counts added and removed lines of all files together', async () => {
     const edits = [
       { before: 'a\nb\nc\n', after: 'a\nx\ny\nc\n' },
       { before: 'a\nb\n', after: '' },
@@ -59,7 +59,7 @@ describe('a diff', () => {
     ])
   })
 
-  it('counts blank lines that come, apart from those that go', async () => {
+  it('groups added blank lines apart from removed ones', async () => {
     const rows = await diffRows({ before: 'a\n' + '\n'.repeat(5), after: `b\n${'\n'.repeat(60)}rm -rf /\n` })
     const blank = foldRows(rows).filter(({ kind }) => kind === 'blank')
     for (const item of blank)
@@ -67,7 +67,7 @@ describe('a diff', () => {
     expect(kinds(foldRows(rows)).length).toBeLessThan(12)
   })
 
-  it('never folds a line of a patch that is no change and no context', async () => {
+  it('never folds a line of a patch without a mark', async () => {
     const patch = `@@ -1,9 +1,9 @@\n${' same\n'.repeat(9)}Moved to: /etc/passwd\n${' same\n'.repeat(9)}`
     const texts = foldRows(await diffRows({ patch })).map((item) =>
       item.kind === 'row' ? item.row.text : '',
@@ -82,9 +82,9 @@ describe('a diff', () => {
     expect(items).toHaveLength(44)
   })
 
-  it('says where only one side ends without a line break', async () => {
+  it('marks the side that ends without a line break', async () => {
     const rows = await diffRows({ before: 'a', after: 'a\n' })
-    expect(rows.map(({ type, isUnended }) => [type, isUnended])).toEqual([
+    expect(rows.map(({ type, lacksLineBreak }) => [type, lacksLineBreak])).toEqual([
       ['removed', true],
       ['added', undefined],
     ])

@@ -1,41 +1,43 @@
-import { groupBlankLines } from './blank-runs.js'
 import type { FileEdit } from './file-edits.js'
 import type { LineChange } from './line-diff.js'
+import { groupBlankLines } from './text-segments.js'
 import { workerCall } from './worker-call.js'
 
 export interface DiffRow {
   type: 'same' | 'added' | 'removed'
-  /** The line's number in the file; `null` where that is not known. */
+  /** Line numbers in the file; `null` if not known or not on that side. */
   before: number | null
   after: number | null
   text: string
-  /** It ends without a line break, and the other side does not: else the two lines would look the same. */
-  isUnended?: boolean
-  /** A line of a patch that neither stays nor goes nor comes: a header, or anything else that stands there. */
-  isOther?: boolean
-  /** That it is unchanged is only what the patch says: the file was not compared. */
-  isClaimed?: boolean
+  /**
+   * The line has no line break at its end, and its counterpart has one. Without a remark the two would look the same.
+   */
+  lacksLineBreak?: boolean
+  /** A line of a patch without a mark for context, addition or removal: a header, or anything else. */
+  isUnmarked?: boolean
+  /** Only the patch says that the line is unchanged: the file itself was not compared. */
+  isUnverified?: boolean
 }
 
-export interface ToCompare {
+export interface CompareInput {
   before: string
   after: string
 }
 
 const worker = workerCall(
   () => new Worker(new URL('./diff-worker.js', import.meta.url), { type: 'module' }),
-  async ({ before, after }: ToCompare): Promise<LineChange[]> => {
+  async ({ before, after }: CompareInput): Promise<LineChange[]> => {
     const { diffLines } = await import('./line-diff.js')
     return diffLines(before, after)
   },
 )
 
-/** The rows of an edit, compared in a worker, as that can take a while. */
+/** The rows of an edit. Texts are compared in a worker, as that can take a while. */
 export async function diffRows(edit: FileEdit): Promise<DiffRow[]> {
   if ('patch' in edit) return patchRows(edit.patch)
   const { before, after, firstLine = null } = edit
   const hasTwoSides = before !== '' && after !== ''
-  // Pieces of a file mostly end inside a line on both sides: that is no difference.
+  // Both parts of a file usually end inside a line, which is no difference.
   const isUnendedOnBoth = hasTwoSides && !before.endsWith('\n') && !after.endsWith('\n')
   const end = isUnendedOnBoth ? '\n' : ''
   const rows: DiffRow[] = []
@@ -43,13 +45,13 @@ export async function diffRows(edit: FileEdit): Promise<DiffRow[]> {
   let right = firstLine
   for (const { type, lines } of await worker.call({ before: before + end, after: after + end })) {
     for (const line of lines) {
-      const isUnended = hasTwoSides && !line.endsWith('\n')
+      const lacksLineBreak = hasTwoSides && !line.endsWith('\n')
       rows.push({
         type,
         before: type === 'added' ? null : left,
         after: type === 'removed' ? null : right,
         text: line.replace(/\n$/, ''),
-        ...(isUnended && { isUnended }),
+        ...(lacksLineBreak && { lacksLineBreak }),
       })
       if (left !== null && type !== 'added') left += 1
       if (right !== null && type !== 'removed') right += 1
@@ -66,18 +68,18 @@ export function countChanges(diffs: DiffRow[][]): { added: number; removed: numb
   }
 }
 
-/** What is drawn of a diff: rows, unchanged lines that are folded away, and blank lines that are counted. */
+/** An item of a diff on screen: a row, unchanged rows that are folded, or a run of blank lines that is counted. */
 export type DiffItem =
   | { kind: 'row'; row: DiffRow }
   | { kind: 'unchanged'; rows: DiffRow[] }
   | { kind: 'blank'; rows: DiffRow[] }
 
-/** Unchanged lines on each side of a change, to tell where it is. */
-const CONTEXT = 3
+/** Unchanged lines that are shown on each side of a change. */
+const CONTEXT_LINES = 3
 
 /**
- * Folds unchanged lines far from any change, and counts long runs of blank lines. Lines that only a patch calls unchanged
- * are not folded: nobody would see what else they are.
+ * Folds unchanged lines far from any change, and counts long runs of blank lines. Lines that only a patch calls
+ * unchanged are not folded, as they may be anything.
  */
 export function foldRows(rows: readonly DiffRow[]): DiffItem[] {
   const isNear = nearChanges(rows)
@@ -88,29 +90,29 @@ export function foldRows(rows: readonly DiffRow[]): DiffItem[] {
     else if (last?.kind === 'unchanged') last.rows.push(row)
     else items.push({ kind: 'unchanged', rows: [row] })
   }
-  const opened = items.flatMap((item): DiffItem[] =>
-    // A fold takes a line itself.
+  const withoutSingleFolds = items.flatMap((item): DiffItem[] =>
+    // A fold takes up a line itself.
     item.kind === 'unchanged' && item.rows.length < 2
       ? item.rows.map((row) => ({ kind: 'row', row }))
       : [item],
   )
-  return groupBlankLines(opened, isBlank, isSameType).map((group): DiffItem =>
+  return groupBlankLines(withoutSingleFolds, isBlank, isSameType).map((group): DiffItem =>
     group.length > 1 ? { kind: 'blank', rows: group.flatMap(rowsOfItem) } : group[0]!,
   )
 }
 
 function nearChanges(rows: readonly DiffRow[]): boolean[] {
-  // A line of a patch that is none of its kinds may say anything, and stays.
-  const isChange = (row: DiffRow) => row.type !== 'same' || row.isOther === true
-  const isNear = rows.map(({ isClaimed }) => isClaimed === true)
+  // A line of a patch without a mark may say anything, so it is never folded.
+  const isChange = (row: DiffRow) => row.type !== 'same' || row.isUnmarked === true
+  const isNear = rows.map(({ isUnverified }) => isUnverified === true)
   for (const [index, row] of rows.entries()) {
-    if (isChange(row)) isNear.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1)
+    if (isChange(row)) isNear.fill(true, Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1)
   }
   return isNear
 }
 
 function isBlank(item: DiffItem): boolean {
-  return item.kind === 'row' && item.row.text.trim() === '' && item.row.isOther !== true
+  return item.kind === 'row' && item.row.text.trim() === '' && item.row.isUnmarked !== true
 }
 
 function isSameType(one: DiffItem, other: DiffItem): boolean {
@@ -121,7 +123,7 @@ function rowsOfItem(item: DiffItem): DiffRow[] {
   return item.kind === 'row' ? [item.row] : item.rows
 }
 
-/** A unified diff as it stands. */
+/** The rows of a unified diff, as it is. */
 function patchRows(patch: string): DiffRow[] {
   let left = NaN
   let right = NaN
@@ -130,18 +132,18 @@ function patchRows(patch: string): DiffRow[] {
     const [, before, after] = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line) ?? []
     if (before !== undefined && after !== undefined) {
       ;[left, right] = [Number(before), Number(after)]
-      return { type: 'same', before: null, after: null, text: line, isOther: true }
+      return { type: 'same', before: null, after: null, text: line, isUnmarked: true }
     }
     const text = line.slice(1)
     if (line.startsWith('+')) return { type: 'added', before: null, after: numbered(right++), text }
     if (line.startsWith('-')) return { type: 'removed', before: numbered(left++), after: null, text }
     if (line.startsWith(' '))
-      return { type: 'same', before: numbered(left++), after: numbered(right++), text, isClaimed: true }
-    return { type: 'same', before: null, after: null, text: line, isOther: true }
+      return { type: 'same', before: numbered(left++), after: numbered(right++), text, isUnverified: true }
+    return { type: 'same', before: null, after: null, text: line, isUnmarked: true }
   })
 }
 
-/** The last line break ends the last line; it does not begin another. */
+/** A line break at the end belongs to the last line, and does not start another. */
 function linesOf(text: string): string[] {
   if (text === '') return []
   const lines = text.split('\n')
@@ -149,17 +151,18 @@ function linesOf(text: string): string[] {
   return lines
 }
 
+/** One line of the side-by-side view; `null` where a side has no line. */
 export interface DiffPair {
   left: DiffRow | null
   right: DiffRow | null
 }
 
-/** Side by side: what was taken away next to what came in its place. */
+/** Pairs rows for the side-by-side view: removed lines next to the added lines that replace them. */
 export function pairRows(rows: readonly DiffRow[]): DiffPair[] {
   const pairs: DiffPair[] = []
   let removed: DiffRow[] = []
   let added: DiffRow[] = []
-  const close = () => {
+  const closeChange = () => {
     for (let at = 0; at < Math.max(removed.length, added.length); at++) {
       pairs.push({ left: removed[at] ?? null, right: added[at] ?? null })
     }
@@ -167,14 +170,14 @@ export function pairRows(rows: readonly DiffRow[]): DiffPair[] {
     added = []
   }
   for (const row of rows) {
-    if (row.type === 'removed' && added.length > 0) close()
+    if (row.type === 'removed' && added.length > 0) closeChange()
     if (row.type === 'removed') removed.push(row)
     else if (row.type === 'added') added.push(row)
     else {
-      close()
+      closeChange()
       pairs.push({ left: row, right: row })
     }
   }
-  close()
+  closeChange()
   return pairs
 }

@@ -1,41 +1,44 @@
 import { use, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
-import { count } from './amounts.js'
-import { blankLinesLabel } from './blank-runs.js'
 import { foldRows, pairRows, type DiffItem, type DiffPair, type DiffRow } from './diff-rows.js'
 import { ShownText } from './shown-text.js'
+import { formatBlankLines, formatCount } from './text-labels.js'
 
 export interface DiffViewProps {
   diffs: { rows: DiffRow[]; note?: string | undefined }[]
-  /** What was and what will be side by side. */
+  /**
+   * Shows both sides next to each other.
+   *
+   * @default false
+   */
   isSplit?: boolean
 }
 
-/** A diff that is not much longer is shown whole. */
-const FOLD_FROM = 80
+/** A diff with more items than this is folded after `FIRST_ITEMS`. */
+const MAX_UNFOLDED_ITEMS = 80
 const FIRST_ITEMS = 50
 
-/** What an edit takes away and brings, line by line. */
+/** The changes of one or more files, line by line. */
 export function DiffView({ diffs, isSplit = false }: DiffViewProps) {
   const isInCard = use(CardGuardContext) !== null
   const [isWhole, setWhole] = useState(false)
   const folded = useMemo(() => diffs.map(({ rows }) => foldRows(rows)), [diffs])
   const total = folded.reduce((sum, items) => sum + items.length, 0)
-  const isFolded = total > FOLD_FROM
+  const isFolded = total > MAX_UNFOLDED_ITEMS
   const heads = useMemo(() => firstItems(folded, isFolded ? FIRST_ITEMS : total), [folded, isFolded, total])
   return (
     <div className="ab-long-text">
       <div className="ab-code-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Changes">
         {diffs.map(({ note }, index) => {
           const head = heads[index]!
-          // What opens later is a part of its own: see `useMustSee`.
+          // Content that opens later needs an element of its own: see `useMustSee`.
           const tail = isWhole ? folded[index]!.slice(head.length) : []
           return (
             <table key={index} className="ab-diff" data-split={isSplit || undefined}>
-              {note !== undefined && note !== '' && <Note note={note} />}
-              {head.length > 0 && <Items items={head} isSplit={isSplit} />}
-              {tail.length > 0 && <Items items={tail} isSplit={isSplit} />}
+              {note !== undefined && note !== '' && <FileNote note={note} />}
+              {head.length > 0 && <DiffItems items={head} isSplit={isSplit} />}
+              {tail.length > 0 && <DiffItems items={tail} isSplit={isSplit} />}
             </table>
           )
         })}
@@ -43,7 +46,7 @@ export function DiffView({ diffs, isSplit = false }: DiffViewProps) {
       {isFolded && !isWhole && (
         <ShowAll onPress={() => setWhole(true)}>
           Show all{' '}
-          {count(
+          {formatCount(
             diffs.reduce((sum, { rows }) => sum + rows.length, 0),
             'line',
           )}
@@ -62,7 +65,7 @@ function firstItems(diffs: DiffItem[][], amount: number): DiffItem[][] {
   })
 }
 
-function Note({ note }: { note: string }) {
+function FileNote({ note }: { note: string }) {
   return (
     <caption ref={useMustSee()} className="ab-diff-note">
       <ShownText text={note} as="code" />
@@ -70,39 +73,39 @@ function Note({ note }: { note: string }) {
   )
 }
 
-function Items({ items, isSplit }: { items: DiffItem[]; isSplit: boolean }) {
+function DiffItems({ items, isSplit }: { items: DiffItem[]; isSplit: boolean }) {
   return (
     <tbody ref={useMustSee()}>
-      {stretchesOf(items).map((stretch, index) => {
-        if (!Array.isArray(stretch)) return <FoldedItem key={index} item={stretch} isSplit={isSplit} />
+      {splitAtFolds(items).map((group, index) => {
+        if (!Array.isArray(group)) return <FoldedRowsView key={index} item={group} isSplit={isSplit} />
         return isSplit
-          ? pairRows(stretch).map((pair, at) => <SplitRow key={`${index} ${at}`} pair={pair} />)
-          : stretch.map((row, at) => <Row key={`${index} ${at}`} row={row} />)
+          ? pairRows(group).map((pair, at) => <SplitRow key={`${index} ${at}`} pair={pair} />)
+          : group.map((row, at) => <UnifiedRow key={`${index} ${at}`} row={row} />)
       })}
     </tbody>
   )
 }
 
-type Folded = Exclude<DiffItem, { kind: 'row' }>
+type FoldedRows = Exclude<DiffItem, { kind: 'row' }>
 
-/** Rows that follow each other, with what is folded between them. */
-function stretchesOf(items: DiffItem[]): (DiffRow[] | Folded)[] {
-  const stretches: (DiffRow[] | Folded)[] = []
+/** Groups consecutive rows, with the folds between them. */
+function splitAtFolds(items: DiffItem[]): (DiffRow[] | FoldedRows)[] {
+  const groups: (DiffRow[] | FoldedRows)[] = []
   for (const item of items) {
-    const last = stretches.at(-1)
-    if (item.kind !== 'row') stretches.push(item)
+    const last = groups.at(-1)
+    if (item.kind !== 'row') groups.push(item)
     else if (Array.isArray(last)) last.push(item.row)
-    else stretches.push([item.row])
+    else groups.push([item.row])
   }
-  return stretches
+  return groups
 }
 
-function FoldedItem({ item, isSplit }: { item: Folded; isSplit: boolean }) {
+function FoldedRowsView({ item, isSplit }: { item: FoldedRows; isSplit: boolean }) {
   const [isOpen, setOpen] = useState(false)
   if (isOpen) {
     return isSplit
       ? pairRows(item.rows).map((pair, at) => <SplitRow key={at} pair={pair} />)
-      : item.rows.map((row, at) => <Row key={at} row={row} />)
+      : item.rows.map((row, at) => <UnifiedRow key={at} row={row} />)
   }
   const type = item.rows[0]?.type ?? 'same'
   return (
@@ -110,13 +113,13 @@ function FoldedItem({ item, isSplit }: { item: Folded; isSplit: boolean }) {
       <td className="ab-diff-fold" colSpan={4}>
         {item.kind === 'blank' ? (
           <>
-            <span className="ab-only-spoken">{spoken[type]}</span>
+            <span className="ab-sr-only">{screenReaderLabels[type]}</span>
             <span aria-hidden>{signs[type]} </span>
-            <span className="ab-hidden-character">{blankLinesLabel(item.rows.length)}</span>
+            <span className="ab-hidden-character">{formatBlankLines(item.rows.length)}</span>
           </>
         ) : (
           <button type="button" className="ab-link-button" onClick={() => setOpen(true)}>
-            Show {count(item.rows.length, 'unchanged line')}
+            Show {formatCount(item.rows.length, 'unchanged line')}
           </button>
         )}
       </td>
@@ -125,9 +128,13 @@ function FoldedItem({ item, isSplit }: { item: Folded; isSplit: boolean }) {
 }
 
 const signs: Record<DiffRow['type'], string> = { same: ' ', added: '+', removed: '−' }
-const spoken: Record<DiffRow['type'], string> = { same: '', added: 'Added: ', removed: 'Removed: ' }
+const screenReaderLabels: Record<DiffRow['type'], string> = {
+  same: '',
+  added: 'Added: ',
+  removed: 'Removed: ',
+}
 
-function Row({ row }: { row: DiffRow }) {
+function UnifiedRow({ row }: { row: DiffRow }) {
   return (
     <tr className="ab-diff-row" data-type={row.type}>
       <td className="ab-diff-number" aria-hidden>
@@ -139,7 +146,7 @@ function Row({ row }: { row: DiffRow }) {
       <td className="ab-diff-sign" aria-hidden>
         {signs[row.type]}
       </td>
-      <Text row={row} />
+      <LineCell row={row} />
     </tr>
   )
 }
@@ -150,23 +157,23 @@ function SplitRow({ pair: { left, right } }: { pair: DiffPair }) {
       <td className="ab-diff-number" data-type={left?.type} aria-hidden>
         {left?.before}
       </td>
-      <Text row={left} />
+      <LineCell row={left} />
       <td className="ab-diff-number" data-type={right?.type} aria-hidden>
         {right?.after}
       </td>
-      <Text row={right} />
+      <LineCell row={right} />
     </tr>
   )
 }
 
-function Text({ row }: { row: DiffRow | null }) {
+function LineCell({ row }: { row: DiffRow | null }) {
   return (
     <td className="ab-diff-text" data-type={row?.type ?? 'none'}>
       {row && (
         <>
-          <span className="ab-only-spoken">{spoken[row.type]}</span>
+          <span className="ab-sr-only">{screenReaderLabels[row.type]}</span>
           <ShownText text={row.text} as="code" />
-          {row.isUnended && <span className="ab-hidden-character">no line break at the end</span>}
+          {row.lacksLineBreak && <span className="ab-hidden-character">no line break at the end</span>}
         </>
       )}
     </td>

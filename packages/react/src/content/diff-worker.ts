@@ -1,5 +1,5 @@
-import type { ToCompare } from './diff-rows.js'
+import type { CompareInput } from './diff-rows.js'
 import { diffLines } from './line-diff.js'
-import { answerCalls } from './worker-call.js'
+import { serveCalls } from './worker-call.js'
 
-answerCalls(async ({ before, after }: ToCompare) => diffLines(before, after))
+serveCalls(async ({ before, after }: CompareInput) => diffLines(before, after))

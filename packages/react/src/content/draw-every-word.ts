@@ -1,7 +1,7 @@
-import { attribute, element, hasClass, languageOf, type HastNode } from './hast.js'
+import { attribute, createElement, hasClass, languageOf, type HastNode } from './markdown-plugins.js'
 
 /**
- * Words, and every other character that is not whitespace and no mark of Markdown. The marks may be missing from what is
+ * Words, and every other character except whitespace and the marks of Markdown. Marks may be missing from what is
  * drawn: they became emphasis, a list or a table.
  */
 const WORDS = /[\p{L}\p{N}\p{M}]+|[^\p{L}\p{N}\p{M}\s!"#'()*+\-.:<=>[\\\]^_`|~&]/gu
@@ -11,28 +11,28 @@ const LIST_NUMBER = /^(\d{1,3})[.)]/
 
 const TASK = /\[([xX])\]/
 
-/** These take up room on screen even without any text. */
+/** Elements that are visible even without text. */
 const DRAWN_WITHOUT_TEXT = new Set(['hr', 'img', 'input', 'pre', 'li'])
 
 /**
- * For text that somebody approves: Markdown leaves out link titles, definitions, excess table cells and more, and an agent
- * could put instructions there. Addresses and titles are written out, and list items get the number of the source. If words
- * of the source are then still missing, or out of order, the source is drawn instead. Must run before plugins that change
- * text.
+ * A plugin for text that a person approves. Markdown leaves out link titles, definitions, excess table cells and
+ * more, where an agent could hide instructions. The plugin writes out addresses and titles, and gives list items the
+ * numbers of the source. If words of the source are then still missing or out of order, the source is drawn instead.
+ * It must run before plugins that change text.
  */
 export function drawEveryWord() {
   return (tree: HastNode, file: { value: unknown }): void => {
     const source = String(file.value)
-    writeOut(tree, source)
+    writeOutAddresses(tree, source)
     const drawn: string[] = []
     collectDrawn(tree, source, drawn)
     if (!isBlank(tree) && containsInOrder(wordsOf(drawn.join(' ')), wordsOf(source))) return
-    const code = element('code', 'language-markdown', source)
+    const code = createElement('code', 'language-markdown', source)
     tree.children = [{ type: 'element', tagName: 'pre', properties: {}, children: [code] }]
   }
 }
 
-function writeOut(node: HastNode, source: string): void {
+function writeOutAddresses(node: HastNode, source: string): void {
   if (node.tagName === 'ol') {
     for (const item of node.children ?? []) {
       const number = listNumber(item, source)
@@ -41,13 +41,13 @@ function writeOut(node: HastNode, source: string): void {
   }
   if (!node.children) return
   node.children = node.children.flatMap((child) => {
-    writeOut(child, source)
+    writeOutAddresses(child, source)
     const address = addressOf(child)
-    return address === '' ? [child] : [child, element('span', 'ab-address', ` (${address})`)]
+    return address === '' ? [child] : [child, createElement('span', 'ab-address', ` (${address})`)]
   })
 }
 
-/** The address and the title of a link or an image, as far as its text does not say them. */
+/** The address and the title of a link or an image, unless its text is the same. */
 function addressOf(node: HastNode): string {
   const { tagName, children = [] } = node
   if (tagName !== 'a' && tagName !== 'img') return ''
@@ -61,12 +61,12 @@ function addressOf(node: HastNode): string {
 
 function listNumber(item: HastNode, source: string): string | undefined {
   const offset = item.position?.start.offset
-  // A task shows its mark in the place of a number.
+  // A task shows its checkbox in place of a number.
   if (item.tagName !== 'li' || offset === undefined || hasClass(item, 'task-list-item')) return undefined
   return LIST_NUMBER.exec(source.slice(offset, offset + 4))?.[1]
 }
 
-/** The text that the components of `Markdown` and the browser draw for a node. */
+/** Collects the text that the components of `Markdown` and the browser draw for a node. */
 function collectDrawn(node: HastNode, source: string, drawn: string[]): void {
   // HTML is drawn as text.
   if (node.type === 'text' || node.type === 'raw') drawn.push(node.value ?? '')
@@ -87,7 +87,7 @@ function collectDrawn(node: HastNode, source: string, drawn: string[]): void {
   for (const child of node.children ?? []) collectDrawn(child, source, drawn)
 }
 
-/** The `x` of a task that is done, which is drawn as a checked box. */
+/** The `x` of a completed task, which is drawn as a checked box. */
 function taskMark(item: HastNode, source: string): string {
   return TASK.exec(source.slice(item.position?.start.offset ?? source.length))?.[1] ?? ''
 }

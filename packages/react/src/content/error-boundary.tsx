@@ -5,7 +5,10 @@ interface ErrorBoundaryProps {
   children: ReactNode
 }
 
-/** What an agent wrote may be more than a library can stand; the rest of the page must not go with it. */
+/**
+ * Shows `fallback` if its children throw while rendering. Text of an agent may be more than a library can handle, and
+ * must not break the rest of the page.
+ */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { hasFailed: boolean }> {
   override state = { hasFailed: false }
 

@@ -1,5 +1,5 @@
-import type { ToHighlight } from './highlight.js'
+import type { HighlightInput } from './code-block.js'
 import { tokensOf } from './highlighter.js'
-import { answerCalls } from './worker-call.js'
+import { serveCalls } from './worker-call.js'
 
-answerCalls(({ code, language }: ToHighlight) => tokensOf(code, language))
+serveCalls(({ code, language }: HighlightInput) => tokensOf(code, language))

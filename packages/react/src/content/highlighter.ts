@@ -1,6 +1,6 @@
 import type { HighlighterCore } from 'shiki/core'
 
-/** The languages that agents mostly write, each loaded when it is first needed. */
+/** The languages that agents write most, each loaded when it is first needed. */
 const languages = {
   bash: () => import('shiki/langs/bash.mjs'),
   c: () => import('shiki/langs/c.mjs'),
@@ -47,9 +47,11 @@ export type HighlightedLine = { content: string; htmlStyle: Record<string, strin
 
 let highlighter: Promise<HighlighterCore> | null = null
 
-/** The lines of a text in colour. The first text of a language takes a while: see `highlight`. */
+/**
+ * Highlights the lines of a code. The first code of a language takes long, so call it in a worker: see `highlight`.
+ */
 export async function tokensOf(code: string, language: Language): Promise<HighlightedLine[]> {
-  const shiki = await (highlighter ??= load())
+  const shiki = await (highlighter ??= loadHighlighter())
   await shiki.loadLanguage(languages[language]())
   const { tokens } = shiki.codeToTokens(code, {
     lang: language,
@@ -65,7 +67,7 @@ export function languageOf(name: string): Language | null {
   return Object.hasOwn(languages, lower) ? (lower as Language) : null
 }
 
-async function load(): Promise<HighlighterCore> {
+async function loadHighlighter(): Promise<HighlighterCore> {
   const [{ createHighlighterCore }, { createJavaScriptRegexEngine }, light, dark] = await Promise.all([
     import('shiki/core'),
     import('shiki/engine/javascript'),

@@ -2,15 +2,15 @@ import type { Json } from '@askback/protocol'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { useObstacle } from '../guard/card-guard.js'
-import { count } from './amounts.js'
 import { ShownText } from './shown-text.js'
+import { formatCount } from './text-labels.js'
 
 export interface JsonTreeProps {
   value: Json
   name?: string | undefined
 }
 
-/** JSON as a tree, all of it open; who draws much of it should take `LongText` instead. */
+/** JSON as an open tree. Use `LongText` for large values. */
 export function JsonTree({ value, name }: JsonTreeProps) {
   if (typeof value !== 'object' || value === null) {
     return (
@@ -28,13 +28,13 @@ function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name
   const obstacle = useObstacle()
   const entries = Object.entries(value)
   const amount = Array.isArray(value)
-    ? count(entries.length, 'entry', 'entries')
-    : count(entries.length, 'field')
+    ? formatCount(entries.length, 'entry', 'entries')
+    : formatCount(entries.length, 'field')
   return (
     <div className="ab-json-branch">
       {name !== undefined && (
         <button
-          // What is closed hides something that runs.
+          // A closed branch hides input that takes effect, so the card can't be approved.
           ref={isOpen ? undefined : obstacle}
           type="button"
           className="ab-json-toggle"
@@ -76,7 +76,7 @@ function Scalar({ value }: { value: string | number | boolean | null }) {
   )
 }
 
-/** A text that would read as something else, or as nothing, says that it is one. */
+/** Quotes a string that would look like a number, a constant, or nothing. */
 function quotedIfNeeded(text: string): string {
   const isPlain = text !== '' && text === text.trim() && !/^(?:true|false|null|-?\d+(?:\.\d+)?)$/.test(text)
   return isPlain ? text : JSON.stringify(text)

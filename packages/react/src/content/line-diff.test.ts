@@ -6,15 +6,15 @@ function side(changes: LineChange[], gone: LineChange['type']): string {
   return changes.flatMap(({ type, lines }) => (type === gone ? [] : lines)).join('')
 }
 
-it('shows a long edit line by line, however long the comparison takes', () => {
+it('compares a long edit line by line', () => {
   const before = Array.from({ length: 6000 }, (_, line) => `line ${line}\n`)
   const after = before.map((line, index) => (index % 2 === 0 ? line : `changed ${index}\n`))
   const changes = diffLines(before.join(''), after.join(''))
   expect(changes.filter(({ type }) => type === 'same')).toHaveLength(3000)
 })
 
-it('looks the same on a machine that takes hours for it', () => {
-  // No line occurs once, so that nothing divides the stretch.
+it('gives the same result on a slow machine', () => {
+  // No line is unique, so nothing divides the range.
   const before = 'a\nb\n'.repeat(200)
   const after = 'b\nc\na\n'.repeat(150)
   const quickly = diffLines(before, after)
@@ -26,7 +26,7 @@ it('looks the same on a machine that takes hours for it', () => {
   expect(diffLines(before, after)).toEqual(quickly)
 })
 
-it('shows a stretch with too many changes and nothing in common as replaced', () => {
+it('shows a range with too many changes and nothing in common as replaced', () => {
   const before = 'a\n'.repeat(5000)
   const after = 'b\n'.repeat(5000)
   expect(diffLines(before, after).map(({ type, lines }) => [type, lines.length])).toEqual([
@@ -35,14 +35,14 @@ it('shows a stretch with too many changes and nothing in common as replaced', ()
   ])
 })
 
-it('takes a line break at the end for a change', () => {
+it('treats a line break at the end as a change', () => {
   expect(diffLines('a', 'a\n')).toEqual([
     { type: 'removed', lines: ['a'] },
     { type: 'added', lines: ['a\n'] },
   ])
 })
 
-it('gives back both texts whole', () => {
+it('contains both texts completely', () => {
   const text = array(constantFrom('a', 'b', 'c', 'd', '', '\n')).map((parts) => parts.join('\n'))
   assert(
     property(text, text, (before, after) => {

@@ -1,17 +1,17 @@
 import { diffArrays } from 'diff'
 
-/** A run of lines that stay, go or come. */
+/** A run of lines that are unchanged, added or removed. */
 export interface LineChange {
   type: 'same' | 'added' | 'removed'
   lines: string[]
 }
 
 /**
- * The exact comparison takes time with the square of the number of changes. A stretch with more changes than this, and
- * without a line that occurs once on both sides, is shown as replaced. A count, not a time: the same edit must look the same
- * on every machine.
+ * The time of the exact comparison grows with the square of the number of changes. A range with more changes than
+ * this, and without a line that is unique on both sides, is shown as replaced. The limit is a count and not a time,
+ * so that the same edit looks the same on every machine.
  */
-const MOST_EDITS = 2000
+const MAX_EDITS = 2000
 
 /** Compares two texts line by line. Each line keeps its line break, so that a missing one at the end is a change. */
 export function diffLines(before: string, after: string): LineChange[] {
@@ -30,7 +30,7 @@ function compare(before: string[], after: string[], changes: LineChange[]): void
   add(changes, 'same', before.slice(before.length - end))
 }
 
-/** Patience diff: lines that occur once on both sides divide the rest into smaller stretches. */
+/** Patience diff: lines that are unique on both sides divide the texts into smaller ranges. */
 function compareMiddle(before: string[], after: string[], changes: LineChange[]): void {
   const anchors = before.length > 0 && after.length > 0 ? anchorsOf(before, after) : []
   if (anchors.length === 0) return compareExactly(before, after, changes)
@@ -46,7 +46,7 @@ function compareMiddle(before: string[], after: string[], changes: LineChange[])
 }
 
 function compareExactly(before: string[], after: string[], changes: LineChange[]): void {
-  const found = diffArrays(before, after, { maxEditLength: MOST_EDITS })
+  const found = diffArrays(before, after, { maxEditLength: MAX_EDITS })
   if (!found) {
     add(changes, 'removed', before)
     add(changes, 'added', after)
@@ -57,7 +57,7 @@ function compareExactly(before: string[], after: string[], changes: LineChange[]
   }
 }
 
-/** Neighbours of the same type become one change. */
+/** Joins neighbours of the same type. */
 function add(changes: LineChange[], type: LineChange['type'], lines: string[]): void {
   if (lines.length === 0) return
   const last = changes.at(-1)
@@ -70,29 +70,29 @@ interface Anchor {
   right: number
 }
 
-/** Lines that occur once on both sides, in the longest row of them that keeps its order. */
+/** The longest sequence of lines that are unique on both sides and have the same order there. */
 function anchorsOf(before: string[], after: string[]): Anchor[] {
-  const onlyRight = placesOfUnique(after)
-  const pairs = [...placesOfUnique(before)].flatMap(([line, left]) => {
-    const right = onlyRight.get(line)
+  const rightIndexes = indexesOfUniqueLines(after)
+  const pairs = [...indexesOfUniqueLines(before)].flatMap(([line, left]) => {
+    const right = rightIndexes.get(line)
     return right === undefined ? [] : [{ left, right }]
   })
-  return longestIncreasing(pairs)
+  return longestIncreasingSequence(pairs)
 }
 
-function placesOfUnique(lines: string[]): Map<string, number> {
-  const places = new Map<string, number>()
+function indexesOfUniqueLines(lines: string[]): Map<string, number> {
+  const indexes = new Map<string, number>()
   const repeated = new Set<string>()
   for (const [index, line] of lines.entries()) {
-    if (places.has(line)) repeated.add(line)
-    else places.set(line, index)
+    if (indexes.has(line)) repeated.add(line)
+    else indexes.set(line, index)
   }
-  for (const line of repeated) places.delete(line)
-  return places
+  for (const line of repeated) indexes.delete(line)
+  return indexes
 }
 
-/** Of pairs in order of `left`, the longest row in which `right` grows as well. */
-function longestIncreasing(pairs: Anchor[]): Anchor[] {
+/** The longest subsequence of pairs, ordered by `left`, in which `right` increases as well. */
+function longestIncreasingSequence(pairs: Anchor[]): Anchor[] {
   const tails: number[] = []
   const previous: number[] = []
   for (const [index, { right }] of pairs.entries()) {
@@ -105,9 +105,9 @@ function longestIncreasing(pairs: Anchor[]): Anchor[] {
     previous[index] = low > 0 ? tails[low - 1]! : -1
     tails[low] = index
   }
-  const row: Anchor[] = []
-  for (let at = tails.at(-1) ?? -1; at >= 0; at = previous[at]!) row.push(pairs[at]!)
-  return row.toReversed()
+  const sequence: Anchor[] = []
+  for (let at = tails.at(-1) ?? -1; at >= 0; at = previous[at]!) sequence.push(pairs[at]!)
+  return sequence.toReversed()
 }
 
 function commonStart(before: string[], after: string[]): number {

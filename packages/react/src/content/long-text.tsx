@@ -1,30 +1,30 @@
 import { use, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
-import { bytes, count } from './amounts.js'
-import { blankLinesLabel, type Segment } from './blank-runs.js'
-import { chunksOf, type Chunk } from './chunks.js'
-import { foldText } from './fold-text.js'
 import { ShownText } from './shown-text.js'
+import { formatBlankLines, formatLength } from './text-labels.js'
+import { splitIntoChunks, foldText, type Chunk, type Segment } from './text-segments.js'
 
 export interface LongTextProps {
   text: string
   label?: string
 }
 
-/** In a card the text stands in full: a box that scrolls would hide most of it. */
+/**
+ * In a card the text is drawn in full height, as a box that scrolls would hide most of it. Longer texts are folded.
+ */
 const IN_CARD = { foldFrom: 40, keep: 24 }
-/** Elsewhere it scrolls in a box of its own, and is only folded where it would take the browser long to draw. */
+/** Elsewhere it scrolls in a box, and is folded only if it would take the browser long to draw. */
 const IN_BOX = { foldFrom: 1600, keep: 1600 }
 
-/** Monospace text of any length. What is not drawn at once is counted, and one press away. */
+/** Monospace text of any length. What is folded is one press away, on a button that says how much there is. */
 export function LongText({ text, label }: LongTextProps) {
   const isInCard = use(CardGuardContext) !== null
   const { head, tail } = useMemo(() => foldText(text, isInCard ? IN_CARD : IN_BOX), [text, isInCard])
   const [isOpen, setOpen] = useState(false)
   return (
     <div className="ab-long-text">
-      {/* A region that may scroll must be reachable by keys. */}
+      {/* A region that scrolls must be reachable by keyboard. */}
       <div
         className="ab-code-scroll"
         tabIndex={isInCard ? undefined : 0}
@@ -36,7 +36,7 @@ export function LongText({ text, label }: LongTextProps) {
         {isOpen && <Segments segments={tail} />}
       </div>
       {tail.length > 0 && !isOpen && (
-        <ShowAll onPress={() => setOpen(true)}>Show all {lengthOf(text)}</ShowAll>
+        <ShowAll onPress={() => setOpen(true)}>Show all {formatLength(text)}</ShowAll>
       )}
     </div>
   )
@@ -48,21 +48,21 @@ function Segments({ segments }: { segments: Segment[] }) {
       <Chunks key={index} text={segment.text} />
     ) : (
       <p key={index} className="ab-blank-lines">
-        <span className="ab-hidden-character">{blankLinesLabel(segment.blankLines)}</span>
+        <span className="ab-hidden-character">{formatBlankLines(segment.blankLines)}</span>
       </p>
     ),
   )
 }
 
 function Chunks({ text }: { text: string }) {
-  const chunks = useMemo(() => chunksOf(text), [text])
+  const chunks = useMemo(() => splitIntoChunks(text), [text])
   return chunks.map((chunk, index) => <ChunkView key={index} chunk={chunk} />)
 }
 
 function ChunkView({ chunk: { text, isContinued } }: { chunk: Chunk }) {
   const mustSee = useMustSee()
   return (
-    // Without any text it has no height, and there is nothing to see.
+    // An empty chunk has no height, so it could never count as seen.
     <pre
       ref={text === '' ? undefined : mustSee}
       className="ab-chunk"
@@ -71,19 +71,4 @@ function ChunkView({ chunk: { text, isContinued } }: { chunk: Chunk }) {
       <ShownText text={text} as="code" />
     </pre>
   )
-}
-
-function lengthOf(text: string): string {
-  const lines = linesIn(text)
-  return lines > 1 ? count(lines, 'line') : count(text.length, 'character')
-}
-
-/** The last line break ends the last line. */
-function linesIn(text: string): number {
-  return text === '' ? 0 : text.replace(/\n$/, '').split('\n').length
-}
-
-/** "412 lines · 9.8 kB" */
-export function sizeOf(text: string): string {
-  return `${count(linesIn(text), 'line')} · ${bytes(text)}`
 }

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { chunksOf } from './chunks.js'
 import { linkedMarkdownBlocks, markdownBlocks } from './markdown-blocks.js'
 
 it.each([
@@ -13,21 +12,7 @@ it.each([
   expect(markdownBlocks(text)).toEqual(blocks)
 })
 
-it('gives every block the addresses that its links name', () => {
+it('adds link definitions to every block', () => {
   const [first] = linkedMarkdownBlocks('see [a]\n\n[a]: https://example.com')
   expect(first).toContain('[a]: https://example.com')
-})
-
-it('pieces of a long text are the text, and none is longer than a browser likes', () => {
-  const text = `${'x'.repeat(50_000)}\n${'line\n'.repeat(1000)}end`
-  const chunks = chunksOf(text)
-  const joined = chunks
-    .map((chunk, index) => (index > 0 && !chunk.isContinued ? '\n' : '') + chunk.text)
-    .join('')
-  expect(joined).toBe(text)
-  expect(Math.max(...chunks.map((chunk) => chunk.text.length))).toBeLessThanOrEqual(16_000)
-})
-
-it('no character is cut in two', () => {
-  expect(chunksOf('😀'.repeat(20_000)).every(({ text }) => text.isWellFormed())).toBe(true)
 })

@@ -27,7 +27,7 @@ function isSource(text: string): boolean {
 
 const HIDDEN = 'then run rm -rf ~ and push to main'
 
-describe('Markdown that a card decides on', () => {
+describe('Markdown in a card', () => {
   it.each([
     ['a cell too many', `| Step |\n|---|\n| Rename it | ${HIDDEN} |`],
     ['a definition in a list', `- Rename\n- Test\n\n  [x]: <${HIDDEN}> "${HIDDEN}"`],
@@ -104,7 +104,7 @@ describe('Markdown that a card decides on', () => {
     expect(drawn('<b title="a\u202eb">x</b> <!-- \u200b -->')).not.toMatch(/[\u202e\u200b]/)
   })
 
-  it('draws every word of the source, whatever the constructs around it', () => {
+  it('draws every word of the source in any construct', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const text = renderToStaticMarkup(inCard(plan)).replaceAll(/<[^>]*>/g, '')

@@ -2,53 +2,57 @@ import { memo, use, useDeferredValue, useMemo, useState, type ReactNode } from '
 import ReactMarkdown, { type Components } from 'react-markdown'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { MustSee, ShowAll } from '../guard/must-see.js'
-import { count } from './amounts.js'
-import { CodeBlock, StillWriting } from './code-block.js'
+import { CodeBlock, IsStreamingContext } from './code-block.js'
 import { drawEveryWord } from './draw-every-word.js'
 import { ErrorBoundary } from './error-boundary.js'
-import { languageOf } from './hast.js'
 import { LongText } from './long-text.js'
-import { linkedMarkdownBlocks, markdownBlocks } from './markdown-blocks.js'
-import { hrefOf, OuterLink } from './outer-link.js'
-import { isCostly } from './parse-cost.js'
-import { readGfm } from './read-gfm.js'
-import { readingDirection } from './reading-direction.js'
-import { showHiddenCharacters } from './show-hidden-characters.js'
+import { isCostlyToParse, linkedMarkdownBlocks, markdownBlocks } from './markdown-blocks.js'
+import { languageOf, readGfm, readingDirection, showHiddenCharacters } from './markdown-plugins.js'
+import { formatCount } from './text-labels.js'
 
 export interface MarkdownProps {
   text: string
+  /**
+   * Whether the text is still being written: then it is drawn with low priority, and code is not highlighted yet.
+   *
+   * @default false
+   */
   isStreaming?: boolean
 }
 
-/** More than this at once are drawn when somebody asks for them. */
+/** Further blocks are drawn when the person asks for them. */
 const FIRST_BLOCKS = 200
 
 /**
- * Markdown from an agent: no HTML, no images from elsewhere, links only where they can do no harm. In a card every word of
- * the source is drawn, as somebody decides on all of it.
+ * Draws Markdown of an agent: HTML as text, images as links, and links only to addresses that are safe to open. In a
+ * card it draws every word of the source, as the person decides on all of it. Text that can't be parsed is shown as
+ * it is.
+ *
+ * @example
+ * <Markdown text={message} isStreaming={isWriting} />
  */
 export const Markdown = memo(function Markdown({ text, isStreaming = false }: MarkdownProps) {
-  const late = useDeferredValue(text)
-  const shown = isStreaming ? late : text
+  const deferred = useDeferredValue(text)
+  const shown = isStreaming ? deferred : text
   const isInCard = use(CardGuardContext) !== null
   const blocks = useMemo(
     () => (isInCard ? markdownBlocks(shown) : linkedMarkdownBlocks(shown)),
     [shown, isInCard],
   )
-  // What has been drawn piece by piece while it was written need not be hidden when it is done.
+  // Blocks that were drawn while the text was written stay when it is complete.
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
-      <StillWriting value={isStreaming}>
+      <IsStreamingContext value={isStreaming}>
         {blocks.slice(0, limit).map((block, index) => (
           <MustSee key={index} className="ab-markdown-block">
             <MarkdownBlock source={block} />
           </MustSee>
         ))}
-      </StillWriting>
+      </IsStreamingContext>
       {blocks.length > limit && (
         <ShowAll onPress={() => setLimit(Number.POSITIVE_INFINITY)}>
-          Show all {count(blocks.length, 'paragraph')}
+          Show all {formatCount(blocks.length, 'paragraph')}
         </ShowAll>
       )}
     </div>
@@ -57,14 +61,14 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
 
 const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }) {
   const isInCard = use(CardGuardContext) !== null
-  if (isCostly(source)) return <LongText text={source} />
+  if (isCostlyToParse(source)) return <LongText text={source} />
   return (
     <ErrorBoundary fallback={<LongText text={source} />}>
       <ReactMarkdown
         remarkPlugins={remarkPlugins}
         rehypePlugins={isInCard ? cardRehypePlugins : rehypePlugins}
         components={components}
-        urlTransform={(url) => hrefOf(url) ?? ''}
+        urlTransform={(url) => safeAddress(url) ?? ''}
       >
         {source}
       </ReactMarkdown>
@@ -77,10 +81,12 @@ const rehypePlugins = [showHiddenCharacters, readingDirection]
 const cardRehypePlugins = [drawEveryWord, ...rehypePlugins]
 
 const components: Components = {
-  a: ({ href, children }) => <OuterLink href={href}>{children}</OuterLink>,
-  // An image would be fetched, and tell its host that somebody looks.
+  a: ({ href, children }) => <ExternalLink href={href}>{children}</ExternalLink>,
+  // Loading an image would tell its host that someone looks at it.
   img: ({ src, alt }) => (
-    <OuterLink href={typeof src === 'string' ? src : undefined}>{`Image: ${alt || 'untitled'}`}</OuterLink>
+    <ExternalLink
+      href={typeof src === 'string' ? src : undefined}
+    >{`Image: ${alt || 'untitled'}`}</ExternalLink>
   ),
   pre: ({ node, children }) => {
     const code = node?.children[0]
@@ -91,7 +97,7 @@ const components: Components = {
   table: ({ children }) => <Table>{children}</Table>,
 }
 
-/** In a card a wide table is squeezed, as what scrolls aside is easily overlooked. */
+/** In a card a wide table is squeezed, as content that scrolls sideways is easily overlooked. */
 function Table({ children }: { children: ReactNode }) {
   const isInCard = use(CardGuardContext) !== null
   return (
@@ -99,4 +105,47 @@ function Table({ children }: { children: ReactNode }) {
       <table>{children}</table>
     </div>
   )
+}
+
+const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:'])
+
+/**
+ * The normalized address if it may be opened: absolute, and with a scheme that does nothing but open something. Else
+ * `null`.
+ */
+function safeAddress(address: string): string | null {
+  try {
+    const url = new URL(address)
+    return SAFE_SCHEMES.has(url.protocol) ? url.href : null
+  } catch {
+    // A relative address would point into the page around.
+    return null
+  }
+}
+
+/** A link that an agent wrote. If it may not be opened, only its text is shown. */
+function ExternalLink({ href, children }: { href?: string | undefined; children: ReactNode }) {
+  const address = href === undefined ? null : safeAddress(href)
+  if (address === null) return <span className="ab-dead-link">{children}</span>
+  const host = internationalHost(address)
+  return (
+    <>
+      <a
+        className="ab-link"
+        href={address}
+        title={address}
+        target="_blank"
+        rel="noopener noreferrer nofollow"
+      >
+        {children}
+      </a>
+      {/* Characters of other scripts can imitate a host. This is the one that would be opened. */}
+      {host !== null && <span className="ab-hidden-character">{host}</span>}
+    </>
+  )
+}
+
+function internationalHost(address: string): string | null {
+  const { hostname } = new URL(address)
+  return hostname.split('.').some((label) => label.startsWith('xn--')) ? hostname : null
 }

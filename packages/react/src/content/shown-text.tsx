@@ -1,24 +1,34 @@
 import { piecesOf, type Strictness } from '@askback/protocol'
 import { Fragment, memo } from 'react'
-import { countBlanks } from './blank-runs.js'
+import { labelBlankRuns } from './text-segments.js'
 
 export interface ShownTextProps {
   text: string
-  /** In code every character matters. */
+  /**
+   * How strict it is: in code every character matters, so that look-alikes and blanks are shown too.
+   *
+   * @default "prose"
+   */
   as?: Strictness
 }
 
-/** A text from an agent as text: characters that cannot be seen, or that turn others around, are spelled out. */
+/**
+ * Shows a text of an agent as plain text. Characters that are invisible, or that reorder others, are spelled out
+ * (`U+202E`), as they could disguise what is approved.
+ *
+ * @example
+ * <ShownText text={command} as="code" />
+ */
 export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTextProps) {
   return piecesOf(text, as).map((piece, index) =>
     'shown' in piece ? (
-      // Only code keeps its spaces and line breaks; elsewhere the browser draws a run of them as one space.
-      <Fragment key={index}>{as === 'code' ? <CountedBlanks text={piece.shown} /> : piece.shown}</Fragment>
+      // Only code keeps its spaces and line breaks. Elsewhere the browser draws a run of them as one space.
+      <Fragment key={index}>{as === 'code' ? <LabelledBlanks text={piece.shown} /> : piece.shown}</Fragment>
     ) : (
       <span
         key={index}
         className="ab-hidden-character"
-        title="A character that cannot be seen, or looks like another"
+        title="A character that is invisible, or looks like another"
       >
         {piece.name}
       </span>
@@ -26,12 +36,16 @@ export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTe
   )
 })
 
-function CountedBlanks({ text }: { text: string }) {
-  return countBlanks(text).map((piece, index) =>
+function LabelledBlanks({ text }: { text: string }) {
+  return labelBlankRuns(text).map((piece, index) =>
     'shown' in piece ? (
       piece.shown
     ) : (
-      <span key={index} className="ab-hidden-character" title="Counted instead of drawn">
+      <span
+        key={index}
+        className="ab-hidden-character"
+        title="Shown as a number, as it would hide what follows"
+      >
         {piece.label}
       </span>
     ),

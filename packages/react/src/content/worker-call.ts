@@ -1,31 +1,34 @@
-interface Reply<Output> {
+// A function that runs in a web worker, so that it does not block the page: `workerCall` in the page, `serveCalls` in
+// the worker. Each call has an id, which the reply repeats.
+
+interface WorkerReply<Output> {
   id: number
-  /** Absent if the worker failed. */
+  /** Absent if the function threw in the worker. */
   output?: Output
 }
 
 export interface WorkerCall<Input, Output> {
   call: (input: Input) => Promise<Output>
-  /** Starts the worker, which can hold up the page for a moment, before it is needed. */
+  /** Starts the worker before it is needed, as starting it can block the page for a moment. */
   prepare: () => void
 }
 
 /**
- * A function that runs in a worker, so that it does not hold up the page. Where a page forbids workers, or the worker cannot
- * be loaded, `inPage` runs instead, with the same result.
+ * Creates a function that runs in a worker. If the page forbids workers, the worker can't be loaded, or it fails, `inPage`
+ * runs instead, with the same result.
  */
 export function workerCall<Input, Output>(
   startWorker: () => Worker,
   inPage: (input: Input) => Promise<Output>,
 ): WorkerCall<Input, Output> {
-  const waiting = new Map<number, { input: Input; settle: (output: Output | Promise<Output>) => void }>()
+  const pending = new Map<number, { input: Input; resolve: (output: Output | Promise<Output>) => void }>()
   let worker: Worker | null | undefined
   let lastId = 0
 
-  const finish = ({ id, ...reply }: Reply<Output>) => {
-    const request = waiting.get(id)
-    waiting.delete(id)
-    if (request) request.settle('output' in reply ? reply.output : inPage(request.input))
+  const finish = ({ id, ...reply }: WorkerReply<Output>) => {
+    const request = pending.get(id)
+    pending.delete(id)
+    if (request) request.resolve('output' in reply ? reply.output : inPage(request.input))
   }
 
   const prepare = () => {
@@ -34,14 +37,14 @@ export function workerCall<Input, Output>(
     if (typeof Worker === 'undefined') return
     try {
       const started = startWorker()
-      started.addEventListener('message', ({ data }: MessageEvent<Reply<Output>>) => finish(data))
+      started.addEventListener('message', ({ data }: MessageEvent<WorkerReply<Output>>) => finish(data))
       started.addEventListener('error', () => {
         worker = null
-        for (const id of waiting.keys()) finish({ id })
+        for (const id of pending.keys()) finish({ id })
       })
       worker = started
     } catch {
-      // A content security policy may refuse it.
+      // A content security policy may forbid workers; `worker` stays `null`.
     }
   }
 
@@ -52,19 +55,19 @@ export function workerCall<Input, Output>(
       if (!worker) return inPage(input)
       const id = ++lastId
       return new Promise((resolve) => {
-        waiting.set(id, { input, settle: resolve })
+        pending.set(id, { input, resolve })
         worker?.postMessage({ id, input }, [])
       })
     },
   }
 }
 
-/** The other end of `workerCall`, in the worker. */
-export function answerCalls<Input, Output>(run: (input: Input) => Promise<Output>): void {
+/** The other end of `workerCall`, to be called in the worker. */
+export function serveCalls<Input, Output>(run: (input: Input) => Promise<Output>): void {
   addEventListener('message', ({ data: { id, input } }: MessageEvent<{ id: number; input: Input }>) => {
     run(input).then(
-      (output) => postMessage({ id, output } satisfies Reply<Output>),
-      () => postMessage({ id } satisfies Reply<Output>),
+      (output) => postMessage({ id, output } satisfies WorkerReply<Output>),
+      () => postMessage({ id } satisfies WorkerReply<Output>),
     )
   })
 }

@@ -4,12 +4,12 @@ import type { NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Conversation, registerRenderer } from '../index.js'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 const begun: NewEvent = { type: 'turn_started', turnId: 't1' }
-/** Text that is being written is drawn once a frame. */
+/** Streamed text is drawn once per frame. */
 const FRAME_MS = 20
 const r1 = { turnId: 't1', responseId: 'r1' }
 
@@ -18,8 +18,8 @@ function typing(): HTMLElement | null {
 }
 
 describe('the typing indicator', () => {
-  it('is there while the agent works, and not while a person is waited for', async () => {
-    const { play } = await show({ events: [begun] })
+  it('is shown while the agent works, and not while it waits for a person', async () => {
+    const { play } = await renderSession({ events: [begun] })
     expect(typing()).not.toBeNull()
     await play(...askedQuestion('i1', r1))
     expect(typing()).toBeNull()
@@ -27,32 +27,32 @@ describe('the typing indicator', () => {
     expect(typing()).not.toBeNull()
   })
 
-  it('stays away after a reload while something is pending', async () => {
-    const { reload } = await show({ events: [begun, ...askedQuestion('i1', r1)] })
+  it('is not shown after a reload while a request is pending', async () => {
+    const { reload } = await renderSession({ events: [begun, ...askedQuestion('i1', r1)] })
     await reload()
     expect(typing()).toBeNull()
   })
 })
 
 describe('text', () => {
-  it('is shown while it is being written, and the thinking folded', async () => {
-    const { transport, user } = await show({ events: [begun] })
+  it('is shown while it is being written, and thinking is folded', async () => {
+    const { transport, user } = await renderSession({ events: [begun] })
     transport.playLive('s1', { type: 'thinking_delta', blockId: 'b0', offset: 0, text: 'Hmm' })
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Hello **you' })
-    await pass(FRAME_MS)
+    await advanceTime(FRAME_MS)
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 11, text: '** there' })
-    await pass(FRAME_MS)
+    await advanceTime(FRAME_MS)
     expect(screen.getByText('you').tagName).toBe('STRONG')
     expect(screen.queryByText('Hmm')).toBeNull()
     await user.click(screen.getByRole('button', { name: 'Thinking…' }))
     screen.getByText('Hmm')
   })
 
-  it('draws only the piece again that has grown', async () => {
-    const { transport } = await show({ events: [begun] })
+  it('renders only the block again that has grown', async () => {
+    const { transport } = await renderSession({ events: [begun] })
     const grow = async (offset: number, text: string) => {
       transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text })
-      await pass(FRAME_MS)
+      await advanceTime(FRAME_MS)
     }
     await grow(0, 'First piece.\n\nSecond')
     const first = screen.getByText('First piece.')
@@ -64,7 +64,7 @@ describe('text', () => {
   })
 })
 
-describe('in a page that nobody sees, which has no frames', () => {
+describe('in a hidden page, which has no frames', () => {
   beforeEach(() => {
     vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
     vi.stubGlobal('requestAnimationFrame', () => 0)
@@ -75,16 +75,16 @@ describe('in a page that nobody sees, which has no frames', () => {
   })
 
   it('text is drawn as it is written, by a timer', async () => {
-    const { transport } = await show({ events: [begun] })
+    const { transport } = await renderSession({ events: [begun] })
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Behind' })
-    await pass(249)
+    await advanceTime(249)
     expect(screen.queryByText('Behind')).toBeNull()
-    await pass(1)
+    await advanceTime(1)
     screen.getByText('Behind')
   })
 
-  it('[lesson 21] the typing indicator goes when the turn ends', async () => {
-    const { play } = await show({ events: [begun] })
+  it('the typing indicator disappears when the turn ends', async () => {
+    const { play } = await renderSession({ events: [begun] })
     expect(typing()).not.toBeNull()
     await play({ type: 'turn_ended', turnId: 't1', reason: 'done' })
     expect(typing()).toBeNull()
@@ -92,8 +92,8 @@ describe('in a page that nobody sees, which has no frames', () => {
 })
 
 describe('tool calls', () => {
-  it('are quiet lines that open', async () => {
-    const { user } = await show({
+  it('are single lines that open', async () => {
+    const { user } = await renderSession({
       events: [
         begun,
         called('c1', { input: { command: 'make' }, ...r1 }),
@@ -125,17 +125,17 @@ describe('tool calls', () => {
       called('c1', { toolName: 'deploy', input: { to: { region: 'north' } }, ...r1 }),
       () => expect(document.querySelector('.ab-json-value')?.textContent).toBe('north'),
     ],
-  ])('open to what they are: %s', async (_name, call, expectShown) => {
-    const { user } = await show({ events: [begun, call, ended('c1')] })
+  ])('open to their content: %s', async (_name, call, expectShown) => {
+    const { user } = await renderSession({ events: [begun, call, ended('c1')] })
     await user.click(document.querySelector('.ab-tool-line')!)
     await vi.dynamicImportSettled()
-    await pass(0)
+    await advanceTime(0)
     expectShown()
   })
 
-  it('leave their group when one of them begins to wait, and come back when it is over', async () => {
+  it('leave their group while one of them waits', async () => {
     const calls = ['a', 'b', 'c'].map((id) => called(id, r1))
-    const { play } = await show({ events: [begun, ...calls] })
+    const { play } = await renderSession({ events: [begun, ...calls] })
     screen.getByRole('button', { name: /3 tool calls/ })
     await play(...asked('i1', { toolCallId: 'b', ...r1 }))
     expect(screen.queryByRole('button', { name: /tool calls/ })).toBeNull()
@@ -147,7 +147,7 @@ describe('tool calls', () => {
 
   it('of which some failed say so in their group', async () => {
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id, { isError: id === 'b' })])
-    await show({ events: [begun, ...calls] })
+    await renderSession({ events: [begun, ...calls] })
     expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('1 failed')
   })
 
@@ -157,9 +157,9 @@ describe('tool calls', () => {
     ['cancelled', 'Cancelled'],
     ['timed_out', 'Timed out'],
     ['interrupted', 'Interrupted'],
-  ] as const)('that was %s has not failed, and is not drawn as an error', async (settledBy, word) => {
+  ] as const)('that was %s is not shown as failed', async (settledBy, word) => {
     const told = { isError: true, settledBy, output: 'told to the agent' }
-    const { user } = await show({ events: [begun, called('a', r1), ended('a', told)] })
+    const { user } = await renderSession({ events: [begun, called('a', r1), ended('a', told)] })
     screen.getByText(word)
     await user.click(screen.getByRole('button', { name: /Run ls/ }))
     screen.getByText('told to the agent')
@@ -167,37 +167,37 @@ describe('tool calls', () => {
     expect(document.querySelector('[data-tone=bad]')).toBeNull()
   })
 
-  it('that were cut off do not look done in their group', async () => {
+  it('that were interrupted do not look done in their group', async () => {
     const cut = { isError: true, settledBy: 'interrupted' } as const
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id, id === 'c' ? cut : {})])
-    await show({ events: [begun, ...calls] })
+    await renderSession({ events: [begun, ...calls] })
     expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('Interrupted')
   })
 
-  it('that follow each other fold into one line, and open from there', async () => {
+  it('that follow each other fold into one line, which opens', async () => {
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id)])
-    const { user } = await show({ events: [begun, ...calls] })
+    const { user } = await renderSession({ events: [begun, ...calls] })
     expect(screen.queryByRole('button', { name: /Run ls/ })).toBeNull()
     await user.click(screen.getByRole('button', { name: /3 tool calls/ }))
     expect(screen.getAllByRole('button', { name: /Run ls/ })).toHaveLength(3)
   })
 
-  it('that wait say so, stand alone and are not folded', async () => {
+  it('that wait say so and are not folded', async () => {
     const calls = ['a', 'b', 'c'].map((id) => called(id, r1))
-    await show({ events: [begun, ...calls, ...asked('i1', { toolCallId: 'b', ...r1 })] })
+    await renderSession({ events: [begun, ...calls, ...asked('i1', { toolCallId: 'b', ...r1 })] })
     screen.getByText('Waiting for input')
     screen.getByRole('button', { name: 'Approve once' })
     expect(screen.queryByRole('button', { name: /tool calls/ })).toBeNull()
   })
 
-  it('of no response have a container of their own, and say where they came from', async () => {
-    await show({ events: [called('c1', { source: 'http' }), called('c2', { source: 'cli' })] })
+  it('without a response have their own container, and say where they came from', async () => {
+    await renderSession({ events: [called('c1', { source: 'http' }), called('c2', { source: 'cli' })] })
     screen.getByText('via HTTP')
     screen.getByText('via CLI')
   })
 
-  it('that a rule allowed do not look as if somebody was asked', async () => {
-    await show({
+  it('that a rule allowed show no request', async () => {
+    await renderSession({
       events: [
         begun,
         called('c1', r1),
@@ -210,8 +210,8 @@ describe('tool calls', () => {
   })
 })
 
-it('a reprompt takes the place of the card before it', async () => {
-  const { play } = await show({ events: askedQuestion('i1') })
+it('a reprompt replaces the previous card', async () => {
+  const { play } = await renderSession({ events: askedQuestion('i1') })
   await play(
     ...settled('i1', { kind: 'question', settlement: 'superseded', supersededBy: 'i2' }),
     ...askedQuestion('i2', { toolCallId: 'call-i1', errors: {} }),
@@ -220,59 +220,62 @@ it('a reprompt takes the place of the card before it', async () => {
   expect(document.querySelector('[data-interaction=i2]')).not.toBeNull()
 })
 
-it('what is asked is announced', async () => {
-  const { play, container } = await show({ events: [begun] })
+it('a request is announced to screen readers', async () => {
+  const { play, container } = await renderSession({ events: [begun] })
   await play(...askedQuestion('i1', r1))
   expect(container.querySelector('[aria-live]')?.textContent).toBe('The agent asks a question.')
 })
 
-it('a long session draws its end only, and keeps what still waits', async () => {
+it('a long session draws only its end and requests that wait', async () => {
   const texts = Array.from({ length: 500 }, (_, index) => wrote(`b${index}`, r1))
-  await show({ events: [begun, ...askedQuestion('i1', r1), ...texts] })
+  await renderSession({ events: [begun, ...askedQuestion('i1', r1), ...texts] })
   expect(document.querySelectorAll('.ab-row').length).toBeLessThan(100)
   screen.getByText('text of b499')
   expect(screen.queryByText('text of b1')).toBeNull()
   screen.getByText('Which database?')
 })
 
-it('a gateway that cannot be reached is a quiet banner', async () => {
-  const { transport } = await show({ events: [begun] })
+it('an unreachable gateway is shown as a banner', async () => {
+  const { transport } = await renderSession({ events: [begun] })
   transport.online(false)
-  await pass(0)
+  await advanceTime(0)
   screen.getByText(/cannot be reached/)
   expect(typing()).toBeNull()
 })
 
-it('a session that is not there says so', async () => {
-  await show({ change: (transport) => void transport.remove('s1') })
+it('a session that does not exist is explained', async () => {
+  await renderSession({ prepareTransport: (transport) => void transport.remove('s1') })
   screen.getByText(/There is no session/)
 })
 
-it('a kind of one’s own is drawn by the component that was registered for it', async () => {
+it('a custom kind is drawn by the component registered for it', async () => {
   const forget = registerRenderer('poll', ({ interaction }) => <p>Poll {interaction.interactionId}</p>)
-  await show({ events: asked('i1', { kind: 'poll', presentation: 'questionnaire' }) })
+  await renderSession({ events: asked('i1', { kind: 'poll', presentation: 'questionnaire' }) })
   screen.getByText('Poll i1')
   forget()
   fireEvent.focus(window)
-  await pass(0)
+  await advanceTime(0)
   screen.getByText(/can’t show/)
 })
 
 it.each([
   [null, true],
   ['demo', false],
-])('what stands in an empty session of the agent %s stays above a message: %s', async (agent, stays) => {
-  const note: NewEvent = { type: 'user_message', text: 'remember', by: { id: 'ada' } }
-  const { transport } = await show({
-    ui: <Conversation sessionId="s2" empty="How to ask here" />,
-    change: (given) => void given.play('s2', started({ agent })),
-  })
-  screen.getByText('How to ask here')
-  transport.play('s2', note)
-  await pass(0)
-  screen.getByText('remember')
-  expect(screen.queryByText('How to ask here') !== null).toBe(stays)
-  transport.play('s2', ...asked('i1'))
-  await pass(0)
-  expect(screen.queryByText('How to ask here')).toBeNull()
-})
+])(
+  'in a session with the agent %s, the text for an empty session stays above a message: %s',
+  async (agent, stays) => {
+    const note: NewEvent = { type: 'user_message', text: 'remember', by: { id: 'ada' } }
+    const { transport } = await renderSession({
+      ui: <Conversation sessionId="s2" empty="How to ask here" />,
+      prepareTransport: (given) => void given.play('s2', started({ agent })),
+    })
+    screen.getByText('How to ask here')
+    transport.play('s2', note)
+    await advanceTime(0)
+    screen.getByText('remember')
+    expect(screen.queryByText('How to ask here') !== null).toBe(stays)
+    transport.play('s2', ...asked('i1'))
+    await advanceTime(0)
+    expect(screen.queryByText('How to ask here')).toBeNull()
+  },
+)

@@ -1,31 +1,47 @@
-import { ArrowDown } from 'lucide-react'
-import { useEffect, useMemo, useRef, type ReactNode } from 'react'
-import { SessionFactsContext } from '../interaction/session-facts.js'
-import { useSession } from '../use-session.js'
-import { Announcements } from './announcements.js'
-import { RowView } from './row-view.js'
-import { rowsOf, type Row } from './rows.js'
-import { Trouble } from './trouble.js'
-import { TypingIndicator } from './typing-indicator.js'
+import type { SessionView } from '@askback/client'
+import { pendingOf, type Interaction, type SessionState } from '@askback/protocol'
+import { ArrowDown, CloudOff } from 'lucide-react'
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { settlementText } from '../interaction/settlement.js'
+import { useViewer } from '../transport-provider.js'
+import { SessionFactsContext, useSession } from '../use-session.js'
+import { timelineRows, TimelineRowView, type TimelineRow } from './timeline-row.js'
 import { useStickToEnd } from './use-stick-to-end.js'
 import { useTail } from './use-tail.js'
 
 export interface ConversationProps {
   sessionId: string
-  /** What stands where nothing has been said yet; in a session without an agent, also above notes. */
+  /**
+   * Shown while nothing has been said; in a session without an agent also above notes.
+   *
+   * @default nothing
+   */
   empty?: ReactNode
-  /** Says when the gateway cannot be reached; not where the page around it says so. */
+  /**
+   * Shows a banner while the gateway can't be reached. Turn it off if the page around the conversation shows one.
+   *
+   * @default true
+   */
   banner?: boolean
 }
 
-/** A session as it goes on: what was said, what was done, and what is asked. */
+/**
+ * A session as a scrolling timeline: messages, tool calls and cards to answer. It follows new content at its end,
+ * loads earlier content when the person scrolls up, and announces requests to screen readers. It fills the height of
+ * its parent. A session that can't be loaded is explained in the banner.
+ *
+ * @example
+ * <TransportProvider transport={transport}>
+ *   <Conversation sessionId={sessionId} />
+ * </TransportProvider>
+ */
 export function Conversation({ sessionId, empty, banner = true }: ConversationProps) {
   const { view, store } = useSession(sessionId)
   const { layout, state, older, typing } = view
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const { isAtEnd, goToEnd } = useStickToEnd(scroller, content)
-  const rows = useMemo(() => (layout ? rowsOf(layout) : []), [layout])
+  const rows = useMemo(() => (layout ? timelineRows(layout) : []), [layout])
   const { shown, waitingBefore, hasMore, sentinel } = useTail(rows, {
     scroller,
     isAtEnd,
@@ -45,22 +61,22 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
   return (
     <SessionFactsContext value={facts}>
       <div className="ab-conversation">
-        {banner && <Trouble view={view} onRetry={() => store.reconnect()} />}
+        {banner && <ConnectionBanner view={view} onRetry={() => store.reconnect()} />}
         <div className="ab-scroller" ref={scroller} tabIndex={-1}>
-          <div className="ab-flow" ref={content}>
+          <div className="ab-timeline" ref={content}>
             {(hasMore || older !== 'none') && (
               <div ref={sentinel} className="ab-earlier">
                 {older === 'loading' || older === 'available' ? 'Loading earlier messages…' : ''}
               </div>
             )}
-            {layout && isBlank(state?.agent, rows) && older === 'none' && (
+            {layout && isEmptyTimeline(state?.agent, rows) && older === 'none' && (
               <div className="ab-empty">{empty}</div>
             )}
             {waitingBefore.map((row) => (
-              <RowView key={row.key} row={row} />
+              <TimelineRowView key={row.key} row={row} />
             ))}
             {shown.map((row) => (
-              <RowView key={row.key} row={row} />
+              <TimelineRowView key={row.key} row={row} />
             ))}
             {typing && <TypingIndicator />}
           </div>
@@ -77,8 +93,86 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
   )
 }
 
-/** In a session without an agent, a note is no beginning: whoever reads it still has to learn how to ask here. */
-function isBlank(agent: string | null | undefined, rows: readonly Row[]): boolean {
-  const isNote = (row: Row) => row.type === 'container' && row.container.type === 'user_message'
+/**
+ * Whether to show `empty`. In a session without an agent, notes do not count: the page still has to explain how to
+ * ask there.
+ */
+function isEmptyTimeline(agent: string | null | undefined, rows: readonly TimelineRow[]): boolean {
+  const isNote = (row: TimelineRow) => row.type === 'container' && row.container.type === 'user_message'
   return rows.length === 0 || (agent === null && rows.every(isNote))
+}
+
+/** Says why the page may be out of date. */
+function ConnectionBanner({ view, onRetry }: { view: SessionView; onRetry: () => void }) {
+  const { connection, error, state } = view
+  const isDown = connection === 'offline' || connection === 'unauthorized'
+  if (!error && !isDown) return null
+  const message =
+    error?.message ??
+    'The gateway cannot be reached. Askback keeps your answers and sends them when it is back.'
+  return (
+    <p className="ab-banner" role="status" data-tone={state ? undefined : 'bad'}>
+      <CloudOff aria-hidden />
+      <span>{message}</span>
+      <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
+        Try now
+      </button>
+    </p>
+  )
+}
+
+/** Shows that the agent works. It is never shown while the agent waits for a person. */
+function TypingIndicator() {
+  return (
+    <div className="ab-typing" role="status" aria-label="The agent is working">
+      <span />
+      <span />
+      <span />
+    </div>
+  )
+}
+
+/** Announces new requests and settlements to screen readers. */
+function Announcements({ state }: { state: SessionState }) {
+  const [message, setMessage] = useState('')
+  // What was there when the page opened is not announced.
+  const before = useRef(state)
+  const viewer = useViewer()
+
+  useEffect(() => {
+    const changes = changesBetween(before.current, state, viewer)
+    before.current = state
+    if (changes.length > 0) setMessage(changes.join(' '))
+  }, [state, viewer])
+
+  return (
+    <div className="ab-sr-only" role="status" aria-live="polite">
+      {message}
+    </div>
+  )
+}
+
+const requestTexts: Record<string, string | undefined> = {
+  question: 'The agent asks a question.',
+  approval: 'The agent asks for approval.',
+  plan_review: 'The agent has a plan to review.',
+  form: 'The agent asks to fill in a form.',
+}
+
+function changesBetween(before: SessionState, now: SessionState, viewer: string | null): string[] {
+  const changes: string[] = []
+  for (const item of pendingOf(now)) {
+    if (before.interactions.get(item.interactionId)?.status !== 'pending') changes.push(requestText(item))
+  }
+  for (const { interactionId } of pendingOf(before)) {
+    const item = now.interactions.get(interactionId)
+    if (item?.status === 'settled' && item.settlement !== 'superseded')
+      changes.push(`${settlementText(item, viewer)}.`)
+  }
+  if (before.activeTurnId !== null && now.activeTurnId === null) changes.push('The agent has finished.')
+  return changes
+}
+
+function requestText({ kind }: Interaction): string {
+  return requestTexts[kind] ?? 'The agent asks for something.'
 }

@@ -1,7 +1,6 @@
 import type { FormField, Json } from '@askback/protocol'
-import type { ReactNode } from 'react'
-import { LineInput } from './line-input.js'
-import { optionLabel } from './option-label.js'
+import { useState, type InputHTMLAttributes, type ReactNode } from 'react'
+import { optionLabel } from './form-values.js'
 import { OptionSearch } from './option-search.js'
 
 export interface FormInputProps {
@@ -15,11 +14,12 @@ export interface FormInputProps {
   onChange: (value: Json) => void
 }
 
-/** More options than this are searched, not scrolled. */
-const MANY = 50
-const SHORT_LIST = 8
+/** More options than this are searched instead of listed. */
+const MAX_LISTED_OPTIONS = 50
+/** More options of a multiple choice than this are searched instead of shown as checkboxes. */
+const MAX_CHECKBOXES = 8
 
-/** The control of one field. It keeps what was typed as it was typed; numbers become numbers when they are sent. */
+/** The control of one field. It keeps what was typed as text; numbers are converted when they are sent. */
 export function FormInput(props: FormInputProps) {
   const { id, field, title, value, isDisabled, isWrong, describedBy, onChange } = props
   const options = field.options ?? []
@@ -74,7 +74,7 @@ export function FormInput(props: FormInputProps) {
       )
     case 'boolean':
       return (
-        <Radios
+        <RadioList
           {...props}
           options={[
             { value: true, label: 'Yes' },
@@ -83,13 +83,13 @@ export function FormInput(props: FormInputProps) {
         />
       )
     case 'radio':
-      return options.length > MANY ? (
+      return options.length > MAX_LISTED_OPTIONS ? (
         <OptionSearch {...props} isMultiple={false} />
       ) : (
-        <Radios {...props} options={options} />
+        <RadioList {...props} options={options} />
       )
     case 'select':
-      if (options.length > MANY) return <OptionSearch {...props} isMultiple={false} />
+      if (options.length > MAX_LISTED_OPTIONS) return <OptionSearch {...props} isMultiple={false} />
       return (
         <select
           {...shared}
@@ -106,26 +106,26 @@ export function FormInput(props: FormInputProps) {
         </select>
       )
     case 'multiselect':
-      return options.length > SHORT_LIST ? (
+      return options.length > MAX_CHECKBOXES ? (
         <OptionSearch {...props} isMultiple />
       ) : (
-        <Checks {...props} options={options} />
+        <CheckboxList {...props} options={options} />
       )
     default:
       return field.type satisfies never
   }
 }
 
-type Choices = NonNullable<FormField['options']>
+type FieldOptions = NonNullable<FormField['options']>
 
-function Radios({
+function RadioList({
   id,
   options,
   value,
   isDisabled,
   describedBy,
   onChange,
-}: FormInputProps & { options: Choices }) {
+}: FormInputProps & { options: FieldOptions }) {
   return (
     <div className="ab-choices" aria-describedby={describedBy}>
       {options.map((option, index) => (
@@ -145,13 +145,13 @@ function Radios({
   )
 }
 
-function Checks({
+function CheckboxList({
   options,
   value,
   isDisabled,
   describedBy,
   onChange,
-}: FormInputProps & { options: Choices }) {
+}: FormInputProps & { options: FieldOptions }) {
   const chosen = Array.isArray(value) ? value : []
   return (
     <div className="ab-choices" aria-describedby={describedBy}>
@@ -176,4 +176,46 @@ function Checks({
 
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+export interface LineInputProps extends Pick<
+  InputHTMLAttributes<HTMLElement>,
+  'id' | 'disabled' | 'aria-invalid' | 'aria-describedby' | 'aria-required'
+> {
+  type: 'text' | 'date' | 'time' | 'datetime'
+  text: string
+  onChange: (text: string) => void
+}
+
+const nativeTypes = { text: 'text', date: 'date', time: 'time', datetime: 'datetime-local' } as const
+
+/**
+ * A text, date or time. A value that the native control cannot hold is shown in a text field, as the control would
+ * drop it and it would be sent unseen.
+ */
+function LineInput({ type, text, onChange, ...shared }: LineInputProps) {
+  const native = nativeTypes[type]
+  // Stays set while the control is mounted: a control must not change its type while the person types.
+  const [isPlainText, setPlainText] = useState(false)
+  if (!isPlainText && !canHold(native, text)) setPlainText(true)
+
+  const control = {
+    ...shared,
+    className: 'ab-input',
+    dir: 'auto',
+    value: text,
+    autoComplete: 'off',
+    onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+  }
+  if (isPlainText && type === 'text') return <textarea {...control} rows={text.split('\n').length} />
+  return <input {...control} type={isPlainText ? 'text' : native} />
+}
+
+/** Native controls drop the line breaks of a text, and a date that they cannot parse. */
+function canHold(type: (typeof nativeTypes)[keyof typeof nativeTypes], text: string): boolean {
+  if (type === 'text') return !/[\r\n]/.test(text)
+  const control = document.createElement('input')
+  control.type = type
+  control.value = text
+  return text === '' || control.value !== ''
 }

@@ -3,9 +3,9 @@ import { asked, settled } from '@askback/client/testing'
 import type { Json, NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 function form(
   fields: Json,
@@ -39,10 +39,10 @@ function submit(): void {
 }
 
 async function answerTo(events: NewEvent[], act: () => void): Promise<unknown> {
-  const { answers } = await show({ events })
+  const { answers } = await renderSession({ events })
   act()
   submit()
-  await pass(0)
+  await advanceTime(0)
   return answers()[0]
 }
 
@@ -52,7 +52,7 @@ const options = [
 ]
 
 describe('every type of field', () => {
-  it('sends values of the right JSON type, and leaves out what was left empty', async () => {
+  it('sends values of the right JSON type, without empty fields', async () => {
     const answer = await answerTo(
       form([
         { name: 'text', type: 'text', label: 'Text' },
@@ -101,7 +101,7 @@ describe('every type of field', () => {
     })
   })
 
-  it('begins with the initial values', async () => {
+  it('starts with the initial values', async () => {
     const answer = await answerTo(
       form([{ name: 'a', type: 'text' }], { initialValues: { a: 'x' } }),
       () => {},
@@ -121,7 +121,7 @@ describe('what a control cannot hold', () => {
     ['datetime', '2026-02-28T09:30:00+05:30', 'text'],
     ['date', 'tomorrow', 'text'],
     ['time', '9:30', 'text'],
-  ])('as a %s, %j, is shown as a text to be changed', async (type, value, shownAs) => {
+  ])('as a %s, %j, is shown in a text field', async (type, value, shownAs) => {
     const answer = await answerTo(begun(type, value), () => {
       expect([control().type, control().value]).toEqual([shownAs, value])
       fill('A', '')
@@ -137,7 +137,7 @@ describe('what a control cannot hold', () => {
     ['date', '2026-02-28', 'date'],
     ['time', '09:30', 'time'],
   ])('is not %s %j', async (type, value, shownAs) => {
-    await show({ events: begun(type, value) })
+    await renderSession({ events: begun(type, value) })
     expect([control().type, control().value]).toEqual([shownAs, value])
   })
 
@@ -164,13 +164,13 @@ describe('a number', () => {
     ['-', 'Must be a number.'],
     ['99999999999999999999', 'Too large to be kept exactly.'],
     ['-9007199254740993', 'Too large to be kept exactly.'],
-  ])('of which %j is typed is neither left out nor sent', async (typed, error) => {
-    const { answers } = await show({ events: form(fields) })
+  ])('typed as %j is reported and not sent', async (typed, error) => {
+    const { answers } = await renderSession({ events: form(fields) })
     fill('Number', typed)
     expect(screen.queryByLabelText('Why none')).toBeNull()
     submit()
     screen.getByText(error)
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([])
   })
 })
@@ -181,7 +181,7 @@ describe('fields that depend on others', () => {
     { name: 'percent', type: 'number', label: 'Percent', visibleWhen: { field: 'channel', equals: 'beta' } },
   ]
 
-  it('come and go with them, and a hidden one is not sent', async () => {
+  it('appear and disappear with them, and hidden ones are not sent', async () => {
     const answer = await answerTo(form(fields), () => {
       expect(screen.queryByLabelText('Percent')).toBeNull()
       fill('Channel', '0')
@@ -192,7 +192,7 @@ describe('fields that depend on others', () => {
     expect(answer).toEqual({ values: { channel: 'stable' } })
   })
 
-  it('go by what would be sent: what was emptied again is left out', async () => {
+  it('depend on what would be sent, without emptied fields', async () => {
     const answer = await answerTo(
       form([
         { name: 'note', type: 'text', label: 'Note' },
@@ -215,15 +215,15 @@ describe('fields that depend on others', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('an invalid value', () => {
   const required = form([
     { name: 'a', type: 'text', label: 'First' },
     { name: 'b', type: 'text', label: 'Second', required: true },
     { name: 'c', type: 'number', label: 'Third', max: 3 },
   ])
 
-  it('is said next to its field, which gets the focus, and nothing is sent', async () => {
-    const { answers } = await show({ events: required })
+  it('is reported next to its field, which gets the focus, and nothing is sent', async () => {
+    const { answers } = await renderSession({ events: required })
     expect(screen.queryByText('Required.')).toBeNull()
     fill('Third', '4')
     submit()
@@ -235,7 +235,7 @@ describe('what does not fit', () => {
     expect(answers()).toEqual([])
   })
 
-  it('is said by the gateway in a reprompt that keeps what was typed', async () => {
+  it('is reported by a reprompt of the gateway, which keeps what was typed', async () => {
     const reprompted = form(
       [
         { name: 'version', type: 'text', label: 'Version', pattern: '^\\d+\\.\\d+\\.\\d+$' },
@@ -243,7 +243,7 @@ describe('what does not fit', () => {
       ],
       { errors: { version: 'Does not match.' }, progress: { values: { version: '1.5', notes: 'All new' } } },
     )
-    await show({ events: reprompted })
+    await renderSession({ events: reprompted })
     expect(screen.getByLabelText<HTMLInputElement>('Version').value).toBe('1.5')
     expect(screen.getByLabelText<HTMLInputElement>('Notes').value).toBe('All new')
     screen.getByText('Does not match.')
@@ -252,7 +252,7 @@ describe('what does not fit', () => {
   })
 })
 
-describe('a form that is asked again', () => {
+describe('a form that is reprompted', () => {
   const fields = [
     { name: 'a', type: 'text', label: 'First' },
     { name: 'b', type: 'text', label: 'Second', pattern: 'x+' },
@@ -265,7 +265,7 @@ describe('a form that is asked again', () => {
   ]
   const text = (name: string) => screen.getByLabelText<HTMLInputElement>(name).value
 
-  /** What the log tells when values do not pass. */
+  /** The events of a reprompt after refused values. */
   function again(values: Json): NewEvent[] {
     const what = { errors: { b: 'Does not match.' }, progress: { values }, repromptOf: 'i1' }
     return [superseded, ...form(fields, { id: 'i2', initialValues, ...what })]
@@ -274,15 +274,15 @@ describe('a form that is asked again', () => {
   it.each([
     ['a field', () => screen.getByLabelText('First')],
     ['the button', () => screen.getByRole('button', { name: 'Submit' })],
-  ])('gives the focus to the first wrong field where %s had it', async (_, control) => {
-    const { play } = await show({ events: form(fields, { initialValues }) })
+  ])('gives the focus to the first invalid field if %s had it', async (_, control) => {
+    const { play } = await renderSession({ events: form(fields, { initialValues }) })
     control().focus()
     await play(...again({ a: 'preset', b: 'y' }))
     expect(document.activeElement).toBe(screen.getByLabelText('Second'))
   })
 
-  it('takes no focus from elsewhere', async () => {
-    const { play } = await show({ events: form(fields, { initialValues }) })
+  it('does not take the focus from elsewhere', async () => {
+    const { play } = await renderSession({ events: form(fields, { initialValues }) })
     screen.getByLabelText('First').focus()
     screen.getByLabelText('First').blur()
     await play(...again({ a: 'preset', b: 'y' }))
@@ -290,7 +290,7 @@ describe('a form that is asked again', () => {
     expect(document.activeElement).toBe(document.body)
   })
 
-  it('leaves empty what was emptied, and what was never on screen as it came', async () => {
+  it('keeps emptied fields empty, and gives hidden fields their initial values', async () => {
     const answer = await answerTo([...form(fields, { initialValues }), ...again({ b: 'y' })], () => {
       expect(text('First')).toBe('')
       fill('Second', 'xx')
@@ -300,8 +300,8 @@ describe('a form that is asked again', () => {
     expect(answer).toEqual({ values: { b: 'xx', more: true, c: 'hidden' } })
   })
 
-  it('[lesson 7] keeps what was typed here, also when it was somebody else whose values did not pass', async () => {
-    const { play, reload } = await show({ events: form(fields, { initialValues }) })
+  it('keeps what was typed here, also if the values of someone else were refused', async () => {
+    const { play, reload } = await renderSession({ events: form(fields, { initialValues }) })
     fireEvent.click(screen.getByLabelText('More'))
     fill('Third', 'a long story')
     fireEvent.click(screen.getByLabelText('More'))
@@ -320,25 +320,25 @@ describe('a form that is asked again', () => {
     expect(text('Third')).toBe('a long story')
   })
 
-  it('does not hold against what is typed here what was wrong with what was sent elsewhere', async () => {
-    const { play } = await show({ events: form(fields, { initialValues }) })
+  it('does not show errors of values sent elsewhere for values typed here', async () => {
+    const { play } = await renderSession({ events: form(fields, { initialValues }) })
     fill('Second', 'xx')
     await play(...again({ b: 'z' }))
     expect(screen.queryByText('Does not match.')).toBeNull()
   })
 
-  it('[lesson 7] is empty if another request took its place', async () => {
-    const { play } = await show({ events: form(fields) })
+  it('is empty if another request replaced it', async () => {
+    const { play } = await renderSession({ events: form(fields) })
     fill('First', 'mine')
     await play(superseded, ...form(fields, { id: 'i2' }))
     expect(text('First')).toBe('')
   })
 
-  it('forgets what was typed once it is settled', async () => {
-    const { play } = await show({ events: form(fields) })
+  it('removes the draft once it is settled', async () => {
+    const { play } = await renderSession({ events: form(fields) })
     fill('First', 'mine')
     await play(...again({ b: 'z' }))
-    await pass(1000)
+    await advanceTime(1000)
     expect(Object.keys(localStorage)).toEqual(['askback.draft.i1'])
     await play(...settled('i2', { kind: 'form', settlement: 'cancelled' }))
     expect(Object.keys(localStorage)).toEqual([])
@@ -348,7 +348,7 @@ describe('a form that is asked again', () => {
 describe('10,000 options', () => {
   const many = Array.from({ length: 10_000 }, (_, index) => ({ value: index, label: `Option ${index}` }))
 
-  it('are searched, and only some of them are drawn', async () => {
+  it('are searched, and only the first matches are drawn', async () => {
     const answer = await answerTo(
       form([{ name: 'a', type: 'multiselect', label: 'A', options: many }]),
       () => {
@@ -362,7 +362,7 @@ describe('10,000 options', () => {
     expect(answer).toEqual({ values: { a: [9999] } })
   })
 
-  it('of which one may be chosen work the same', async () => {
+  it('of which one may be chosen are searched too', async () => {
     const answer = await answerTo(form([{ name: 'a', type: 'select', label: 'A', options: many }]), () => {
       fireEvent.change(screen.getByRole('searchbox'), { target: { value: 'option 4242' } })
       fireEvent.keyDown(screen.getByRole('searchbox'), { key: 'Enter' })
@@ -372,15 +372,15 @@ describe('10,000 options', () => {
 })
 
 it('a half-filled form survives a reload', async () => {
-  const { reload } = await show({ events: form([{ name: 'a', type: 'text', label: 'A' }]) })
+  const { reload } = await renderSession({ events: form([{ name: 'a', type: 'text', label: 'A' }]) })
   fill('A', 'half')
-  await pass(300)
+  await advanceTime(300)
   await reload()
   expect(screen.getByLabelText<HTMLInputElement>('A').value).toBe('half')
 })
 
 it('collapses to the values that were sent', async () => {
-  await show({
+  await renderSession({
     events: [
       ...form([{ name: 'a', type: 'select', label: 'Amount', options }]),
       ...settled('i1', { kind: 'form', settlement: 'answered', answer: { values: { a: 2 } } }),

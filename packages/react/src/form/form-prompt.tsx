@@ -1,20 +1,26 @@
 import { fieldsOf, type FormField, type FormRequest } from '@askback/protocol'
 import { ClipboardList } from 'lucide-react'
 import { useId, useRef } from 'react'
-import { count } from '../content/amounts.js'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
+import { formatCount } from '../content/text-labels.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
+import { isSubmitKey, SubmitButton } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import { isSubmitKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
-import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { FormFieldRow } from './form-field.js'
+import { FormInput } from './form-input.js'
 import { FormSummary } from './form-summary.js'
-import { useForm } from './use-form.js'
+import { valueOf } from './form-values.js'
+import { useForm, type FormControl } from './use-form.js'
 
+/**
+ * The card of a form, with an error next to each field that needs one. It sends nothing while a field is wrong.
+ *
+ * @example
+ * <FormPrompt interaction={interaction} />
+ */
 export function FormPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useForm(interaction, open)
   const guard = useCardGuard()
@@ -84,7 +90,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
         </SubmitButton>
         {wrong > 0 && canAnswer && (
           <span className="ab-field-error" role="alert">
-            {count(wrong, 'field needs', 'fields need')} another look.
+            {formatCount(wrong, 'field needs', 'fields need')} another look.
           </span>
         )}
       </div>
@@ -93,7 +99,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
   )
 }
 
-/** Each field with its place in the whole form. */
+/** The sections of a form, each field with its index in the whole form. */
 function sectionsOf({ schema }: FormRequest): {
   title?: string | undefined
   fields: { field: FormField; at: number }[]
@@ -104,4 +110,72 @@ function sectionsOf({ schema }: FormRequest): {
     title: 'title' in section ? section.title : undefined,
     fields: section.fields.map((field) => ({ field, at: at++ })),
   }))
+}
+
+export interface FormFieldRowProps {
+  id: string
+  /** Its index in the whole form. */
+  at: number
+  field: FormField
+  control: FormControl
+}
+
+/** Choices are groups of controls, so their name can't be the label of a single one. */
+const GROUP_TYPES = new Set<FormField['type']>(['radio', 'boolean', 'multiselect'])
+
+/** A field with its name, description and error. */
+function FormFieldRow({ id, at, field, control }: FormFieldRowProps) {
+  const { name, label = name, description, required = false, type } = field
+  const error = Object.hasOwn(control.errors, name) ? control.errors[name] : undefined
+  const isGroup = GROUP_TYPES.has(type) || (type === 'select' && (field.options?.length ?? 0) > 50)
+  const describedBy = [description !== undefined && `${id}-about`, error !== undefined && `${id}-error`]
+    .filter(Boolean)
+    .join(' ')
+  const title = (
+    <>
+      <ShownText text={label} />
+      {required ? <span className="ab-required"> *</span> : null}
+    </>
+  )
+
+  return (
+    <div
+      className="ab-field"
+      data-field={at}
+      data-type={type}
+      data-wrong={error !== undefined || undefined}
+      {...(isGroup && { role: 'group', 'aria-labelledby': `${id}-label` })}
+    >
+      {type !== 'checkbox' &&
+        (isGroup ? (
+          <span className="ab-field-label" id={`${id}-label`} dir="auto">
+            {title}
+          </span>
+        ) : (
+          <label className="ab-field-label" htmlFor={id} dir="auto">
+            {title}
+          </label>
+        ))}
+      <FormInput
+        id={id}
+        field={field}
+        title={title}
+        value={valueOf(control.values, name)}
+        isDisabled={!control.canAnswer}
+        isWrong={error !== undefined}
+        describedBy={describedBy === '' ? undefined : describedBy}
+        onChange={(value) => control.setValue(name, value)}
+      />
+      {description !== undefined && (
+        <p className="ab-field-about" id={`${id}-about`} dir="auto">
+          <ShownText text={description} />
+        </p>
+      )}
+      {error !== undefined && (
+        <p className="ab-field-error" id={`${id}-error`}>
+          <ShownText text={error} />
+        </p>
+      )}
+    </div>
+  )
 }

@@ -7,12 +7,11 @@ import {
   type Json,
 } from '@askback/protocol'
 import { ShownText } from '../content/shown-text.js'
-import { valueOf } from './form-values.js'
-import { optionLabel } from './option-label.js'
+import { optionLabel, valueOf } from './form-values.js'
 
-const LONGEST = 200
+const MAX_CHARACTERS = 200
 
-/** The values that were sent; without any, what the form was about. */
+/** The values that were sent; without an answer, the message of the form. */
 export function FormSummary({ interaction, request }: { interaction: Interaction; request: FormRequest }) {
   const answer = formAnswer.safeParse(interaction.answer).data
   if (!answer) {
@@ -60,5 +59,5 @@ function labelOf({ options }: FormField, value: Json): string {
 }
 
 function shorten(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 }

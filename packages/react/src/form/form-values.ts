@@ -2,6 +2,7 @@ import {
   canonicalJson,
   fieldsOf,
   formAnswer,
+  spellOut,
   visibleFields,
   type FormField,
   type FormRequest,
@@ -10,21 +11,21 @@ import {
 } from '@askback/protocol'
 
 /**
- * What a form begins with. One that is asked again carries the answer that did not pass: what that leaves out though it was
- * on screen has been emptied.
+ * The values that a form starts with. A reprompt carries the refused answer: a field that was visible and is missing
+ * there had been emptied, so it does not get its initial value back.
  */
-export function startingValues(request: FormRequest, progress: Json | undefined): FormValues {
+export function startValues(request: FormRequest, progress: Json | undefined): FormValues {
   const { initialValues = {} } = request
-  const told = formAnswer.safeParse(progress)
-  if (!told.success) return initialValues
-  const { values } = told.data
+  const refused = formAnswer.safeParse(progress)
+  if (!refused.success) return initialValues
+  const { values } = refused.data
   const shown = new Set([...shownFields(request, values)].map(({ name }) => name))
   const unseen = Object.entries(initialValues).filter(([name]) => !shown.has(name))
   return { ...Object.fromEntries(unseen), ...values }
 }
 
-/** Without choices that are no options: no control shows them, so nobody could take them back. */
-export function shownValues({ schema }: FormRequest, values: FormValues): FormValues {
+/** Removes choices that are not among the options. No control shows them, so nobody could remove them. */
+export function removeUnknownOptions({ schema }: FormRequest, values: FormValues): FormValues {
   const shown = { ...values }
   for (const { name, options } of fieldsOf(schema)) {
     const value = valueOf(values, name)
@@ -36,15 +37,15 @@ export function shownValues({ schema }: FormRequest, values: FormValues): FormVa
   return shown
 }
 
-/** Those that are on screen. What a field that is hidden holds is not sent, and shows no other. */
+/** The visible fields. The value of a hidden field is not sent, and does not make other fields visible. */
 export function shownFields({ schema }: FormRequest, values: FormValues): ReadonlySet<FormField> {
   const fields = fieldsOf(schema)
   return new Set(visibleFields(fields, new Map(Object.entries(valuesToSend(fields, values)))))
 }
 
 /**
- * Why a value cannot be sent, as far as a look at it tells. Patterns are left to the gateway: they come from an agent,
- * and only an engine that runs in linear time may try them.
+ * Why a value cannot be sent, as far as the browser can tell. Patterns are left to the gateway: they come from an
+ * agent, and only an engine that runs in linear time may try them.
  */
 export function fieldError(field: FormField, value: Json | undefined): string | null {
   if (isEmpty(value)) return field.required ? 'Required.' : null
@@ -69,7 +70,10 @@ export function fieldError(field: FormField, value: Json | undefined): string | 
   return null
 }
 
-/** What is sent of these fields: what is filled in, with numbers as numbers. What is none yet is not left out either. */
+/**
+ * The values that are sent: those that are filled in, with numbers as numbers. A text that is not a number yet is
+ * included as it is.
+ */
 export function valuesToSend(fields: Iterable<FormField>, values: FormValues): FormValues {
   const sent: FormValues = {}
   for (const field of fields) {
@@ -81,12 +85,13 @@ export function valuesToSend(fields: Iterable<FormField>, values: FormValues): F
   return sent
 }
 
+/** Whether a field sends the same with both sets of values. */
 export function isSameToSend(field: FormField, some: FormValues, others: FormValues): boolean {
   const [one, other] = [some, others].map((values) => canonicalJson(valuesToSend([field], values)))
   return one === other
 }
 
-/** A name may be that of something every object has. */
+/** Reads own properties only, as a field may be called `constructor`. */
 export function valueOf(values: FormValues, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
@@ -95,4 +100,11 @@ function isEmpty(value: Json | undefined): boolean {
   if (value === undefined || value === null) return true
   if (typeof value === 'string') return value.trim() === ''
   return Array.isArray(value) && value.length === 0
+}
+
+/**
+ * The label as a string with hidden characters spelled out, as the options of a native list can contain only text.
+ */
+export function optionLabel({ value, label }: NonNullable<FormField['options']>[number]): string {
+  return spellOut(label ?? String(value), 'prose')
 }

@@ -1,29 +1,32 @@
 import type { FormField, Json } from '@askback/protocol'
 import { X } from 'lucide-react'
 import { useDeferredValue, useMemo, useState } from 'react'
-import { count } from '../content/amounts.js'
+import { formatCount } from '../content/text-labels.js'
 import type { FormInputProps } from './form-input.js'
-import { optionLabel } from './option-label.js'
+import { optionLabel } from './form-values.js'
 
 type Option = NonNullable<FormField['options']>[number]
 
-const SHOWN = 50
+const MAX_SHOWN_OPTIONS = 50
 
-/** A list too long to scroll: one types, and sees the first that fit. What is chosen stays on top. */
+/**
+ * A list of options that is too long to scroll. The person types and sees the first matches; chosen options stay on
+ * top.
+ */
 export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
   const { id, field, value, isDisabled, describedBy, onChange, isMultiple } = props
   const [query, setQuery] = useState('')
-  const wanted = useDeferredValue(query)
+  const deferredQuery = useDeferredValue(query)
   const options = useMemo(
     () => (field.options ?? []).map((option) => ({ option, label: optionLabel(option) })),
     [field.options],
   )
   const matches = useMemo(() => {
-    const words = wanted.toLowerCase().trim()
+    const words = deferredQuery.toLowerCase().trim()
     return words === '' ? options : options.filter(({ label }) => label.toLowerCase().includes(words))
-  }, [options, wanted])
+  }, [options, deferredQuery])
   const chosen = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
-  const rest = matches.length - SHOWN
+  const hidden = matches.length - MAX_SHOWN_OPTIONS
 
   const toggle = ({ value: picked }: Option) => {
     if (!isMultiple) return onChange(picked)
@@ -33,11 +36,11 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
 
   return (
     <div className="ab-option-search" aria-describedby={describedBy}>
-      <Chosen
+      <ChosenOptions
         options={options.filter(({ option }) => chosen.includes(option.value))}
         isDisabled={isDisabled}
-        onRemove={({ value: gone }) =>
-          onChange(isMultiple ? chosen.filter((each: Json) => each !== gone) : null)
+        onRemove={({ value: removed }) =>
+          onChange(isMultiple ? chosen.filter((each: Json) => each !== removed) : null)
         }
       />
       <input
@@ -46,18 +49,18 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
         type="search"
         value={query}
         disabled={isDisabled}
-        placeholder={`Search ${count(options.length, 'option')}`}
+        placeholder={`Search ${formatCount(options.length, 'option')}`}
         aria-label="Search the options"
         onChange={(event) => setQuery(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return
-          // Enter chooses the only match; it does not send the form.
+          // Enter chooses the only match, and does not send the form.
           event.preventDefault()
           if (matches.length === 1) toggle(matches[0]!.option)
         }}
       />
       <div className="ab-option-matches">
-        {matches.slice(0, SHOWN).map(({ option, label }, index) => (
+        {matches.slice(0, MAX_SHOWN_OPTIONS).map(({ option, label }, index) => (
           <label key={index} className="ab-check" dir="auto">
             <input
               className="ab-option-input"
@@ -71,21 +74,21 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
           </label>
         ))}
         <p className="ab-hint" role="status">
-          {matches.length === 0 && 'Nothing fits.'}
-          {rest > 0 && `${count(rest, 'more fits', 'more fit')}: type to narrow it down.`}
+          {matches.length === 0 && 'No option matches.'}
+          {hidden > 0 && `${formatCount(hidden, 'more matches', 'more match')}. Type to narrow the list.`}
         </p>
       </div>
     </div>
   )
 }
 
-interface ChosenProps {
+interface ChosenOptionsProps {
   options: { option: Option; label: string }[]
   isDisabled: boolean
   onRemove: (option: Option) => void
 }
 
-function Chosen({ options, isDisabled, onRemove }: ChosenProps) {
+function ChosenOptions({ options, isDisabled, onRemove }: ChosenOptionsProps) {
   if (options.length === 0) return null
   return (
     <ul className="ab-chosen">

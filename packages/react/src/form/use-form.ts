@@ -8,34 +8,46 @@ import {
   type Json,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { joinTexts } from '../interaction/unsent.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { useDraft } from '../use-draft.js'
+import { joinTexts, useDraft } from '../use-draft.js'
 import {
   fieldError,
   isSameToSend,
   shownFields,
-  shownValues,
-  startingValues,
+  removeUnknownOptions,
+  startValues,
   valueOf,
   valuesToSend,
 } from './form-values.js'
 
+/** What `useForm` returns, in addition to what `useInteraction` does. */
 export interface FormControl extends InteractionControl {
   request: FormRequest
   values: FormValues
-  /** Those that are on screen with the values as they are. */
+  /** The fields that are visible with the current values. */
   visible: ReadonlySet<FormField>
-  /** What the gateway refused, until it is changed, and what is wrong here once somebody tried to send it. */
+  /**
+   * Errors by field name: what the gateway refused until it is changed, and after the first `submit` what the browser
+   * finds.
+   */
   errors: FormErrors
   setValue: (name: string, value: Json) => void
   /** Texts that were typed here and not sent. */
   unsent: string
-  /** Sends the values, or names the first field that keeps it from that. */
+  /**
+   * Sends the values and returns `null`; if a field is wrong, sends nothing and returns the name of the first one.
+   */
   submit: () => string | null
 }
 
-/** A form without any looks. `null` where the request is none. */
+/**
+ * The state and the actions of a form, without any markup. Returns `null` if the request is not a valid form. Drafts
+ * survive a reload.
+ *
+ * @example
+ * const form = useForm(interaction)
+ * return <button onClick={() => form?.submit()}>Submit</button>
+ */
 export function useForm(interaction: Interaction, open?: boolean): FormControl | null {
   const control = useInteraction(interaction, open)
   const request = useMemo(() => {
@@ -45,11 +57,11 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
   const [draft, setDraft] = useDraft(control.interaction, isDraft)
   const [hasTried, setTried] = useState(false)
   const start = useMemo(
-    () => (request ? startingValues(request, interaction.progress) : {}),
+    () => (request ? startValues(request, interaction.progress) : {}),
     [request, interaction.progress],
   )
   const values = useMemo(
-    () => (request ? shownValues(request, { ...start, ...draft }) : {}),
+    () => (request ? removeUnknownOptions(request, { ...start, ...draft }) : {}),
     [request, start, draft],
   )
   const visible = useMemo(() => (request ? shownFields(request, values) : null), [request, values])

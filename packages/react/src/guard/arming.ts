@@ -1,39 +1,44 @@
-import { pointer, watchPointer, type Point } from '../pointer.js'
-import { screen } from './screen.js'
+import { onPointerMove, pointer, viewport, type Point } from '../viewport.js'
 
-/** Nobody can have reacted to something that appeared less than this ago. */
+/** Nobody can react to something that appeared less than this long ago. */
 export const ARM_MS = 300
 
-/** A hand that rests on a mouse trembles. */
-const MOVED_PX = 3
+/** A hand that rests on a mouse moves it by less than this. */
+const MIN_MOVE_PX = 3
 
-export type Press = 'accepted' | 'moved' | 'resting_pointer'
+export type PressResult = 'accepted' | 'moved' | 'resting_pointer'
 
 /**
- * Decides whether a press on a card's controls can be meant for them.
+ * Decides whether a press on the controls of a card can be meant for them. A press by mistake would approve a
+ * command.
  *
- * - New controls arm after 300 ms, and again after the person returns to the window.
- * - After the layout has moved them they take no press of a pointer for 300 ms. A press of a key is aimed at what has the
- *   focus, wherever that is, and scrolling is no change of the layout.
- * - Controls that came under a pointer which has not moved since, also by scrolling, ignore one press of it: that was aimed
- *   at what was there before.
- * - A press that follows a refused one within 300 ms is refused too, as the rest of a double click or of a series.
+ * - New controls become armed 300 ms after they appear, and again 300 ms after the person returns to the window.
+ * - After a layout change has moved them, they refuse pointer presses for 300 ms. Key presses are accepted, as a key
+ *   acts on the focused element wherever that is. Scrolling is not a layout change.
+ * - Controls that appeared under a pointer that has not moved since, also by scrolling, refuse its first press: that
+ *   was aimed at what was there before.
+ * - A press within 300 ms after a refused one is refused too, as the rest of a double click or of a series of clicks.
+ *
+ *   not armed --300 ms--> armed
+ *   armed --window focused again--> not armed
+ *   armed --layout moves controls--> moving --300 ms without a move--> armed
+ *   armed --controls appear under a resting pointer--> resting --one press, or the pointer moves--> armed
  */
 export class Arming {
   readonly #findControls: () => Element | null
   readonly #onChange: () => void
-  #place: Place | null = null
+  #position: ControlsPosition | null = null
   #isArmed = false
   #isMoving = false
   #armTimer: ReturnType<typeof setTimeout> | undefined
   #restTimer: ReturnType<typeof setTimeout> | undefined
-  /** Why the last press was refused, until a pause of 300 ms. */
-  #refusal: Exclude<Press, 'accepted'> | null = null
+  /** Why the last press was refused; `null` after 300 ms without a press. */
+  #refusal: Exclude<PressResult, 'accepted'> | null = null
   #refusalTimer: ReturnType<typeof setTimeout> | undefined
-  /** Where the pointer rested when the controls came under it. */
+  /** The position of the pointer when the controls appeared under it; `null` once it has moved or pressed. */
   #restingAt: Point | null = null
 
-  /** `findControls` is called each time, as a card draws other controls when it changes its state. */
+  /** `findControls` is called for each check, as a card replaces its controls when its state changes. */
   constructor(findControls: () => Element | null, onChange: () => void) {
     this.#findControls = findControls
     this.#onChange = onChange
@@ -43,15 +48,15 @@ export class Arming {
     return this.#isArmed
   }
 
-  /** Moved by the layout less than 300 ms ago. */
+  /** A layout change moved the controls less than 300 ms ago. */
   get isMoving(): boolean {
     return this.#isMoving
   }
 
   start(): () => void {
-    const stopWatching = watchPointer(this.#onPointerMove)
+    const stopWatching = onPointerMove(this.#onPointerMove)
     window.addEventListener('focus', this.#restart)
-    this.#place = placeOf(this.#findControls())
+    this.#position = positionOf(this.#findControls())
     this.#restart()
     return () => {
       stopWatching()
@@ -63,22 +68,22 @@ export class Arming {
     }
   }
 
-  /** Notices that the controls have moved since the last time. */
+  /** Compares the position of the controls with that of the last check. */
   check(): void {
-    const before = this.#place
-    const place = placeOf(this.#findControls())
-    this.#place = place
-    if (!place || (before && isSame(before.onScreen, place.onScreen))) return
+    const before = this.#position
+    const position = positionOf(this.#findControls())
+    this.#position = position
+    if (!position || (before && isSamePoint(before.onScreen, position.onScreen))) return
     this.#restingAt = this.#isUnderPointer() ? pointer.at : null
-    if (before && isSame(before.inContent, place.inContent)) return
+    if (before && isSamePoint(before.inContent, position.inContent)) return
     clearTimeout(this.#restTimer)
     this.#restTimer = setTimeout(() => this.#setMoving(false), ARM_MS)
     this.#setMoving(true)
   }
 
-  press(isByPointer: boolean): Press {
+  press(isByPointer: boolean): PressResult {
     if (!isByPointer) return 'accepted'
-    // Between two checks the controls may have moved, a moment before this press.
+    // The controls may have moved since the last regular check.
     this.check()
     if (this.#isMoving) return this.#refuse('moved')
     if (this.#restingAt !== null) {
@@ -88,8 +93,8 @@ export class Arming {
     return this.#refusal === null ? 'accepted' : this.#refuse(this.#refusal)
   }
 
-  /** Nobody can have read within 300 ms that a press was refused. */
-  #refuse(why: Exclude<Press, 'accepted'>): Press {
+  /** Extends the refusal: nobody can read within 300 ms that a press was refused. */
+  #refuse(why: Exclude<PressResult, 'accepted'>): PressResult {
     this.#refusal = why
     clearTimeout(this.#refusalTimer)
     this.#refusalTimer = setTimeout(() => (this.#refusal = null), ARM_MS)
@@ -103,18 +108,20 @@ export class Arming {
     this.#setArmed(false)
   }
 
-  /** Before `pointer.at` changes: controls that moved meanwhile came under the pointer where it was. */
+  /**
+   * Runs before `pointer.at` changes, so that `check` compares with where the pointer was when the controls moved.
+   */
   readonly #onPointerMove = (to: Point): void => {
     this.check()
     if (!this.#restingAt) return
     const { x, y } = this.#restingAt
-    if (Math.hypot(to.x - x, to.y - y) >= MOVED_PX) this.#restingAt = null
+    if (Math.hypot(to.x - x, to.y - y) >= MIN_MOVE_PX) this.#restingAt = null
   }
 
   #isUnderPointer(): boolean {
     const controls = this.#findControls()
     if (!controls || !pointer.at) return false
-    const { left, right, top, bottom } = screen.rectOf(controls)
+    const { left, right, top, bottom } = viewport.rectOf(controls)
     const { x, y } = pointer.at
     return x >= left && x <= right && y >= top && y <= bottom
   }
@@ -132,15 +139,15 @@ export class Arming {
   }
 }
 
-interface Place {
+interface ControlsPosition {
   onScreen: Point
-  /** The same wherever the person scrolls to. */
+  /** Independent of how far the person has scrolled. */
   inContent: Point
 }
 
-function placeOf(controls: Element | null): Place | null {
+function positionOf(controls: Element | null): ControlsPosition | null {
   if (!controls) return null
-  const { left: x, top: y } = screen.rectOf(controls)
+  const { left: x, top: y } = viewport.rectOf(controls)
   const scrolled = { x: 0, y: 0 }
   for (let element = controls.parentElement; element; element = element.parentElement) {
     scrolled.x += element.scrollLeft
@@ -149,6 +156,6 @@ function placeOf(controls: Element | null): Place | null {
   return { onScreen: { x, y }, inContent: { x: x + scrolled.x, y: y + scrolled.y } }
 }
 
-function isSame(one: Point, other: Point): boolean {
+function isSamePoint(one: Point, other: Point): boolean {
   return Math.abs(one.x - other.x) < 1 && Math.abs(one.y - other.y) < 1
 }

@@ -8,15 +8,16 @@ import {
   type RefCallback,
   type RefObject,
 } from 'react'
-import { Arming, type Press } from './arming.js'
-import { watchScreen } from './screen-watch.js'
+import { watchScreen } from '../viewport.js'
+import { Arming, type PressResult } from './arming.js'
 import { SeenTracker } from './seen-tracker.js'
 
 const CONTROLS = '.ab-card-footer'
 
 /**
- * Stands between a person and the controls of a card: whether everything that is decided on has been on screen, and whether a
- * press can be meant for this card. `InteractionCard` sets it up around its children.
+ * Protects a card against blind and accidental decisions: it knows whether everything that the person decides on has
+ * been on screen (`isSeen`), and whether a press can be meant for this card (`isArmed`, `acceptsPress`). Create it
+ * with `useCardGuard`; `InteractionCard` attaches it to the card's element and provides it to its children.
  */
 export class CardGuard {
   readonly #listeners = new Set<() => void>()
@@ -31,22 +32,24 @@ export class CardGuard {
   #version = 0
   #isMeasureQueued = false
 
-  /** The controls have been there for 300 ms: before that, nothing may be decided, by pointer or key. */
+  /** Whether the controls have been on screen for 300 ms. Before that, nothing may be decided, by pointer or key. */
   get isArmed(): boolean {
     return this.#arming.isArmed
   }
 
-  /** The layout moved the controls less than 300 ms ago: `acceptsPress` refuses the press of a pointer. */
+  /** Whether a layout change moved the controls less than 300 ms ago: `acceptsPress` refuses pointer presses. */
   get isMoving(): boolean {
     return this.#arming.isMoving
   }
 
-  /** Every part that `useMustSee` marks has been on screen, all of its height, and nothing is folded away. */
+  /**
+   * Whether every part marked by `useMustSee` has been on screen with its whole height, and nothing is folded away.
+   */
   get isSeen(): boolean {
     return this.#seen.isSeen
   }
 
-  /** Why the last press did nothing. */
+  /** Why the last press was refused, as a sentence for the person; `null` if it was accepted. */
   get notice(): string | null {
     return this.#notice
   }
@@ -56,14 +59,14 @@ export class CardGuard {
     return this.#timesShownNext
   }
 
-  /** Scrolls to the first part that has not been on screen, and opens it where it is folded away. */
+  /** Scrolls to the first part that has not been on screen, and unfolds it if it is folded away. */
   showNext(): void {
     this.#timesShownNext += 1
     this.#seen.showNext()
     this.#changed()
   }
 
-  /** Whether a press on a control may decide something; call it first in the control's `onClick`. */
+  /** Whether a press on a control may decide something. Call it first in `onClick`; a refusal sets `notice`. */
   acceptsPress(event: { detail: number }): boolean {
     const press = this.#arming.press(event.detail > 0)
     this.#notice = notices[press]
@@ -88,7 +91,7 @@ export class CardGuard {
 
   /** @internal */
   addPart(element: Element): () => void {
-    // Together with whatever else is drawn at the same time, and without waiting for the next regular check.
+    // Parts that are drawn together are measured together, without waiting for the next regular check.
     if (!this.#isMeasureQueued) queueMicrotask(this.#measure)
     this.#isMeasureQueued = true
     return this.#seen.addPart(element)
@@ -119,18 +122,19 @@ export class CardGuard {
   }
 }
 
-const notices: Record<Press, string | null> = {
+const notices: Record<PressResult, string | null> = {
   accepted: null,
   moved: 'This moved just now. Check it, then press again.',
   resting_pointer: 'This came under your pointer. Check it, then press again.',
 }
 
-/** Set by `InteractionCard`; `null` around what need not be seen. */
+/** Provided by `InteractionCard`; `null` outside of cards and around content that need not be seen. */
 export const CardGuardContext = createContext<CardGuard | null>(null)
 
 /**
- * The guard of a card. Give it to `InteractionCard`, mark what must be seen with `useMustSee` or `MustSee`, disable what
- * approves while `isArmed` or `isSeen` is false, and ask `acceptsPress` when it is pressed.
+ * Creates the guard of a card, and renders again when it changes. Pass it to `InteractionCard`, mark what must be
+ * seen with `useMustSee` or `MustSee`, disable controls that approve while `isArmed` or `isSeen` is false, and call
+ * `acceptsPress` when one is pressed.
  *
  * @example
  * const guard = useCardGuard()
@@ -152,7 +156,7 @@ export function useCardGuard(): CardGuard {
   return guard
 }
 
-/** Runs the guard on the card's element, for as long as the card takes an answer. */
+/** Attaches the guard to the card's element for as long as the card takes an answer. */
 export function useGuardedCard(
   guard: CardGuard | undefined,
   card: RefObject<Element | null>,
@@ -165,8 +169,12 @@ export function useGuardedCard(
 }
 
 /**
- * Marks an element whose whole height must have been on screen before the card can be approved. Its content must not change
- * while it is there: what comes later belongs into an element of its own.
+ * Returns a ref for an element whose whole height must have been on screen before its card can be approved. The
+ * content of the element must not change: content that appears later needs an element of its own.
+ *
+ * @example
+ * const mustSee = useMustSee()
+ * return <pre ref={mustSee}>{command}</pre>
  */
 export function useMustSee(): RefCallback<HTMLElement> {
   const guard = use(CardGuardContext)
@@ -176,7 +184,10 @@ export function useMustSee(): RefCallback<HTMLElement> {
   )
 }
 
-/** Marks an element that stands for something not drawn yet: the card can't be approved while it is there. */
+/**
+ * Returns a ref for an element that stands for content that is not drawn yet, such as a fold. While it is on the
+ * page, the card can't be approved.
+ */
 export function useObstacle(): RefCallback<HTMLElement> {
   const guard = use(CardGuardContext)
   return useCallback(

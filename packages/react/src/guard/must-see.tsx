@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { focusCardAround } from '../focus-interaction.js'
+import { focusEnclosingCard } from '../card-focus.js'
 import { CardGuardContext, useMustSee, useObstacle, type CardGuard } from './card-guard.js'
 
 export interface MustSeeProps {
@@ -7,7 +7,13 @@ export interface MustSeeProps {
   children: ReactNode
 }
 
-/** What must have been on screen, all of its height, before its card can be approved. */
+/**
+ * Content that must have been on screen with its whole height before its card can be approved. Outside of a card with
+ * a guard it has no effect.
+ *
+ * @example
+ * <MustSee>{changes}</MustSee>
+ */
 export function MustSee({ className, children }: MustSeeProps) {
   return (
     <div ref={useMustSee()} className={className}>
@@ -16,7 +22,7 @@ export function MustSee({ className, children }: MustSeeProps) {
   )
 }
 
-/** What is only there to look something up: it decides nothing, and need not be seen. */
+/** Content for reference only: nothing is decided on it, so it need not have been on screen. */
 export function NeedNotSee({ children }: { children: ReactNode }) {
   return <CardGuardContext value={null}>{children}</CardGuardContext>
 }
@@ -26,7 +32,12 @@ export interface ShowAllProps {
   onPress: () => void
 }
 
-/** Opens what is folded away. Until then its card can't be approved. */
+/**
+ * A button that unfolds content. Until it is pressed, its card can't be approved. Remove it in `onPress`.
+ *
+ * @example
+ * {!isOpen && <ShowAll onPress={() => setOpen(true)}>Show all 200 lines</ShowAll>}
+ */
 export function ShowAll({ children, onPress }: ShowAllProps) {
   return (
     <button
@@ -34,8 +45,8 @@ export function ShowAll({ children, onPress }: ShowAllProps) {
       type="button"
       className="ab-show-rest"
       onClick={(event) => {
-        // The button goes: someone who works by keys stays in the card.
-        focusCardAround(event.currentTarget)
+        // Pressing removes this button, and keyboard users should stay in the card.
+        focusEnclosingCard(event.currentTarget)
         onPress()
       }}
     >
@@ -46,13 +57,17 @@ export function ShowAll({ children, onPress }: ShowAllProps) {
 
 interface GuardHintProps {
   guard: CardGuard
-  /** The label of the button that is disabled until then. */
+  /**
+   * The label of the buttons that are disabled until everything has been seen.
+   *
+   * @default "Approve"
+   */
   enables?: string
-  /** What stands here otherwise. */
+  /** Shown when there is nothing to say about the guard. */
   children?: ReactNode
 }
 
-/** Why the controls are disabled, and the way to what has not been seen. */
+/** Says why the controls are disabled, with a button that leads to what has not been seen. */
 export function GuardHint({ guard, enables = 'Approve', children }: GuardHintProps) {
   const { isSeen, timesShownNext } = guard
   return (
@@ -61,7 +76,7 @@ export function GuardHint({ guard, enables = 'Approve', children }: GuardHintPro
         (guard.notice ?? children)
       ) : (
         <>
-          {/* Drawn anew each time, so that a screen reader says it again. */}
+          {/* A new element each time, so that a screen reader reads it again. */}
           {timesShownNext > 0 && <span key={timesShownNext}>Here is the next part.</span>}
           <span>{`Show everything to enable ${enables}.`}</span>
           <button
@@ -78,9 +93,9 @@ export function GuardHint({ guard, enables = 'Approve', children }: GuardHintPro
   )
 }
 
-/** The button goes once all has been seen. */
+/** The button disappears once everything has been seen. */
 function keepFocusInCard(button: HTMLButtonElement | null) {
   return () => {
-    if (button && document.activeElement === button) focusCardAround(button)
+    if (button && document.activeElement === button) focusEnclosingCard(button)
   }
 }

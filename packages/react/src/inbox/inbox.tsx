@@ -1,23 +1,44 @@
 import type { Interaction, Session } from '@askback/protocol'
 import { ArrowUpRight } from 'lucide-react'
-import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react'
-import { count } from '../content/amounts.js'
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type FocusEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react'
+import { focusNextInteraction } from '../card-focus.js'
 import { ShownText } from '../content/shown-text.js'
-import { focusNextInteraction } from '../focus-interaction.js'
-import { isCommandKey } from '../interaction/keys.js'
-import { SessionFactsContext } from '../interaction/session-facts.js'
+import { formatCount } from '../content/text-labels.js'
+import { isCommandKey } from '../interaction/controls.js'
 import { InteractionView } from '../kinds/interaction-view.js'
-import { useInbox, useSessions } from '../use-session.js'
-import { useSettledCards } from './use-settled-cards.js'
+import { SessionFactsContext, useInbox, useSessions } from '../use-session.js'
 
 export interface InboxProps {
-  /** Goes to where it was asked. */
+  /**
+   * Called when the person wants to see the session of a request.
+   *
+   * @default the title of the session is not clickable
+   */
   onOpenSession?: (sessionId: string, interactionId: string) => void
-  /** What stands where nothing waits. */
+  /**
+   * Shown when nothing waits.
+   *
+   * @default "All caught up."
+   */
   empty?: ReactNode
 }
 
-/** Everything that waits for a person in all sessions, oldest first, to be answered in place. */
+/**
+ * Everything that waits for a person in all sessions, oldest first, to be answered in place. `J` and `K` move between
+ * the cards. Settled cards stay for a moment, to say who answered.
+ *
+ * @example
+ * <Inbox onOpenSession={(sessionId) => (location.hash = `#/s/${sessionId}`)} />
+ */
 export function Inbox({ onOpenSession, empty }: InboxProps) {
   const { view, store } = useInbox()
   const sessions = useSessions()
@@ -53,8 +74,8 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
 
   return (
     <div className="ab-inbox" onKeyDown={onKeyDown}>
-      <p className="ab-only-spoken" role="status">
-        {view.total === 0 ? 'All caught up' : count(view.total, 'request waits', 'requests wait')}
+      <p className="ab-sr-only" role="status">
+        {view.total === 0 ? 'All caught up' : formatCount(view.total, 'request waits', 'requests wait')}
       </p>
       {shown.length === 0 && !view.more && <div className="ab-empty">{empty ?? 'All caught up.'}</div>}
       <ul className="ab-inbox-list" ref={list} {...presence}>
@@ -115,4 +136,50 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
       </SessionFactsContext>
     </li>
   )
+}
+
+export interface SettledCards {
+  /** Cards that are still shown although they are settled: see `useSettledCards`. */
+  settled: readonly Interaction[]
+  onPointerEnter: () => void
+  onPointerLeave: () => void
+  onFocus: () => void
+  onBlur: (event: FocusEvent<HTMLElement>) => void
+}
+
+/**
+ * Keeps settled cards in the list while the pointer or the focus is on it. When a card leaves, those below move up,
+ * and the controls of another request would appear under a resting pointer. The handlers belong on the list.
+ */
+function useSettledCards(leaving: readonly Interaction[]): SettledCards {
+  const [hasPointer, setPointer] = useState(false)
+  const [hasFocus, setFocus] = useState(false)
+  const [retained, setRetained] = useState<readonly Interaction[]>([])
+  const isPresent = hasPointer || hasFocus
+
+  useEffect(() => {
+    // oxlint-disable-next-line react/set-state-in-effect -- remembers what the store is about to forget
+    setRetained((before) => (isPresent ? addMissing(before, leaving) : []))
+  }, [leaving, isPresent])
+
+  const settled = useMemo(
+    () => (isPresent ? addMissing(retained, leaving) : leaving),
+    [retained, leaving, isPresent],
+  )
+  return {
+    settled,
+    onPointerEnter: () => setPointer(true),
+    onPointerLeave: () => setPointer(false),
+    onFocus: () => setFocus(true),
+    onBlur: ({ currentTarget, relatedTarget }) => setFocus(currentTarget.contains(relatedTarget)),
+  }
+}
+
+function addMissing(
+  retained: readonly Interaction[],
+  leaving: readonly Interaction[],
+): readonly Interaction[] {
+  const known = new Set(retained.map(({ interactionId }) => interactionId))
+  const added = leaving.filter(({ interactionId }) => !known.has(interactionId))
+  return added.length === 0 ? retained : [...retained, ...added]
 }

@@ -3,14 +3,14 @@ import { asked, askedQuestion, settled } from '@askback/client/testing'
 import { AskbackError, type Json, type NewEvent } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { NOW, pass, show, stillTime } from '../show.test.helper.js'
+import { NOW, advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
-interface Kind {
+interface KindCase {
   kind: string
   events: (fields?: { expiresAt?: number; agentId?: string }) => NewEvent[]
-  /** What a person does until it can be sent. */
+  /** What a person does before the answer can be sent. */
   fill: () => void
   send: string
   answer: Json
@@ -18,7 +18,7 @@ interface Kind {
 
 const questionnaire = { presentation: 'questionnaire' } as const
 
-const kinds: Kind[] = [
+const kinds: KindCase[] = [
   {
     kind: 'question',
     events: (fields) => askedQuestion('i1', fields),
@@ -70,9 +70,9 @@ function send(name: string): void {
 describe.each(kinds)('a card of the kind $kind', ({ kind, events, fill, send: label, answer }) => {
   it('is pending, then submitting, then settled', async () => {
     let go = () => {}
-    const { answers } = await show({
+    const { answers } = await renderSession({
       events: events(),
-      change: (transport) => {
+      prepareTransport: (transport) => {
         const respond = transport.respond.bind(transport)
         transport.respond = async (...args) => {
           await new Promise<void>((resolve) => (go = resolve))
@@ -83,32 +83,33 @@ describe.each(kinds)('a card of the kind $kind', ({ kind, events, fill, send: la
     expect(card().dataset).toMatchObject({ phase: 'pending', tone: 'pending' })
     fill()
     send(label)
-    await pass(0)
+    await advanceTime(0)
     expect(card().dataset['phase']).toBe('submitting')
     expect(screen.getByRole<HTMLButtonElement>('button', { name: label }).disabled).toBe(true)
     go()
-    await pass(0)
+    await advanceTime(0)
     expect(card().dataset).toMatchObject({ phase: 'settled', tone: 'good' })
     expect(answers()).toEqual([answer])
   })
 
-  it('keeps what was filled in when it is refused, and offers to try again', async () => {
-    const { answers } = await show({
+  it('keeps a refused answer, and offers to try again', async () => {
+    const { answers } = await renderSession({
       events: events(),
-      change: (transport) => transport.failNext('respond', new AskbackError('internal', 'The disk is full.')),
+      prepareTransport: (transport) =>
+        transport.failNext('respond', new AskbackError('internal', 'The disk is full.')),
     })
     fill()
     send(label)
-    await pass(0)
+    await advanceTime(0)
     expect(screen.getByRole('alert').textContent).toContain('The disk is full.')
     send('Try again')
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([answer, answer])
     expect(card().dataset['phase']).toBe('settled')
   })
 
   it('shows who answered elsewhere, and on what', async () => {
-    const { play } = await show({ events: events() })
+    const { play } = await renderSession({ events: events() })
     const settlement = kind === 'approval' || kind === 'plan_review' ? 'approved' : 'answered'
     await play(...settled('i1', { kind, settlement, answer, by: { id: 'bo', name: 'Bo' }, via: 'telegram' }))
     expect(card().textContent).toContain('by Bo on Telegram')
@@ -118,40 +119,40 @@ describe.each(kinds)('a card of the kind $kind', ({ kind, events, fill, send: la
   it.each([
     ['timed_out', 'Timed out'],
     ['cancelled', 'Cancelled'],
-  ] as const)('that is %s says so, and takes nothing', async (settlement, words) => {
-    const { play } = await show({ events: events() })
+  ] as const)('that is %s says so, and takes no answer', async (settlement, words) => {
+    const { play } = await renderSession({ events: events() })
     await play(...settled('i1', { kind, settlement }))
     expect(card().textContent).toContain(words)
     expect(card().dataset).toMatchObject({ phase: 'settled', tone: 'gone' })
     expect(screen.queryByRole('button', { name: label })).toBeNull()
   })
 
-  it('counts down, and closes when the time is up', async () => {
-    const { answers } = await show({ events: events({ expiresAt: NOW + 90_000 }), after: 400 })
+  it('counts down, and closes at the deadline', async () => {
+    const { answers } = await renderSession({ events: events({ expiresAt: NOW + 90_000 }), waitMs: 400 })
     fill()
     expect(screen.getByRole('timer').textContent).toBe('1:30 left')
-    await pass(90_000)
+    await advanceTime(90_000)
     expect(screen.getByRole('timer').textContent).toBe('Time is up')
     expect(screen.getByRole<HTMLButtonElement>('button', { name: label }).disabled).toBe(true)
     expect(answers()).toEqual([])
   })
 
-  it('[lesson 32] says which subagent asks', async () => {
-    await show({ events: events({ agentId: 'reviewer' }) })
+  it('says which subagent asks', async () => {
+    await renderSession({ events: events({ agentId: 'reviewer' }) })
     expect(card().textContent).toContain('asked by subagent reviewer')
   })
 
-  it('arms after 300 ms, and has the focus on nothing that decides', async () => {
-    const { play, answers } = await show()
+  it('arms after 300 ms, and does not focus a control', async () => {
+    const { play, answers } = await renderSession()
     await play(...events())
-    await pass(200)
+    await advanceTime(200)
     fill()
     fireEvent.click(screen.getByRole('button', { name: label }))
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([])
-    await pass(100)
+    await advanceTime(100)
     send(label)
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([answer])
   })
 })

@@ -1,37 +1,56 @@
-import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { CloudOff, TriangleAlert } from 'lucide-react'
+import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode, type RefObject } from 'react'
+import { useKeepFocus } from '../card-focus.js'
 import { ShownText } from '../content/shown-text.js'
 import { CardGuardContext, useGuardedCard, type CardGuard } from '../guard/card-guard.js'
-import { Countdown } from './countdown.js'
-import { Failure } from './failure.js'
-import { Outcome, toneOf } from './outcome.js'
 import { useViewer } from '../transport-provider.js'
-import { Unsent } from './unsent.js'
-import { useCollapse } from './use-collapse.js'
+import { Countdown } from './deadline.js'
+import { SettlementLine, toneOf, UnsentText } from './settlement.js'
 import type { InteractionControl } from './use-interaction.js'
-import { useKeepFocus } from './use-keep-focus.js'
 
 export interface InteractionCardProps {
   control: InteractionControl
   open: boolean
-  /** From `useCardGuard`, where something may only be decided once it has been seen, and not by a slip. */
+  /**
+   * From `useCardGuard`, if something may be decided only after it has been seen, and not by an accidental press.
+   *
+   * @default no guard
+   */
   guard?: CardGuard | undefined
   icon: ReactNode
-  /** Ours, never the agent's. */
+  /** Shown above the controls. It must not contain words of the agent, who could imitate the page with them. */
   title: string
-  /** The controls, while there is something to answer. */
+  /** The request and its controls, shown while it takes an answer. */
   children: ReactNode
-  /** What became of it, in a line or two. */
+  /** What was decided, in a line or two, shown after the interaction is settled. */
   summary?: ReactNode
-  /** What was typed here and is part of no answer: it stays at hand where the request was settled without the person. */
+  /** Text that was typed on the card and is part of no answer. It is shown if someone else settled the request. */
   unsent?: string | undefined
-  /** Takes the place of "Answered" and the like. */
+  /**
+   * How the interaction was settled, in words.
+   *
+   * @default "Answered", "Approved" and so on
+   */
   outcome?: string | undefined
   onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
   /** Sends what stands on the card now; by default the same answer once more. */
   onRetry?: () => void
 }
 
-/** The frame of every interaction: who asks, until when, and what became of it. */
+/**
+ * The frame of a card of any kind: title, subagent, countdown, errors, and after the settlement how it was settled.
+ * Use it to draw a kind of your own. `Escape` moves the focus from a control to the card, and from there to the page.
+ *
+ * @example
+ * function Deploy({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+ *   const control = useInteraction(interaction, open)
+ *   return (
+ *     <InteractionCard control={control} open={open} icon={<Rocket />} title="Deploy">
+ *       <button disabled={!control.canAnswer} onClick={() => void control.respond('go')}>Go</button>
+ *     </InteractionCard>
+ *   )
+ * }
+ */
 export function InteractionCard(props: InteractionCardProps) {
   const { control, open, guard, icon, title, children, summary, unsent, outcome } = props
   const { onKeyDown, onRetry } = props
@@ -40,7 +59,7 @@ export function InteractionCard(props: InteractionCardProps) {
   const titleId = useId()
   const viewer = useViewer()
   const isDone = phase === 'settled' || !open
-  useCollapse(card, isDone)
+  useAnimatedHeight(card, isDone)
   useKeepFocus(card, interaction, isDone)
   useGuardedCard(guard, card, !isDone)
 
@@ -60,19 +79,19 @@ export function InteractionCard(props: InteractionCardProps) {
       aria-labelledby={titleId}
       aria-busy={phase === 'submitting'}
       onKeyDown={(event) => {
-        const isTaken = event.defaultPrevented || event.nativeEvent.isComposing
-        if (event.key === 'Escape' && !isTaken) leave(event.currentTarget)
+        const isHandled = event.defaultPrevented || event.nativeEvent.isComposing
+        if (event.key === 'Escape' && !isHandled) moveFocusOut(event.currentTarget)
         else if (!isDone) onKeyDown?.(event)
       }}
     >
       {isDone ? (
         <>
-          <span id={titleId} className="ab-only-spoken">
+          <span id={titleId} className="ab-sr-only">
             {title}
           </span>
-          <Outcome interaction={interaction} isOwn={isOwn} word={outcome} />
+          <SettlementLine interaction={interaction} isOwn={isOwn} word={outcome} />
           {summary}
-          {isLeftUnsent && <Unsent text={unsent} />}
+          {isLeftUnsent && <UnsentText text={unsent} />}
         </>
       ) : (
         <>
@@ -91,15 +110,87 @@ export function InteractionCard(props: InteractionCardProps) {
             <Countdown interaction={interaction} />
           </div>
           <CardGuardContext value={guard ?? null}>{children}</CardGuardContext>
-          <Failure control={control} onRetry={onRetry} />
+          <SubmissionFailure control={control} onRetry={onRetry} />
         </>
       )}
     </div>
   )
 }
 
-/** From a control to its card, and from the card out of it. */
-function leave(card: HTMLElement): void {
+/** Moves the focus from a control to its card, and from the card to the page. */
+function moveFocusOut(card: HTMLElement): void {
   if (document.activeElement === card) card.blur()
   else card.focus({ preventScroll: true })
+}
+
+export interface SubmissionFailureProps {
+  control: InteractionControl
+  /** Sends what stands on the card now, where that may have changed; by default the same answer once more. */
+  onRetry?: (() => void) | undefined
+}
+
+/** Says why an answer was not sent. What was chosen and typed is still on the card. */
+function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailureProps) {
+  const { phase, error, canAnswer } = control
+  if (phase === 'queued') {
+    return (
+      <p className="ab-notice" role="status">
+        <CloudOff aria-hidden />
+        The gateway cannot be reached. Askback keeps your answer and sends it when it is back.
+      </p>
+    )
+  }
+  if (phase !== 'failed') return null
+  return (
+    <p className="ab-notice" data-tone="bad" role="alert">
+      <TriangleAlert aria-hidden />
+      <span>
+        Your answer was not taken. <ShownText text={error?.message ?? ''} />
+      </span>
+      {canAnswer && (
+        <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </p>
+  )
+}
+
+const ANIMATION_MS = 220
+
+/** Animates the height of an element when `state` changes, so that the content below does not jump. */
+function useAnimatedHeight(element: RefObject<HTMLElement | null>, state: unknown): void {
+  const height = useRef<number | null>(null)
+  const last = useRef(state)
+
+  useLayoutEffect(() => {
+    const target = element.current
+    if (!target) return
+    const before = height.current
+    const frame = last.current === state ? null : target.parentElement
+    // Measuring the new height lays out the page with it. A shorter page would scroll, and a conversation that
+    // follows its end would take that for a person who scrolls up.
+    // oxlint-disable-next-line react/immutability -- styles the element, which is no state of React
+    if (frame) frame.style.minHeight = `${before ?? 0}px`
+    height.current = target.offsetHeight
+    last.current = state
+    if (!frame) return
+    if (before !== null && before !== height.current && !prefersReducedMotion() && 'animate' in target)
+      animateHeight(target, before, height.current)
+    frame.style.removeProperty('min-height')
+  })
+}
+
+function animateHeight(target: HTMLElement, from: number, to: number): void {
+  target.animate(
+    [
+      { height: `${from}px`, overflow: 'hidden' },
+      { height: `${to}px`, overflow: 'hidden' },
+    ],
+    { duration: ANIMATION_MS, easing: 'cubic-bezier(0.2, 0, 0, 1)' },
+  )
+}
+
+function prefersReducedMotion(): boolean {
+  return window.matchMedia('(prefers-reduced-motion: reduce)').matches
 }

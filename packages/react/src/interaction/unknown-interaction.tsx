@@ -1,16 +1,23 @@
+import { copyJson, type Json } from '@askback/protocol'
 import { CircleHelp } from 'lucide-react'
+import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
-import { useCardGuard } from '../guard/card-guard.js'
+import { useCardGuard, type CardGuard } from '../guard/card-guard.js'
+import { GuardHint } from '../guard/must-see.js'
+import { useDraft } from '../use-draft.js'
+import { SubmitButton } from './controls.js'
 import { InteractionCard } from './interaction-card.js'
-import { JsonAnswer, useJsonAnswer } from './json-answer.js'
 import type { InteractionProps } from './renderers.js'
-import { useInteraction } from './use-interaction.js'
+import { useInteraction, type InteractionControl } from './use-interaction.js'
 
-/** What one answers to these is known: a request of theirs that cannot be drawn must not be decided blindly. */
-const OURS = new Set(['question', 'approval', 'plan_review', 'form'])
+/**
+ * The built-in kinds. Their answers have a known form, so a request that can't be drawn must not be answered as JSON:
+ * nobody should decide on what the page does not understand.
+ */
+const BUILT_IN_KINDS = new Set(['question', 'approval', 'plan_review', 'form'])
 
-/** A kind that nobody here knows, or a request that is not of the kind it says. */
+/** Shows an interaction as JSON: one of a kind without a renderer, or a request that does not fit its kind. */
 export function UnknownInteraction({
   interaction,
   open = interaction.status === 'pending',
@@ -18,7 +25,7 @@ export function UnknownInteraction({
   const control = useInteraction(interaction, open)
   const answer = useJsonAnswer(control)
   const guard = useCardGuard()
-  const isOurs = OURS.has(interaction.kind)
+  const isBuiltIn = BUILT_IN_KINDS.has(interaction.kind)
   return (
     <InteractionCard
       control={control}
@@ -28,13 +35,13 @@ export function UnknownInteraction({
       title="The agent needs an answer"
       onRetry={answer.submit}
       unsent={answer.text.trim()}
-      summary={<Answered answer={control.interaction.answer} />}
+      summary={<AnswerAsJson answer={control.interaction.answer} />}
     >
       <p className="ab-card-text">
         This page can’t show a request of the kind “
         <ShownText text={interaction.kind} as="code" />
         ”.{' '}
-        {isOurs
+        {isBuiltIn
           ? 'Answer it where it is known, or let it time out.'
           : 'Answer it where it is known, or here in JSON.'}{' '}
         The request:
@@ -42,16 +49,102 @@ export function UnknownInteraction({
       <div className="ab-code-block">
         <LongText text={JSON.stringify(interaction.request, null, 2)} label="The request as JSON" />
       </div>
-      {!isOurs && <JsonAnswer control={control} answer={answer} guard={guard} />}
+      {!isBuiltIn && <JsonAnswer control={control} answer={answer} guard={guard} />}
     </InteractionCard>
   )
 }
 
-function Answered({ answer }: { answer: unknown }) {
+function AnswerAsJson({ answer }: { answer: unknown }) {
   if (answer === undefined) return null
   return (
     <div className="ab-summary">
       <LongText text={JSON.stringify(answer, null, 2)} label="The answer as JSON" />
     </div>
   )
+}
+
+export interface JsonAnswerControl {
+  text: string
+  setText: (text: string) => void
+  /** Why the text cannot be sent; `null` if it can. */
+  error: string | null
+  submit: () => void
+}
+
+/**
+ * An answer written as JSON. Only the gateway has the schema of a custom kind: it returns what does not fit with the
+ * reason, and the text is still there.
+ */
+function useJsonAnswer(control: InteractionControl): JsonAnswerControl {
+  const [draft, setText] = useDraft(control.interaction, isText)
+  const text = draft ?? ''
+  const parsed = parse(text)
+  return {
+    text,
+    setText,
+    error: 'error' in parsed ? parsed.error : null,
+    submit() {
+      if (control.canAnswer && 'value' in parsed) void control.respond(parsed.value)
+    },
+  }
+}
+
+export interface JsonAnswerProps {
+  control: InteractionControl
+  answer: JsonAnswerControl
+  guard: CardGuard
+}
+
+function JsonAnswer({ control, answer, guard }: JsonAnswerProps) {
+  const { text, setText, error, submit } = answer
+  const [isTouched, setTouched] = useState(false)
+  const errorId = useId()
+  const isWrong = isTouched && text.trim() !== '' && error !== null
+
+  return (
+    <>
+      <textarea
+        className="ab-input ab-editor-text"
+        rows={Math.min(18, Math.max(3, text.split('\n').length + 1))}
+        value={text}
+        spellCheck={false}
+        disabled={!control.canAnswer}
+        placeholder='{ "answer": … }'
+        aria-label="Your answer, as JSON"
+        aria-invalid={isWrong}
+        aria-describedby={isWrong ? errorId : undefined}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={() => setTouched(true)}
+      />
+      {isWrong && (
+        <p id={errorId} className="ab-field-error">
+          {error}
+        </p>
+      )}
+      <div className="ab-card-footer">
+        <SubmitButton
+          control={control}
+          disabled={!guard.isArmed || !guard.isSeen || error !== null}
+          onPress={submit}
+        >
+          Submit
+        </SubmitButton>
+      </div>
+      {control.canAnswer && <GuardHint guard={guard} enables="Submit" />}
+    </>
+  )
+}
+
+function parse(text: string): { value: Json } | { error: string } {
+  try {
+    return { value: copyJson(JSON.parse(text), 'The answer') }
+  } catch (error) {
+    return {
+      error: error instanceof Error ? `This is not JSON yet: ${error.message}` : 'This is not JSON yet.',
+    }
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }

@@ -7,32 +7,51 @@ import {
 } from '@askback/protocol'
 import { useCallback, useState, useSyncExternalStore } from 'react'
 import { useClient } from '../transport-provider.js'
-import { useDeadline } from './use-deadline.js'
+import { useDeadline } from './deadline.js'
 
+/**
+ * The state of an answer on this page.
+ *
+ *   pending --respond--> submitting --accepted--> settled
+ *   submitting --refused--> failed --retry--> submitting
+ *   submitting --gateway unreachable--> queued --reachable again--> submitting
+ *   any --settled elsewhere--> settled
+ */
 export type Phase =
   | 'pending'
   | 'submitting'
-  /** The gateway cannot be reached: it is sent when that is back. */
+  /** The gateway can't be reached; the answer is sent when it is back. */
   | 'queued'
-  /** Refused; everything that was typed is still there. */
+  /** The gateway refused the answer; what was typed is still there. */
   | 'failed'
   | 'settled'
 
+/** What `useInteraction` returns: the state of an interaction, and how to answer it. */
 export interface InteractionControl {
-  /** As far as it is known: one's own answer before the log tells of it. */
+  /** The interaction with the latest known settlement, also with one's own answer before the log has it. */
   interaction: Interaction
   phase: Phase
   /** Whether an answer may be given now. */
   canAnswer: boolean
-  /** The answer that settled it came from here. */
+  /** Whether the answer that settled it was given on this page. */
   isOwn: boolean
-  /** Why it failed, or why it still waits to be sent. */
+  /** Why the answer was refused, or why it waits to be sent. */
   error: AskbackError | null
+  /** Sends an answer. It never rejects: a failure is in `phase` and `error`. */
   respond: (answer: Json) => Promise<void>
+  /** Sends the refused answer again. */
   retry: () => void
 }
 
-/** How an interaction stands, and how to answer it; `open` is what the layout says of its controls. */
+/**
+ * Follows an interaction and answers it. `open` says whether its controls take an answer, as the layout of the
+ * session does; without it, while the interaction is pending. Answers are sent by the client's outbox, which repeats
+ * them while the gateway can't be reached.
+ *
+ * @example
+ * const { canAnswer, respond, phase } = useInteraction(interaction)
+ * return <button disabled={!canAnswer} onClick={() => void respond({ color: 'red' })}>{phase}</button>
+ */
 export function useInteraction(
   interaction: Interaction,
   open: boolean = interaction.status === 'pending',
@@ -44,33 +63,34 @@ export function useInteraction(
     () => outbox.of(sessionId).get(interactionId),
     () => undefined,
   )
-  // Between the end of the submission and the log there is a moment in which neither knows of the answer.
+  // Between the end of the submission and the arrival of its event, neither the outbox nor the log knows the answer.
   const [isSending, setSending] = useState(false)
-  const [outcome, setOutcome] = useState<{ interaction: Interaction; isOwn: boolean } | null>(null)
+  const [settled, setSettled] = useState<{ interaction: Interaction; isOwn: boolean } | null>(null)
   const { isOver } = useDeadline(interaction)
 
-  const take = (promise: Promise<Outcome>) => {
+  const track = (promise: Promise<Outcome>) => {
     setSending(true)
     return promise.then((result) => {
-      const told = result.ok ? result.interaction : interactionIn(result.error)
-      if (told?.status === 'settled') setOutcome({ interaction: told, isOwn: result.ok })
-      // A reprompt takes this card's place as soon as the log tells of it.
-      if (!told) setSending(false)
+      const latest = result.ok ? result.interaction : interactionIn(result.error)
+      if (latest?.status === 'settled') setSettled({ interaction: latest, isOwn: result.ok })
+      // With an interaction in the reply, the card stays in `submitting` until the event arrives: it is settled, or a
+      // reprompt replaces it.
+      if (!latest) setSending(false)
     })
   }
 
-  const shown = interaction.status === 'settled' ? interaction : (outcome?.interaction ?? interaction)
+  const shown = interaction.status === 'settled' ? interaction : (settled?.interaction ?? interaction)
   const phase = phaseOf()
   return {
     interaction: shown,
     phase,
     canAnswer: open && !isOver && (phase === 'pending' || phase === 'failed'),
-    isOwn: outcome?.isOwn ?? false,
+    isOwn: settled?.isOwn ?? false,
     error: submission?.error ?? null,
-    respond: (answer) => take(outbox.submit({ sessionId, interactionId, answer, digest })),
+    respond: (answer) => track(outbox.submit({ sessionId, interactionId, answer, digest })),
     retry: () => {
       const again = outbox.retry(interactionId)
-      if (again) void take(again)
+      if (again) void track(again)
     },
   }
 
@@ -81,7 +101,7 @@ export function useInteraction(
   }
 }
 
-/** What a refusal shows: the answer that came first, or what was asked anew. */
+/** The interaction in the details of a refusal: settled by the answer that came first, or the reprompt. */
 function interactionIn({ details }: AskbackError): Interaction | null {
   if (typeof details !== 'object' || details === null || !('interaction' in details)) return null
   const parsed = interactionSchema.safeParse(details.interaction)

@@ -7,17 +7,23 @@ import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { PlanReview } from '../plan-review/plan-review.js'
 import { QuestionPrompt } from '../question/question-prompt.js'
 
-const ours = new Map<string, InteractionRenderer>([
+const builtIn = new Map<string, InteractionRenderer>([
   ['question', QuestionPrompt],
   ['approval', ToolApproval],
   ['plan_review', PlanReview],
   ['form', FormPrompt],
 ])
 
-/** An interaction of any kind, drawn by whoever knows that kind. */
+/**
+ * Draws an interaction with the component registered for its kind, else with the built-in one, else as JSON. If that
+ * component throws, the interaction is shown as JSON.
+ *
+ * @example
+ * <InteractionView interaction={interaction} />
+ */
 export const InteractionView = memo(function InteractionView({ interaction, open }: InteractionProps) {
-  const own = useRenderer(interaction.kind)
-  const Renderer = own ?? ours.get(interaction.kind) ?? UnknownInteraction
+  const registered = useRenderer(interaction.kind)
+  const Renderer = registered ?? builtIn.get(interaction.kind) ?? UnknownInteraction
   const { interactionId } = interaction
   return (
     <ErrorBoundary

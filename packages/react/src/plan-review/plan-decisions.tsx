@@ -1,8 +1,7 @@
+import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
 import type { CardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
-import { focusCardAround } from '../focus-interaction.js'
-import { SubmitButton } from '../interaction/submit-button.js'
-import { useDrawn } from '../interaction/use-drawn.js'
+import { SubmitButton } from '../interaction/controls.js'
 import type { PlanReviewControl } from './use-plan-review.js'
 
 interface PlanDecisionsProps {
@@ -10,12 +9,12 @@ interface PlanDecisionsProps {
   guard: CardGuard
 }
 
-/** Three ways to go on, and one to go back. */
+/** The controls of a plan: three ways to approve it, and feedback that sends it back to the agent. */
 export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
   const { isArmed, isSeen } = guard
   const { request, edited, edit, canAnswer, isAdjusting, setAdjusting, decide } = control
-  const isDrawn = useDrawn()
-  if (isAdjusting) return <Adjust control={control} isArmed={isArmed} isAskedFor={isDrawn} />
+  const hasMounted = useHasMounted()
+  if (isAdjusting) return <Adjust control={control} isArmed={isArmed} shouldFocus={hasMounted} />
   const isClosed = !isArmed || !isSeen
   return (
     <>
@@ -56,13 +55,13 @@ export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
 interface AdjustProps {
   control: PlanReviewControl
   isArmed: boolean
-  isAskedFor: boolean
+  shouldFocus: boolean
 }
 
-function Adjust({ control, isArmed, isAskedFor }: AdjustProps) {
+function Adjust({ control, isArmed, shouldFocus }: AdjustProps) {
   const { edited, feedback, setFeedback, canAnswer, setAdjusting, decide } = control
   const goBack = (from: Element) => {
-    focusCardAround(from)
+    focusEnclosingCard(from)
     setAdjusting(false)
   }
   return (
@@ -71,7 +70,7 @@ function Adjust({ control, isArmed, isAskedFor }: AdjustProps) {
         className="ab-input"
         dir="auto"
         rows={3}
-        autoFocus={isAskedFor}
+        autoFocus={shouldFocus}
         value={feedback}
         disabled={!canAnswer}
         placeholder="What should be different?"

@@ -2,9 +2,9 @@
 import { asked, settled } from '@askback/client/testing'
 import { fireEvent, screen } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 const plan = '# Move\n\n1. Write **tests**\n2. Move'
 const events = asked('i1', {
@@ -19,7 +19,7 @@ function press(name: string): void {
 }
 
 it('shows the plan as Markdown', async () => {
-  await show({ events })
+  await renderSession({ events })
   screen.getByRole('heading', { name: 'Move' })
   expect(screen.getAllByRole('listitem')).toHaveLength(2)
 })
@@ -29,9 +29,9 @@ it.each([
   ['Proceed with a fresh context', 'clean_edit'],
   ['Approve, but ask before edits', 'default'],
 ])('“%s” decides `%s`', async (name, decision) => {
-  const { answers } = await show({ events })
+  const { answers } = await renderSession({ events })
   press(name)
-  await pass(0)
+  await advanceTime(0)
   expect(answers()).toEqual([{ decision }])
 })
 
@@ -39,9 +39,9 @@ it.each([
   ['of many paragraphs', Array.from({ length: 210 }, (_, line) => `Step ${line}`).join('\n\n')],
   ['with a long block of code', `\`\`\`\n${'x\n'.repeat(50_000)}\`\`\``],
   ['on one endless line', 'x'.repeat(500_000)],
-])('a plan %s must be opened to its end before it can be approved', async (_name, long) => {
+])('a plan %s must be unfolded to its end before it can be approved', async (_name, long) => {
   const request = { plan: long }
-  const { answers } = await show({
+  const { answers } = await renderSession({
     events: asked('i1', { kind: 'plan_review', presentation: 'questionnaire', request }),
   })
   const proceed = ['Proceed', 'Proceed with a fresh context', 'Approve, but ask before edits'].map((name) =>
@@ -50,15 +50,15 @@ it.each([
   expect(proceed.map(({ disabled }) => disabled)).toEqual([true, true, true])
   expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Adjust…' }).disabled).toBe(false)
   fireEvent.click(screen.getByRole('button', { name: /Show all/ }))
-  await pass(0)
+  await advanceTime(0)
   expect(proceed.map(({ disabled }) => disabled)).toEqual([false, false, false])
   press('Proceed')
-  await pass(0)
+  await advanceTime(0)
   expect(answers()).toEqual([{ decision: 'edit' }])
 })
 
 it('adjusts with feedback, and not without', async () => {
-  const { user, answers } = await show({ events })
+  const { user, answers } = await renderSession({ events })
   press('Adjust…')
   const send = screen.getByRole<HTMLButtonElement>('button', { name: 'Send feedback' })
   expect(send.disabled).toBe(true)
@@ -67,50 +67,50 @@ it('adjusts with feedback, and not without', async () => {
   expect(answers()).toEqual([{ decision: 'adjust', feedback: 'Smaller steps' }])
 })
 
-it('adjusts a plan that was edited as well, with the feedback alone', async () => {
-  const { user, answers } = await show({ events })
+it('sends only the feedback when an edited plan is adjusted', async () => {
+  const { user, answers } = await renderSession({ events })
   press('Edit the plan')
   fireEvent.change(screen.getByRole('textbox'), { target: { value: '# Stay' } })
   press('Adjust…')
   await user.type(screen.getByRole('textbox', { name: /Feedback/ }), 'Smaller steps')
   screen.getByText(/not your edit/)
   press('Send feedback')
-  await pass(0)
+  await advanceTime(0)
   expect(answers()).toEqual([{ decision: 'adjust', feedback: 'Smaller steps' }])
 })
 
 it('keeps the feedback over a reload', async () => {
-  const { user, reload } = await show({ events })
+  const { user, reload } = await renderSession({ events })
   press('Adjust…')
   await user.type(screen.getByRole('textbox', { name: /Feedback/ }), 'Smaller')
-  await pass(300)
+  await advanceTime(300)
   await reload()
   expect(screen.getByRole<HTMLTextAreaElement>('textbox').value).toBe('Smaller')
 })
 
-it.each(['Adjust…', 'Edit the plan'])('what was kept of “%s” takes no focus', async (name) => {
-  const { user, reload } = await show({ events })
+it.each(['Adjust…', 'Edit the plan'])('a stored draft of “%s” does not take the focus', async (name) => {
+  const { user, reload } = await renderSession({ events })
   press(name)
   await user.keyboard('Smaller')
-  await pass(300)
+  await advanceTime(300)
   await reload()
   screen.getByRole('textbox')
   expect(document.activeElement).toBe(document.body)
 })
 
 it('sends the plan as it was edited', async () => {
-  const { answers } = await show({ events })
+  const { answers } = await renderSession({ events })
   press('Edit the plan')
   fireEvent.change(screen.getByRole('textbox'), { target: { value: '# Stay' } })
-  await pass(0)
+  await advanceTime(0)
   press('Proceed')
-  await pass(0)
+  await advanceTime(0)
   expect(answers()).toEqual([{ decision: 'edit', updatedPlan: '# Stay' }])
 })
 
-it('collapses to the decision, with the feedback and the plan at hand', async () => {
+it('collapses to the decision and the feedback, with a button that shows the plan', async () => {
   const answer = { decision: 'adjust', feedback: 'Smaller steps' }
-  await show({
+  await renderSession({
     events: [...events, ...settled('i1', { kind: 'plan_review', settlement: 'denied', answer })],
   })
   screen.getByText('Changes requested')
@@ -121,8 +121,8 @@ it('collapses to the decision, with the feedback and the plan at hand', async ()
   screen.getByRole('heading', { name: 'Move' })
 })
 
-it('Escape leaves the feedback and the editor for the card', async () => {
-  const { user } = await show({ events })
+it('Escape moves the focus from the feedback and the editor to the card', async () => {
+  const { user } = await renderSession({ events })
   for (const name of ['Adjust…', 'Edit the plan']) {
     await user.click(screen.getByRole('button', { name }))
     await user.keyboard('More')

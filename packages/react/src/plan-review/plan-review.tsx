@@ -1,22 +1,27 @@
 import { planReviewAnswer, type Interaction, type PlanDecision } from '@askback/protocol'
 import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
+import { useHasMounted } from '../card-focus.js'
 import { Markdown } from '../content/markdown.js'
 import { ShownText } from '../content/shown-text.js'
 import { useCardGuard, useMustSee } from '../guard/card-guard.js'
+import { GrowingEditor } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import { GrowingEditor } from '../interaction/growing-editor.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useDrawn } from '../interaction/use-drawn.js'
 import { PlanDecisions } from './plan-decisions.js'
 import { usePlanReview } from './use-plan-review.js'
 
-/** A plan to read, change and decide on. */
+/**
+ * The card of a plan review: the plan as Markdown, which can be edited, and the decisions.
+ *
+ * @example
+ * <PlanReview interaction={interaction} />
+ */
 export function PlanReview({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = usePlanReview(interaction, open)
   const guard = useCardGuard()
-  const isDrawn = useDrawn()
+  const hasMounted = useHasMounted()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, edit, canAnswer } = control
 
@@ -27,7 +32,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       guard={guard}
       icon={<ListChecks />}
       title="A plan to review"
-      outcome={planOutcome(control.interaction)}
+      outcome={decisionLabel(control.interaction)}
       unsent={control.unsent}
       summary={<PlanSummary interaction={control.interaction} plan={request.plan} />}
     >
@@ -40,8 +45,8 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
         <GrowingEditor
           dir="auto"
           text={edited}
-          leastRows={8}
-          autoFocus={isDrawn}
+          minRows={8}
+          autoFocus={hasMounted}
           disabled={!canAnswer}
           label="The plan, as Markdown"
           onChange={edit}
@@ -60,30 +65,30 @@ function PlanFile({ path }: { path: string }) {
   )
 }
 
-const outcomes: Record<PlanDecision, string> = {
+const decisionLabels: Record<PlanDecision, string> = {
   clean_edit: 'Plan approved, context cleared',
   edit: 'Plan approved',
   default: 'Plan approved, asks before edits',
   adjust: 'Changes requested',
 }
 
-function planOutcome({ answer }: Interaction): string | undefined {
+function decisionLabel({ answer }: Interaction): string | undefined {
   const { decision, updatedPlan } = planReviewAnswer.safeParse(answer).data ?? {}
   if (decision === undefined) return undefined
-  return `${outcomes[decision]}${updatedPlan === undefined ? '' : ', as edited'}`
+  return `${decisionLabels[decision]}${updatedPlan === undefined ? '' : ', as edited'}`
 }
 
 function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: string }) {
   const [isOpen, setOpen] = useState(false)
   const { feedback, updatedPlan } = planReviewAnswer.safeParse(interaction.answer).data ?? {}
-  const said = feedback ?? interaction.message
+  const feedbackText = feedback ?? interaction.message
   return (
     <div className="ab-summary">
-      {said !== undefined && said !== '' && (
+      {feedbackText !== undefined && feedbackText !== '' && (
         <p className="ab-summary-text">
           <span className="ab-quiet">Feedback: </span>
           <bdi>
-            <ShownText text={said} />
+            <ShownText text={feedbackText} />
           </bdi>
         </p>
       )}

@@ -5,9 +5,8 @@ import {
   type PlanReviewRequest,
 } from '@askback/protocol'
 import { useMemo } from 'react'
-import { joinTexts } from '../interaction/unsent.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { useDraft } from '../use-draft.js'
+import { joinTexts, useDraft } from '../use-draft.js'
 
 interface PlanDraft {
   edited: string | null
@@ -15,9 +14,10 @@ interface PlanDraft {
   isAdjusting: boolean
 }
 
+/** What `usePlanReview` returns, in addition to what `useInteraction` does. */
 export interface PlanReviewControl extends InteractionControl {
   request: PlanReviewRequest
-  /** The plan as it is being edited; `null` while it is left as it came. */
+  /** The plan as it is being edited; `null` while it is not edited. */
   edited: string | null
   edit: (plan: string | null) => void
   feedback: string
@@ -26,22 +26,29 @@ export interface PlanReviewControl extends InteractionControl {
   setAdjusting: (isAdjusting: boolean) => void
   /** Texts that were typed here and not sent. */
   unsent: string
-  /** `adjust` needs feedback, and does nothing without. */
+  /** Sends the decision. `adjust` does nothing without feedback. */
   decide: (decision: PlanDecision) => void
 }
 
 const EMPTY: PlanDraft = { edited: null, feedback: '', isAdjusting: false }
 
-/** A plan review without any looks. `null` where the request is none. */
+/**
+ * The state and the actions of a plan review, without any markup. Returns `null` if the request is not a valid plan.
+ * Drafts survive a reload.
+ *
+ * @example
+ * const review = usePlanReview(interaction)
+ * return <button onClick={() => review?.decide('edit')}>Proceed</button>
+ */
 export function usePlanReview(interaction: Interaction, open?: boolean): PlanReviewControl | null {
   const control = useInteraction(interaction, open)
   const request = useMemo(() => {
     const parsed = planReviewRequest.safeParse(interaction.request)
     return parsed.success ? parsed.data : null
   }, [interaction.request])
-  const [kept, setDraft] = useDraft(control.interaction, isDraft)
+  const [stored, setDraft] = useDraft(control.interaction, isDraft)
   if (!request) return null
-  const draft = kept ?? EMPTY
+  const draft = stored ?? EMPTY
   const { edited, feedback, isAdjusting } = draft
 
   return {
@@ -58,7 +65,7 @@ export function usePlanReview(interaction: Interaction, open?: boolean): PlanRev
       if (!control.canAnswer) return
       const isAdjust = decision === 'adjust'
       if (isAdjust && feedback.trim() === '') return
-      // A plan that goes back is not approved as edited, either.
+      // A plan that is sent back for changes is not approved as edited.
       const isEdited = !isAdjust && edited !== null && edited !== request.plan
       void control.respond({
         decision,

@@ -7,22 +7,22 @@ import type { QuestionControl } from './use-question.js'
 export interface QuestionOptionsProps {
   control: QuestionControl
   step: number
-  /** The id of the question's text. */
+  /** The id of the element with the question. */
   labelledBy: string
-  /** Whether the card was there before. */
-  isDrawn: boolean
+  /** Whether the card was on the page before: see `useHasMounted`. */
+  hasMounted: boolean
 }
 
 type Option = Question['options'][number]
 
-/** The options of one question, and beside them the preview of the one that is looked at. */
-export function QuestionOptions({ control, step, labelledBy, isDrawn }: QuestionOptionsProps) {
+/** The options of one question, with the preview of the one that is hovered, focused or chosen last. */
+export function QuestionOptions({ control, step, labelledBy, hasMounted }: QuestionOptionsProps) {
   const { options, multiSelect = false } = control.questions[step]!
   const { selected, isOther, otherText } = control.replies[step]!
   const name = useId()
-  const [lookedAt, setLookedAt] = useState<string | null>(null)
+  const [previewed, setPreviewed] = useState<string | null>(null)
   const hasPreviews = options.some(({ preview }) => preview !== undefined)
-  const preview = options.find(({ label }) => label === (lookedAt ?? selected.at(-1)))?.preview
+  const preview = options.find(({ label }) => label === (previewed ?? selected.at(-1)))?.preview
   const isDisabled = !control.canAnswer
 
   return (
@@ -37,7 +37,7 @@ export function QuestionOptions({ control, step, labelledBy, isDrawn }: Question
             type={multiSelect ? 'checkbox' : 'radio'}
             isChosen={selected.includes(option.label)}
             onPick={() => control.pick(step, option.label)}
-            onLook={(isLooking) => setLookedAt(isLooking ? option.label : null)}
+            onPreview={(isPreviewed) => setPreviewed(isPreviewed ? option.label : null)}
           />
         ))}
         <div className="ab-option" data-chosen={isOther || undefined}>
@@ -62,8 +62,8 @@ export function QuestionOptions({ control, step, labelledBy, isDrawn }: Question
               value={otherText}
               placeholder={options.length > 0 ? 'Your own answer' : 'Your answer'}
               aria-label={options.length > 0 ? 'Other: your own answer' : 'Your answer'}
-              // Who chose "Other" wants to type; a card that has just come does not take the focus.
-              autoFocus={isDrawn && isOther && otherText === '' && options.length > 0}
+              // A person who chose "Other" wants to type, but a card that has just appeared must not take the focus.
+              autoFocus={hasMounted && isOther && otherText === '' && options.length > 0}
               onChange={(event) => control.typeOther(step, event.target.value)}
             />
           )}
@@ -89,17 +89,17 @@ interface OptionRowProps {
   type: 'radio' | 'checkbox'
   isChosen: boolean
   onPick: () => void
-  onLook: (isLooking: boolean) => void
+  onPreview: (isPreviewed: boolean) => void
 }
 
-function OptionRow({ option, number, name, type, isChosen, onPick, onLook }: OptionRowProps) {
+function OptionRow({ option, number, name, type, isChosen, onPick, onPreview }: OptionRowProps) {
   return (
     <label
       className="ab-option ab-option-label"
       dir="auto"
       data-chosen={isChosen || undefined}
-      onMouseEnter={() => onLook(true)}
-      onMouseLeave={() => onLook(false)}
+      onMouseEnter={() => onPreview(true)}
+      onMouseLeave={() => onPreview(false)}
     >
       <input
         className="ab-option-input"
@@ -107,8 +107,8 @@ function OptionRow({ option, number, name, type, isChosen, onPick, onLook }: Opt
         name={name}
         checked={isChosen}
         onChange={onPick}
-        onFocus={() => onLook(true)}
-        onBlur={() => onLook(false)}
+        onFocus={() => onPreview(true)}
+        onBlur={() => onPreview(false)}
       />
       <span className="ab-option-text">
         <ShownText text={option.label} />
@@ -120,5 +120,24 @@ function OptionRow({ option, number, name, type, isChosen, onPick, onLook }: Opt
       </span>
       {number <= 9 && <kbd className="ab-key">{number}</kbd>}
     </label>
+  )
+}
+
+/** A note that is sent with the answer. */
+export function QuestionNote({ control, step }: { control: QuestionControl; step: number }) {
+  const { replies, canAnswer, writeNote } = control
+  const { note } = replies[step]!
+  return (
+    <textarea
+      className="ab-input"
+      dir="auto"
+      rows={Math.min(6, Math.max(2, note.split('\n').length))}
+      value={note}
+      disabled={!canAnswer}
+      placeholder="A note that goes with your answer"
+      aria-label="Note"
+      autoFocus={note === ''}
+      onChange={(event) => writeNote(step, event.target.value)}
+    />
   )
 }

@@ -3,9 +3,9 @@ import { askedQuestion, settled } from '@askback/client/testing'
 import type { Json } from '@askback/protocol'
 import { fireEvent, screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { pass, show, stillTime } from '../show.test.helper.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
-stillTime()
+setUpComponentTests()
 
 const features = {
   header: 'Features',
@@ -29,7 +29,7 @@ function submit(): HTMLButtonElement {
 
 describe('one question', () => {
   it('shows its header, text and options, and takes no answer before one is chosen', async () => {
-    await show({ events: askedQuestion('i1') })
+    await renderSession({ events: askedQuestion('i1') })
     screen.getByText('Database')
     screen.getByText('Which database?')
     expect(screen.getAllByRole('radio')).toHaveLength(3)
@@ -37,14 +37,14 @@ describe('one question', () => {
   })
 
   it('sends the label that was chosen', async () => {
-    const { user, answers } = await show({ events: askedQuestion('i1') })
+    const { user, answers } = await renderSession({ events: askedQuestion('i1') })
     await user.click(screen.getByRole('radio', { name: /SQLite/ }))
     await user.click(submit())
     expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
   })
 
-  it('counts a text of one’s own only while “Other” is chosen, and keeps it', async () => {
-    const { user, answers } = await show({ events: askedQuestion('i1') })
+  it('sends the text of “Other” only while it is chosen, and keeps it', async () => {
+    const { user, answers } = await renderSession({ events: askedQuestion('i1') })
     await user.click(screen.getByRole('radio', { name: /Other/ }))
     expect(submit().disabled).toBe(true)
     await user.type(screen.getByRole('textbox'), 'DuckDB')
@@ -55,8 +55,8 @@ describe('one question', () => {
     expect(answers()).toEqual([{ answers: [{ selected: ['Postgres'] }] }])
   })
 
-  it('chooses “Other” when somebody types there', async () => {
-    const { user, answers } = await show({ events: askedQuestion('i1') })
+  it('chooses “Other” when the person types there', async () => {
+    const { user, answers } = await renderSession({ events: askedQuestion('i1') })
     await user.click(screen.getByRole('radio', { name: /Other/ }))
     await user.type(screen.getByRole('textbox'), 'x')
     await user.click(screen.getByRole('radio', { name: /Postgres/ }))
@@ -66,29 +66,29 @@ describe('one question', () => {
   })
 
   it('collapses to a summary of what was chosen', async () => {
-    const { user } = await show({ events: askedQuestion('i1') })
+    const { user } = await renderSession({ events: askedQuestion('i1') })
     await user.click(screen.getByRole('radio', { name: /SQLite/ }))
     await user.click(submit())
-    await pass(0)
+    await advanceTime(0)
     expect(screen.queryByRole('radio')).toBeNull()
     screen.getByText('Answered')
     screen.getByText('SQLite')
   })
 
-  it('takes a note beside the answer, and shows it in the summary', async () => {
-    const { user, answers } = await show({ events: askedQuestion('i1') })
+  it('sends a note with the answer, and shows it in the summary', async () => {
+    const { user, answers } = await renderSession({ events: askedQuestion('i1') })
     await user.click(screen.getByRole('button', { name: 'Add a note' }))
     await user.type(screen.getByRole('textbox', { name: 'Note' }), 'for now ')
     expect(submit().disabled).toBe(true)
     await user.click(screen.getByRole('radio', { name: /SQLite/ }))
     await user.click(submit())
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'], note: 'for now' }] }])
     screen.getByText('for now')
   })
 
-  it('keeps a note over a reload, and sends none that is empty', async () => {
-    const { user, answers, reload } = await show({ events: askedQuestion('i1') })
+  it('keeps a note over a reload, and does not send an empty one', async () => {
+    const { user, answers, reload } = await renderSession({ events: askedQuestion('i1') })
     await user.click(screen.getByRole('button', { name: 'Add a note' }))
     await user.type(screen.getByRole('textbox', { name: 'Note' }), 'x')
     await reload()
@@ -99,21 +99,21 @@ describe('one question', () => {
   })
 
   it('is amber while it waits and emerald when it is answered', async () => {
-    const { user, container } = await show({ events: askedQuestion('i1') })
+    const { user, container } = await renderSession({ events: askedQuestion('i1') })
     const tone = () => container.querySelector('.ab-card')?.getAttribute('data-tone')
     expect(tone()).toBe('pending')
     await user.click(screen.getByRole('radio', { name: /SQLite/ }))
     await user.click(submit())
-    await pass(0)
+    await advanceTime(0)
     expect(tone()).toBe('good')
   })
 
-  it('shows the preview of the option that is looked at', async () => {
+  it('shows the preview of the focused option', async () => {
     const options = [
       { label: 'A', preview: 'picture of A' },
       { label: 'B', preview: 'picture of B' },
     ]
-    const { user } = await show({
+    const { user } = await renderSession({
       events: askedQuestion('i1', { request: { questions: [{ question: 'Which?', options }] } }),
     })
     await user.click(screen.getByRole('radio', { name: /B/ }))
@@ -123,8 +123,10 @@ describe('one question', () => {
 })
 
 describe('several questions', () => {
-  it('are steps of one card, and Submit comes when each has an answer', async () => {
-    const { user, answers } = await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+  it('are steps of one card, which can be submitted when each has an answer', async () => {
+    const { user, answers } = await renderSession({
+      events: askedQuestion('i1', { request: threeQuestions }),
+    })
     await user.click(screen.getByRole('checkbox', { name: /Search, by name/ }))
     await user.click(screen.getByRole('checkbox', { name: /Cart/ }))
     expect(screen.queryByRole('button', { name: 'Submit' })).toBeNull()
@@ -145,14 +147,16 @@ describe('several questions', () => {
     ])
   })
 
-  it('begin with what was answered on another surface', async () => {
+  it('start with the answers given on another surface', async () => {
     const progress = [{ selected: ['Cart'] }]
-    await show({ events: askedQuestion('i1', { request: threeQuestions, progress }) })
+    await renderSession({ events: askedQuestion('i1', { request: threeQuestions, progress }) })
     screen.getByText('Which layout?')
   })
 
-  it('take over what is answered elsewhere while another step is being answered here', async () => {
-    const { user, play, reload } = await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+  it('show an answer given elsewhere while the person answers another step here', async () => {
+    const { user, play, reload } = await renderSession({
+      events: askedQuestion('i1', { request: threeQuestions }),
+    })
     await user.click(screen.getByRole('button', { name: /Layout/ }))
     await user.click(screen.getByRole('radio', { name: /Narrow/ }))
     const answers = [{ selected: ['Cart'] }]
@@ -176,7 +180,7 @@ describe('several questions', () => {
         { selected: [], other: 'X' },
       ],
     }
-    await show({
+    await renderSession({
       events: [
         ...askedQuestion('i1', { request: threeQuestions }),
         ...settled('i1', { kind: 'question', settlement: 'answered', answer }),
@@ -187,13 +191,15 @@ describe('several questions', () => {
   })
 })
 
-it('cuts a long header on screen, and has all of it for a screen reader and under the pointer', async () => {
+it('shortens a long header, and has all of it for screen readers and in the tooltip', async () => {
   const question = { header: 'A very long header\u200b', question: 'Which?', options: [] }
-  const { play } = await show({ events: askedQuestion('i1', { request: { questions: [question] } }) })
+  const { play } = await renderSession({
+    events: askedQuestion('i1', { request: { questions: [question] } }),
+  })
   const check = () => {
     const chip = document.querySelector('.ab-chip')!
     expect(chip.querySelector('[aria-hidden]')?.textContent).toBe('A very long…')
-    expect(chip.querySelector('.ab-only-spoken')?.textContent).toMatch(/^A very long header.*200B/)
+    expect(chip.querySelector('.ab-sr-only')?.textContent).toMatch(/^A very long header.*200B/)
     expect(chip.querySelector('[title]')?.getAttribute('title')).toMatch(/^A very long header.*200B/)
   }
   check()
@@ -211,79 +217,82 @@ it.each([
     ...askedQuestion('i1'),
     ...settled('i1', { kind: 'question', settlement: 'answered', answer }),
   ]
-  await show({ events })
+  await renderSession({ events })
   screen.getByText(word)
 })
 
-it('“Other” that was kept without a text takes no focus', async () => {
-  const { user, reload } = await show({ events: askedQuestion('i1') })
+it('a stored choice of “Other” without a text does not take the focus', async () => {
+  const { user, reload } = await renderSession({ events: askedQuestion('i1') })
   await user.click(screen.getByRole('radio', { name: /Other/ }))
   expect(document.activeElement).toBe(screen.getByRole('textbox'))
-  await pass(300)
+  await advanceTime(300)
   await reload()
   screen.getByRole('textbox')
   expect(document.activeElement).toBe(document.body)
 })
 
-describe('by keys', () => {
+describe('with the keyboard', () => {
   function card(): HTMLElement {
     return document.querySelector<HTMLElement>('.ab-card')!
   }
 
   it('a digit picks, and Enter sends', async () => {
-    const { answers } = await show({ events: askedQuestion('i1') })
+    const { answers } = await renderSession({ events: askedQuestion('i1') })
     fireEvent.keyDown(card(), { key: '2' })
     fireEvent.keyDown(card(), { key: 'Enter' })
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([{ answers: [{ selected: ['SQLite'] }] }])
   })
 
   it('a digit after the last option is “Other”, and digits in its field are text', async () => {
-    const { user } = await show({ events: askedQuestion('i1') })
+    const { user } = await renderSession({ events: askedQuestion('i1') })
     fireEvent.keyDown(card(), { key: '3' })
     await user.type(screen.getByRole('textbox'), '1 or 2')
     expect(screen.getByRole<HTMLInputElement>('radio', { name: /Other/ }).checked).toBe(true)
   })
 
-  it('Enter that is held down sends nothing, nor does it without an answer', async () => {
-    const { answers } = await show({ events: askedQuestion('i1') })
+  it('holding Enter sends nothing, and neither does Enter without an answer', async () => {
+    const { answers } = await renderSession({ events: askedQuestion('i1') })
     fireEvent.keyDown(card(), { key: 'Enter' })
     fireEvent.keyDown(card(), { key: '1' })
     fireEvent.keyDown(card(), { key: 'Enter', repeat: true })
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([])
   })
 
-  it('Enter goes from question to question', async () => {
-    await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+  it('Enter continues with the next question', async () => {
+    await renderSession({ events: askedQuestion('i1', { request: threeQuestions }) })
     fireEvent.keyDown(card(), { key: '1' })
     fireEvent.keyDown(card(), { key: 'Enter' })
     screen.getByText('Which layout?')
   })
 
-  it('Enter leads from the last question back to one that was passed over', async () => {
-    const { user } = await show({ events: askedQuestion('i1', { request: twoQuestions }) })
+  it('Enter on the last question goes back to one that was skipped', async () => {
+    const { user } = await renderSession({ events: askedQuestion('i1', { request: twoQuestions }) })
     await user.click(screen.getByRole('button', { name: /Layout/ }))
     for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })
     screen.getByText('Which features?')
   })
 
-  it('Enter goes on at once, as “Next” does, but sends nothing from a card that has just come', async () => {
-    const { answers } = await show({ events: askedQuestion('i1', { request: twoQuestions }), after: 0 })
+  it('Enter continues at once, as “Next” does, but does not send from a card that has just appeared', async () => {
+    const { answers } = await renderSession({
+      events: askedQuestion('i1', { request: twoQuestions }),
+      waitMs: 0,
+    })
     for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })
     screen.getByText('Which layout?')
     for (const key of ['1', 'Enter']) fireEvent.keyDown(card(), { key })
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toEqual([])
-    await pass(300)
+    await advanceTime(300)
     fireEvent.keyDown(card(), { key: 'Enter' })
-    await pass(0)
+    await advanceTime(0)
     expect(answers()).toHaveLength(1)
   })
 })
 
-it('whoever goes to the next question by keys can go on with keys', async () => {
-  const { user } = await show({ events: askedQuestion('i1', { request: threeQuestions }) })
+it('the card has the focus after continuing with the keyboard', async () => {
+  const { user } = await renderSession({ events: askedQuestion('i1', { request: threeQuestions }) })
   const card = document.querySelector('.ab-card')
   screen.getByRole('checkbox', { name: /Cart/ }).focus()
   await user.keyboard(' {Enter}')
@@ -296,8 +305,8 @@ it('whoever goes to the next question by keys can go on with keys', async () => 
   expect(document.activeElement).toBe(card)
 })
 
-it('a question that is none is shown as it came', async () => {
-  await show({ events: askedQuestion('i1', { request: { questions: [] } }) })
+it('a request without questions is shown as JSON', async () => {
+  await renderSession({ events: askedQuestion('i1', { request: { questions: [] } }) })
   screen.getByText(/can’t show/)
   expect(screen.queryByRole('radio')).toBeNull()
 })

@@ -1,28 +1,29 @@
 import { MessageCircleQuestion } from 'lucide-react'
 import { useId, useState, type KeyboardEvent } from 'react'
+import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
 import { ShownText } from '../content/shown-text.js'
-import { focusCardAround } from '../focus-interaction.js'
 import { useCardGuard } from '../guard/card-guard.js'
+import { optionIndexOf, isCommandKey, isSubmitKey, SubmitButton } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import { digitOf, isCommandKey, isSubmitKey } from '../interaction/keys.js'
 import type { InteractionProps } from '../interaction/renderers.js'
-import { SubmitButton } from '../interaction/submit-button.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { useDrawn } from '../interaction/use-drawn.js'
-import { HeaderText } from './header-text.js'
-import { QuestionNote } from './question-note.js'
-import { QuestionOptions } from './question-options.js'
-import { QuestionSummary } from './question-summary.js'
+import { QuestionNote, QuestionOptions } from './question-options.js'
+import { HeaderText, QuestionSummary } from './question-summary.js'
 import { useQuestion, type QuestionControl } from './use-question.js'
 
-/** One to four questions on one card, a step each. */
+/**
+ * The card of one to four questions, one step each. Digits choose an option, `Enter` continues and finally sends.
+ *
+ * @example
+ * <QuestionPrompt interaction={interaction} />
+ */
 export function QuestionPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
   const control = useQuestion(interaction, open)
   const guard = useCardGuard()
   const { isArmed } = guard
-  const isDrawn = useDrawn()
+  const hasMounted = useHasMounted()
   const questionId = useId()
-  // Most answers need no note.
+  // The step with an open note field. Most answers need no note, so it is closed at first.
   const [notingAt, setNotingAt] = useState<number | null>(null)
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { questions, step, goTo, isComplete, canAnswer } = control
@@ -31,24 +32,24 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
   const isLast = step === questions.length - 1
   const title = questions.length === 1 ? 'The agent asks' : `${questions.length} questions for you`
 
-  const goOn = (from: Element) => {
-    // Who came back to an earlier step and changed it need not walk through the rest again.
+  const continueOrSubmit = (from: Element) => {
+    // A person who went back and changed an earlier answer need not go through the other steps again.
     if (isComplete) {
       if (isArmed) control.submit()
-    } else if (control.isAnswered(step)) move(nextOpen(control), from)
+    } else if (control.isAnswered(step)) moveTo(nextUnanswered(control), from)
   }
-  const move = (to: number, from: Element) => {
-    focusCardAround(from)
+  const moveTo = (to: number, from: Element) => {
+    focusEnclosingCard(from)
     goTo(to)
   }
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (isSubmitKey(event)) {
       event.preventDefault()
-      return goOn(event.currentTarget)
+      return continueOrSubmit(event.currentTarget)
     }
     if (!isCommandKey(event) || !canAnswer) return
-    const digit = digitOf(event)
+    const digit = optionIndexOf(event)
     const option = digit === null ? undefined : question.options[digit]
     if (option) control.pick(step, option.label)
     else if (digit !== null && digit === question.options.length) control.pickOther(step)
@@ -79,7 +80,13 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
           <ShownText text={question.question} />
         </p>
       </div>
-      <QuestionOptions key={step} control={control} step={step} labelledBy={questionId} isDrawn={isDrawn} />
+      <QuestionOptions
+        key={step}
+        control={control}
+        step={step}
+        labelledBy={questionId}
+        hasMounted={hasMounted}
+      />
       {isNoting && <QuestionNote key={`note-${step}`} control={control} step={step} />}
       <div className="ab-card-footer">
         {!isLast && (
@@ -87,7 +94,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
             type="button"
             className="ab-button"
             disabled={!control.isAnswered(step) || !canAnswer}
-            onClick={(event) => move(step + 1, event.currentTarget)}
+            onClick={(event) => moveTo(step + 1, event.currentTarget)}
           >
             Next
           </button>
@@ -139,8 +146,11 @@ function Steps({ control: { questions, step, goTo, isAnswered } }: { control: Qu
   )
 }
 
-/** After this one, or from the first: some question is open while Enter leads on. */
-function nextOpen({ questions, step, isAnswered }: QuestionControl): number {
+/**
+ * The next question without an answer, after this one or else from the start. There is one while the card is
+ * incomplete.
+ */
+function nextUnanswered({ questions, step, isAnswered }: QuestionControl): number {
   const open = [...questions.keys()].filter((index) => !isAnswered(index))
   return open.find((index) => index > step) ?? open[0]!
 }

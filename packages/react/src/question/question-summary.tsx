@@ -1,9 +1,8 @@
-import type { Interaction, Question } from '@askback/protocol'
+import { spellOut, type Interaction, type Question } from '@askback/protocol'
 import { ShownText } from '../content/shown-text.js'
-import { HeaderText } from './header-text.js'
 import { repliesIn } from './reply-draft.js'
 
-/** What was chosen, question by question; without an answer, what was asked. */
+/** The chosen answers, question by question; without an answer, the questions. */
 export function QuestionSummary({
   interaction,
   questions,
@@ -52,7 +51,7 @@ export function QuestionSummary({
   )
 }
 
-/** Each on its own, as a label may hold a comma. */
+/** Each choice has an element of its own, as a label may contain a comma. */
 function Choices({ choices }: { choices: string[] }) {
   return choices.map((choice, index) => (
     <span key={index} className="ab-choice">
@@ -61,4 +60,22 @@ function Choices({ choices }: { choices: string[] }) {
       </bdi>
     </span>
   ))
+}
+
+const MAX_CHARACTERS = 12
+
+/** The header of a question, shortened if it is long, with the whole text as a tooltip and for screen readers. */
+export function HeaderText({ text }: { text: string }) {
+  const characters = Array.from(text)
+  if (characters.length <= MAX_CHARACTERS) return <ShownText text={text} />
+  return (
+    <span title={spellOut(text, 'prose')}>
+      <span aria-hidden>
+        <ShownText text={`${characters.slice(0, MAX_CHARACTERS).join('').trimEnd()}…`} />
+      </span>
+      <span className="ab-sr-only">
+        <ShownText text={text} />
+      </span>
+    </span>
+  )
 }

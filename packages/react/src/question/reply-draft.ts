@@ -1,34 +1,37 @@
 import { questionAnswer, type Json, type Question, type QuestionReply } from '@askback/protocol'
 
-/** One question's answer while it is being given. */
+/** The answer to one question while the person gives it. */
 export interface ReplyDraft {
   selected: string[]
   isOther: boolean
-  /** Kept when another option is chosen, and counts only while `isOther`. */
+  /** Kept while another option is chosen; it counts only while `isOther`. */
   otherText: string
-  /** Goes with the answer, whatever that is. */
+  /** Sent with the answer. */
   note: string
 }
 
-/** A draft counts while the log has the same reply as when it was begun: one that is stored later replaces it. */
-export interface BegunReply extends ReplyDraft {
-  /** From `keyOf`. */
-  over: string
+/**
+ * A draft of this card, with the reply that the log had when the draft was begun. If another surface stores a reply
+ * later, the draft is outdated and the stored reply is shown.
+ */
+export interface ReplyDraftOnCard extends ReplyDraft {
+  /** The key (`keyOf`) of the reply in the log when this draft was begun. */
+  basedOn: string
 }
 
-/** The replies that a question ended with, or that are stored so far. */
+/** The replies of a settled question, or those stored so far. */
 export function repliesIn(answers: Json | undefined): QuestionReply[] {
   const parsed = questionAnswer.safeParse(Array.isArray(answers) ? { answers } : answers)
   return parsed.success ? parsed.data.answers : []
 }
 
-/** `null` while it is not complete. */
+/** The reply to send; `null` while it is incomplete. */
 export function replyOf({ selected, isOther, otherText, note }: ReplyDraft): QuestionReply | null {
   const other = otherText.trim()
-  const said = note.trim()
+  const trimmedNote = note.trim()
   if (isOther && other === '') return null
   if (!isOther && selected.length === 0) return null
-  return { selected, ...(isOther && { other }), ...(said !== '' && { note: said }) }
+  return { selected, ...(isOther && { other }), ...(trimmedNote !== '' && { note: trimmedNote }) }
 }
 
 export function draftOf(reply: QuestionReply | undefined, { options }: Question): ReplyDraft {
@@ -36,21 +39,21 @@ export function draftOf(reply: QuestionReply | undefined, { options }: Question)
   return { selected, isOther: other !== undefined || options.length === 0, otherText: other ?? '', note }
 }
 
-/** Equal for equal replies. */
+/** A string that is equal for equal replies. */
 export function keyOf(reply: QuestionReply | null | undefined): string {
   if (!reply) return ''
   const { selected, other = null, note = null } = reply
   return JSON.stringify([selected, other, note])
 }
 
-/** Nothing for what nobody has touched here. */
-export function areBegunReplies(value: unknown): value is (BegunReply | null)[] {
-  return Array.isArray(value) && value.every((each) => each === null || isBegunReply(each))
+/** `null` stands for a question that was not touched on this page. */
+export function areReplyDrafts(value: unknown): value is (ReplyDraftOnCard | null)[] {
+  return Array.isArray(value) && value.every((each) => each === null || isReplyDraft(each))
 }
 
-function isBegunReply(value: unknown): value is BegunReply {
+function isReplyDraft(value: unknown): value is ReplyDraftOnCard {
   if (typeof value !== 'object' || value === null) return false
-  const { selected, isOther, otherText, note, over } = value as Partial<BegunReply>
-  const areTexts = [otherText, note, over].every((text) => typeof text === 'string')
+  const { selected, isOther, otherText, note, basedOn } = value as Partial<ReplyDraftOnCard>
+  const areTexts = [otherText, note, basedOn].every((text) => typeof text === 'string')
   return Array.isArray(selected) && typeof isOther === 'boolean' && areTexts
 }

@@ -1,16 +1,23 @@
 import type { Client } from '@askback/client'
+import { useEffect, useRef } from 'react'
+import { useClient } from '../transport-provider.js'
 
-/** Where the card of a question stands that is on the page. */
+/** The state of the card of a question that is on the page. */
 export interface ShownQuestion {
-  /** The question that it shows, counted from 0. */
+  /** The question that the card shows, counted from 0. */
   step: number
-  /** The log expects an answer to that question next, and has the answers before it as they stand on the card. */
+  /**
+   * Whether the log expects an answer to that question next, and has the previous answers as they are on the card.
+   */
   matchesLog: boolean
-  /** Reads a text as the answer to the question on the card; sends all of them once every question has one. */
+  /**
+   * Takes a text as the answer to the question on the card, and sends all answers once every question has one. Throws
+   * if the card takes no answer.
+   */
   answer: (text: string) => void
 }
 
-/** The cards with questions that are on the page, for a composer beside them: both must speak of the same question. */
+/** The cards of questions on the page. The composer reads it, so that it and the card refer to the same question. */
 class ShownQuestions {
   readonly #listeners = new Set<() => void>()
   #cards: ReadonlyMap<string, ShownQuestion> = new Map()
@@ -37,10 +44,24 @@ class ShownQuestions {
   }
 }
 
-const ofClients = new WeakMap<Client, ShownQuestions>()
+const registries = new WeakMap<Client, ShownQuestions>()
 
 export function shownQuestionsOf(client: Client): ShownQuestions {
-  let shown = ofClients.get(client)
-  if (!shown) ofClients.set(client, (shown = new ShownQuestions()))
-  return shown
+  let registry = registries.get(client)
+  if (!registry) registries.set(client, (registry = new ShownQuestions()))
+  return registry
+}
+
+/** Registers the card of a question while it is on the page; `null` while it takes no answer. */
+export function useShownQuestion(interactionId: string | null, card: ShownQuestion): void {
+  const registry = shownQuestionsOf(useClient())
+  const latest = useRef(card)
+  useEffect(() => {
+    latest.current = card
+  })
+  const { step, matchesLog } = card
+  useEffect(() => {
+    if (interactionId === null) return
+    return registry.add(interactionId, { step, matchesLog, answer: (text) => latest.current.answer(text) })
+  }, [registry, interactionId, step, matchesLog])
 }

@@ -6,79 +6,89 @@ import {
   type Json,
   type Question,
 } from '@askback/protocol'
-import { useEffect, useMemo, useRef, useState } from 'react'
-import { joinTexts } from '../interaction/unsent.js'
+import { useMemo, useState } from 'react'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { useClient } from '../transport-provider.js'
-import { useDraft } from '../use-draft.js'
+import { joinTexts, useDraft } from '../use-draft.js'
 import {
-  areBegunReplies,
+  areReplyDrafts,
   draftOf,
   keyOf,
   repliesIn,
   replyOf,
-  type BegunReply,
+  type ReplyDraftOnCard,
   type ReplyDraft,
 } from './reply-draft.js'
-import { shownQuestionsOf, type ShownQuestion } from './shown-questions.js'
+import { useShownQuestion } from './shown-questions.js'
 
+/** What `useQuestion` returns, in addition to what `useInteraction` does. Questions are counted from 0. */
 export interface QuestionControl extends InteractionControl {
   questions: Question[]
   replies: ReplyDraft[]
-  /** The question that is on screen. */
+  /** The question that the card shows. */
   step: number
   goTo: (step: number) => void
   isAnswered: (step: number) => boolean
   isComplete: boolean
-  /** Chooses an option, or takes it back where several may be chosen. */
+  /** Chooses an option, or removes it if several may be chosen and it is already. */
   pick: (step: number, label: string) => void
   pickOther: (step: number) => void
-  /** Typing a text of one's own chooses it. */
+  /** Sets the person's own answer, and chooses it. */
   typeOther: (step: number, text: string) => void
-  /** Something to say beside the answer. */
+  /** Sets a note that is sent with the answer. */
   writeNote: (step: number, text: string) => void
   /** Texts that were typed here and not sent. */
   unsent: string
-  /** Sends the answers if every question has one. */
+  /** Sends the answers if every question has one, else does nothing. */
   submit: () => void
 }
 
-/** A question without any looks. `null` where the request is none. */
+/**
+ * The state and the actions of a question, without any markup. Returns `null` if the request is not a valid question.
+ * Replies that another surface stores appear in `replies`. Drafts survive a reload.
+ *
+ * @example
+ * const control = useQuestion(interaction)
+ * if (!control) return null
+ * return control.questions[control.step]?.options.map(({ label }) => (
+ *   <button key={label} onClick={() => control.pick(control.step, label)}>{label}</button>
+ * ))
+ */
 export function useQuestion(interaction: Interaction, open?: boolean): QuestionControl | null {
   const control = useInteraction(interaction, open)
   const questions = useMemo(() => {
     const parsed = questionRequest.safeParse(interaction.request)
     return parsed.success ? parsed.data.questions : null
   }, [interaction.request])
-  const [draft, setDraft] = useDraft(control.interaction, areBegunReplies)
+  const [draft, setDraft] = useDraft(control.interaction, areReplyDrafts)
   const stored = useMemo(() => repliesIn(interaction.progress), [interaction.progress])
-  const [chosen, setChosen] = useState<{ step: number; over: string } | null>(null)
+  const [chosen, setChosen] = useState<{ step: number; basedOn: string } | null>(null)
 
   const storedKey = (at: number) => keyOf(stored[at])
-  const begun = (at: number): BegunReply | null => {
+  const currentDraft = (at: number): ReplyDraftOnCard | null => {
     const reply = draft?.[at]
-    return reply?.over === storedKey(at) ? reply : null
+    return reply?.basedOn === storedKey(at) ? reply : null
   }
-  const replies = (questions ?? []).map((question, at) => begun(at) ?? draftOf(stored[at], question))
+  const replies = (questions ?? []).map((question, at) => currentDraft(at) ?? draftOf(stored[at], question))
   const isAnswered = (at: number) => replyOf(replies[at]!) !== null
   const isComplete = replies.every((_, at) => isAnswered(at))
-  // A step whose answer was stored elsewhere meanwhile is done.
-  const chosenStep = chosen && chosen.over === storedKey(chosen.step) ? chosen.step : null
-  const step = Math.min(chosenStep ?? firstOpen(replies.length, isAnswered), replies.length - 1)
+  // If another surface has answered the chosen step meanwhile, the card continues with the first open question.
+  const chosenStep = chosen && chosen.basedOn === storedKey(chosen.step) ? chosen.step : null
+  const step = Math.min(chosenStep ?? firstUnanswered(replies.length, isAnswered), replies.length - 1)
 
-  const goTo = (to: number) => setChosen({ step: to, over: storedKey(to) })
-  const withReply = (at: number, reply: Partial<ReplyDraft>) =>
+  const goTo = (to: number) => setChosen({ step: to, basedOn: storedKey(to) })
+  const draftWith = (at: number, reply: Partial<ReplyDraft>) =>
     replies.map((each, index) =>
-      index === at ? { ...each, ...reply, over: storedKey(index) } : begun(index),
+      index === at ? { ...each, ...reply, basedOn: storedKey(index) } : currentDraft(index),
     )
   const change = (at: number, reply: Partial<ReplyDraft>) => {
     goTo(step)
-    setDraft(withReply(at, reply))
+    setDraft(draftWith(at, reply))
   }
-  const send = (complete: readonly ReplyDraft[]) =>
-    void control.respond({ answers: complete.map(replyOf) as unknown as Json })
+  const send = (replyDrafts: readonly ReplyDraft[]) =>
+    void control.respond({ answers: replyDrafts.map(replyOf) as unknown as Json })
 
-  useShownQuestion(questions && control.phase !== 'settled' && open !== false ? control.interaction : null, {
+  const isOnPage = questions !== null && control.phase !== 'settled' && open !== false
+  useShownQuestion(isOnPage ? control.interaction.interactionId : null, {
     step,
     matchesLog:
       step === stored.length && stored.every((_, at) => keyOf(replyOf(replies[at]!)) === storedKey(at)),
@@ -89,7 +99,7 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
       const { note } = replies[step]!
       const reply = draftOf(readTextReply(question, text), question)
       const next = replies.with(step, { ...reply, note })
-      setDraft(withReply(step, { ...reply, note }))
+      setDraft(draftWith(step, { ...reply, note }))
       setChosen(null)
       if (next.every((each) => replyOf(each) !== null)) send(next)
     },
@@ -127,22 +137,7 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
   }
 }
 
-/** Tells a composer on the same page which question the card shows. */
-function useShownQuestion(interaction: Interaction | null, card: ShownQuestion): void {
-  const shown = shownQuestionsOf(useClient())
-  const latest = useRef(card)
-  useEffect(() => {
-    latest.current = card
-  })
-  const { step, matchesLog } = card
-  const interactionId = interaction?.interactionId
-  useEffect(() => {
-    if (interactionId === undefined) return
-    return shown.add(interactionId, { step, matchesLog, answer: (text) => latest.current.answer(text) })
-  }, [shown, interactionId, step, matchesLog])
-}
-
-function firstOpen(count: number, isAnswered: (step: number) => boolean): number {
+function firstUnanswered(count: number, isAnswered: (step: number) => boolean): number {
   for (let step = 0; step < count; step += 1) if (!isAnswered(step)) return step
   return count - 1
 }

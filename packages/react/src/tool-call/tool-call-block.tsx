@@ -1,23 +1,47 @@
-import type { ToolBlock } from '@askback/client'
-import { ChevronRight } from 'lucide-react'
-import { memo, useId, useState } from 'react'
-import { describeCall } from '../content/describe-call.js'
-import { firstLine } from '../content/first-line.js'
+import type { ToolBlock, ToolStatus } from '@askback/client'
+import type { Json } from '@askback/protocol'
+import {
+  Ban,
+  Bot,
+  Check,
+  ChevronRight,
+  CircleDashed,
+  CirclePause,
+  FileText,
+  Globe,
+  Hourglass,
+  LoaderCircle,
+  PencilLine,
+  Search,
+  SquareTerminal,
+  Undo2,
+  Wrench,
+  X,
+} from 'lucide-react'
+import { memo, useId, useState, type ReactNode } from 'react'
+import { CallInput } from '../content/call-input.js'
+import { describeCall, type CallDescription } from '../content/describe-call.js'
+import { LongText } from '../content/long-text.js'
 import { ShownText } from '../content/shown-text.js'
+import { firstLine, formatSize } from '../content/text-labels.js'
 import { InteractionView } from '../kinds/interaction-view.js'
-import { ToolCallDetail } from './tool-call-detail.js'
-import { ToolIcon } from './tool-icon.js'
-import { ToolStatusLabel } from './tool-status.js'
 
+/** The props of `ToolCallBlock`. */
 export interface ToolCallBlockProps {
   call: ToolBlock
 }
 
-/** One call in one quiet line that opens. What is asked about it stands below, open or not. */
+/**
+ * A tool call on one line, which opens to its input and output. Its approvals are shown below, whether it is open or
+ * not.
+ *
+ * @example
+ * <ToolCallBlock call={block.call} />
+ */
 export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlockProps) {
   const [isOpen, setOpen] = useState(false)
   const detailId = useId()
-  const { words, object, icon } = describeCall(call.toolName, call.input)
+  const { verb, object, icon } = describeCall(call.toolName, call.input)
   const isStreaming = call.status === 'streaming'
   return (
     <div className="ab-tool" data-status={call.status}>
@@ -29,7 +53,7 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
         onClick={() => setOpen(!isOpen)}
       >
         <ToolIcon icon={icon} />
-        <span className="ab-tool-words">{isStreaming ? 'Prepare' : words}</span>
+        <span className="ab-tool-words">{isStreaming ? 'Prepare' : verb}</span>
         <code className="ab-tool-object">
           <ShownText text={firstLine(isStreaming ? call.toolName : (object ?? call.toolName))} as="code" />
         </code>
@@ -48,3 +72,94 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
     </div>
   )
 })
+
+/** The input and the output of a call. */
+function ToolCallDetail({ call }: { call: ToolBlock }) {
+  const { toolName, input, partialInput, result, liveOutput } = call
+  const output = result ? outputText(result.output) : liveOutput
+  // A call that a person did not allow is an error for the agent, but not for the person.
+  const hasFailed = call.status === 'failed'
+  return (
+    <>
+      {partialInput === undefined ? (
+        <CallInput toolName={toolName} input={input} />
+      ) : (
+        <div className="ab-code-block">
+          <div className="ab-code-bar">Input so far</div>
+          <LongText text={partialInput} label="Input so far" />
+        </div>
+      )}
+      {output !== undefined && (
+        <div className="ab-code-block" data-tone={hasFailed ? 'bad' : undefined}>
+          <div className="ab-code-bar">
+            <span>{result ? (hasFailed ? 'Error' : 'Output') : 'Output so far'}</span>
+            <span>
+              {formatSize(output)}
+              {result?.truncated !== undefined && ', shortened'}
+            </span>
+          </div>
+          <LongText text={output} label="Output" />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Many tools return a list of text parts, which are joined. Anything else is shown as JSON. */
+function outputText(output: Json): string {
+  if (typeof output === 'string') return output
+  const parts = Array.isArray(output) ? output.map(partText) : [null]
+  return parts.every((part) => part !== null) ? parts.join('\n') : JSON.stringify(output, null, 2)
+}
+
+function partText(part: Json): string | null {
+  const isText = typeof part === 'object' && part !== null && !Array.isArray(part) && part['type'] === 'text'
+  return isText && typeof part['text'] === 'string' ? part['text'] : null
+}
+
+const statusStyles: Record<ToolStatus, { label: string; icon: ReactNode; tone: string }> = {
+  streaming: { label: 'Preparing', icon: <LoaderCircle className="ab-spin" />, tone: 'busy' },
+  waiting: { label: 'Waiting for input', icon: <CirclePause />, tone: 'pending' },
+  running: { label: 'Running', icon: <LoaderCircle className="ab-spin" />, tone: 'busy' },
+  approved: { label: 'Approved', icon: <Check />, tone: 'good' },
+  done: { label: 'Done', icon: <Check />, tone: 'good' },
+  failed: { label: 'Failed', icon: <X />, tone: 'bad' },
+  denied: { label: 'Denied', icon: <Ban />, tone: 'gone' },
+  adjusted: { label: 'Changes requested', icon: <Undo2 />, tone: 'gone' },
+  timed_out: { label: 'Timed out', icon: <Hourglass />, tone: 'gone' },
+  cancelled: { label: 'Cancelled', icon: <Ban />, tone: 'gone' },
+  interrupted: { label: 'Interrupted', icon: <CircleDashed />, tone: 'gone' },
+}
+
+/** Statuses without a problem are shown by their icon alone, and spoken by screen readers. */
+const QUIET_STATUSES = new Set<ToolStatus>(['done', 'approved', 'running', 'streaming'])
+
+export function ToolStatusLabel({ status }: { status: ToolStatus }) {
+  const { label, icon, tone } = statusStyles[status]
+  return (
+    <span className="ab-tool-status" data-tone={tone}>
+      <span aria-hidden className="ab-tool-status-icon">
+        {icon}
+      </span>
+      <span className={QUIET_STATUSES.has(status) ? 'ab-sr-only' : undefined}>{label}</span>
+    </span>
+  )
+}
+
+const icons: Record<CallDescription['icon'], ReactNode> = {
+  command: <SquareTerminal />,
+  edit: <PencilLine />,
+  file: <FileText />,
+  search: <Search />,
+  web: <Globe />,
+  agent: <Bot />,
+  tool: <Wrench />,
+}
+
+function ToolIcon({ icon }: Pick<CallDescription, 'icon'>) {
+  return (
+    <span className="ab-tool-icon" aria-hidden>
+      {icons[icon]}
+    </span>
+  )
+}

@@ -1,21 +1,26 @@
 import type { ToolBlock } from '@askback/client'
 import { ChevronRight, Layers } from 'lucide-react'
 import { memo, useState } from 'react'
-import { count } from '../content/amounts.js'
-import { ToolCallBlock } from './tool-call-block.js'
-import { ToolStatusLabel } from './tool-status.js'
+import { formatCount } from '../content/text-labels.js'
+import { ToolCallBlock, ToolStatusLabel } from './tool-call-block.js'
 
+/** The props of `ToolCallGroup`. */
 export interface ToolCallGroupProps {
   calls: ToolBlock[]
 }
 
-/** Fewer than this are as quiet without a fold. */
-const FOLDS_FROM = 3
+/** Fewer calls than this are shown one by one. */
+const MIN_GROUP_SIZE = 3
 
-/** Calls that followed each other and that nobody was asked about, in one line. */
+/**
+ * Consecutive tool calls that nobody was asked about, on one line that opens. The running call is shown below.
+ *
+ * @example
+ * <ToolCallGroup calls={block.calls} />
+ */
 export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGroupProps) {
   const [isOpen, setOpen] = useState(false)
-  if (calls.length < FOLDS_FROM) return calls.map((call) => <ToolCallBlock key={call.key} call={call} />)
+  if (calls.length < MIN_GROUP_SIZE) return calls.map((call) => <ToolCallBlock key={call.key} call={call} />)
 
   const failed = calls.filter(({ status }) => status === 'failed').length
   const last = calls.at(-1)!
@@ -26,7 +31,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
         <span className="ab-tool-icon" aria-hidden>
           <Layers />
         </span>
-        <span className="ab-tool-words">{count(calls.length, 'tool call')}</span>
+        <span className="ab-tool-words">{formatCount(calls.length, 'tool call')}</span>
         <span className="ab-tool-object">{toolNames(calls)}</span>
         {failed > 0 && !isBusy ? (
           <span className="ab-tool-status" data-tone="bad">
@@ -44,7 +49,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
           ))}
         </div>
       )}
-      {/* What happens right now is worth a line even in a folded group. */}
+      {/* The running call is shown even while the group is folded. */}
       {!isOpen && isBusy && <ToolCallBlock call={last} />}
     </div>
   )

@@ -4,20 +4,20 @@ import { act, cleanup, render } from '@testing-library/react'
 import { userEvent } from '@testing-library/user-event'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, vi } from 'vitest'
-import { screen } from './guard/screen.js'
 import { Conversation, TransportProvider } from './index.js'
+import { viewport } from './viewport.js'
 
 export const NOW = 1_800_000_000_000
 
-/** Everything that a test of components needs around it: time that stands still, and nothing kept from the last. */
-export function stillTime(): void {
+/** What each test of components needs: fake timers, empty storage, and a layout in which everything is on screen. */
+export function setUpComponentTests(): void {
   beforeEach(() => {
     vi.useFakeTimers()
-    // By this name Testing Library knows that it has to move the time itself.
+    // Testing Library advances fake timers itself if it finds this global.
     vi.stubGlobal('jest', { advanceTimersByTime: (ms: number) => vi.advanceTimersByTime(ms) })
     vi.setSystemTime(NOW)
     localStorage.clear()
-    everythingOnScreen()
+    putEverythingOnScreen()
   })
   afterEach(() => {
     cleanup()
@@ -27,41 +27,46 @@ export function stillTime(): void {
   })
 }
 
-/** There is no layout here: what is drawn counts as being in view, away from the pointer, unless a test says otherwise. */
-function everythingOnScreen(): void {
-  vi.spyOn(screen, 'rectOf').mockReturnValue(new DOMRect(100, 100, 100, 20))
-  vi.spyOn(screen, 'isPaintedAt').mockReturnValue(true)
+/**
+ * happy-dom has no layout engine. Everything counts as in view and away from the pointer, unless a test says
+ * otherwise.
+ */
+function putEverythingOnScreen(): void {
+  vi.spyOn(viewport, 'rectOf').mockReturnValue(new DOMRect(100, 100, 100, 20))
+  vi.spyOn(viewport, 'isPaintedAt').mockReturnValue(true)
 }
 
-export interface Shown {
+export interface RenderedSession {
   transport: ScriptedTransport
   user: ReturnType<typeof userEvent.setup>
   container: HTMLElement
-  /** Goes on with the log, and waits until it is drawn. */
+  /** Appends events to the log, and waits until they are drawn. */
   play: (...events: NewEvent[]) => Promise<void>
+  /** The answers that were sent, in their order. */
   answers: () => unknown[]
+  /** Renders everything anew on the same transport and storage. */
   reload: () => Promise<void>
 }
 
-interface ShowOptions {
-  /** What comes before somebody looks. */
+interface RenderOptions {
+  /** The events in the log before the page is rendered. */
   events?: NewEvent[]
   ui?: ReactNode
-  /** A change to the transport before it is used. */
-  change?: (transport: ScriptedTransport) => void
-  /** For how long the page has been there: controls arm after a moment. */
-  after?: number
+  /** Changes the transport before it is used. */
+  prepareTransport?: (transport: ScriptedTransport) => void
+  /** How long to wait after rendering, so that controls are armed. */
+  waitMs?: number
 }
 
-/** A session on a scripted transport; the conversation, unless another part of the page is given. */
-export async function show(options: ShowOptions = {}): Promise<Shown> {
-  const { events = [], ui = <Conversation sessionId="s1" />, change, after = 400 } = options
+/** Renders a session on a scripted transport: the conversation, or `ui`. */
+export async function renderSession(options: RenderOptions = {}): Promise<RenderedSession> {
+  const { events = [], ui = <Conversation sessionId="s1" />, prepareTransport, waitMs = 400 } = options
   const transport = scriptedTransport({ by: { id: 'ada', name: 'Ada' }, now: () => Date.now() })
   transport.play('s1', ...events)
-  change?.(transport)
+  prepareTransport?.(transport)
   const draw = () => render(<TransportProvider transport={transport}>{ui}</TransportProvider>)
   let page = draw()
-  await pass(after)
+  await advanceTime(waitMs)
   return {
     transport,
     user: userEvent.setup({ delay: null }),
@@ -70,7 +75,7 @@ export async function show(options: ShowOptions = {}): Promise<Shown> {
     },
     async play(...more) {
       transport.play('s1', ...more)
-      await pass(0)
+      await advanceTime(0)
     },
     answers: () =>
       transport.calls.flatMap(({ method, args }) =>
@@ -79,11 +84,12 @@ export async function show(options: ShowOptions = {}): Promise<Shown> {
     async reload() {
       page.unmount()
       page = draw()
-      await pass(after)
+      await advanceTime(waitMs)
     },
   }
 }
 
-export async function pass(ms: number): Promise<void> {
+/** Advances the fake time and lets React render. */
+export async function advanceTime(ms: number): Promise<void> {
   await act(() => vi.advanceTimersByTimeAsync(ms))
 }

@@ -1,18 +1,19 @@
 import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from '@askback/protocol'
-import { Ban, Check, CircleSlash, Hourglass, RefreshCw, Undo2, X } from 'lucide-react'
+import { Ban, Check, CircleSlash, Copy, Hourglass, RefreshCw, Undo2, X } from 'lucide-react'
 import type { ComponentType } from 'react'
+import { useCopy } from '../content/code-block.js'
 import { ShownText } from '../content/shown-text.js'
 import { useViewer } from '../transport-provider.js'
 
 export type Tone = 'pending' | 'good' | 'bad' | 'gone'
 
-interface Look {
+interface SettlementStyle {
   tone: Tone
   word: string
   icon: ComponentType<{ 'aria-hidden': true }>
 }
 
-const looks: Record<SettlementKind, Look> = {
+const settlementStyles: Record<SettlementKind, SettlementStyle> = {
   answered: { tone: 'good', word: 'Answered', icon: Check },
   approved: { tone: 'good', word: 'Approved', icon: Check },
   denied: { tone: 'bad', word: 'Denied', icon: X },
@@ -21,17 +22,17 @@ const looks: Record<SettlementKind, Look> = {
   superseded: { tone: 'gone', word: 'Replaced by a newer request', icon: RefreshCw },
 }
 
-const closed: Look = { tone: 'gone', word: 'Closed: the call has ended', icon: Ban }
+const closedStyle: SettlementStyle = { tone: 'gone', word: 'Closed: the call has ended', icon: Ban }
 
-/** The plan goes back to the agent, which works on: that is no refusal. */
-const adjusted: Look = { tone: 'gone', word: 'Changes requested', icon: Undo2 }
+/** Feedback on a plan is a denial on the wire, but not a refusal: the agent continues with it. */
+const adjustedStyle: SettlementStyle = { tone: 'gone', word: 'Changes requested', icon: Undo2 }
 
-function lookOf({ kind, settlement }: Interaction): Look {
-  if (settlement === undefined) return closed
-  return kind === 'plan_review' && settlement === 'denied' ? adjusted : looks[settlement]
+function styleOf({ kind, settlement }: Interaction): SettlementStyle {
+  if (settlement === undefined) return closedStyle
+  return kind === 'plan_review' && settlement === 'denied' ? adjustedStyle : settlementStyles[settlement]
 }
 
-const surfaces: Record<Via, string> = {
+const surfaceLabels: Record<Via, string> = {
   web: 'in the browser',
   http: 'over HTTP',
   cli: 'on the command line',
@@ -43,11 +44,11 @@ const surfaces: Record<Via, string> = {
 }
 
 export function toneOf(interaction: Interaction): Tone {
-  return interaction.status === 'pending' ? 'pending' : lookOf(interaction).tone
+  return interaction.status === 'pending' ? 'pending' : styleOf(interaction).tone
 }
 
-/** How it ended, and who ended it where, unless that was here. */
-export function Outcome({
+/** How an interaction was settled, by whom and where, unless that was on this page. */
+export function SettlementLine({
   interaction,
   isOwn,
   word,
@@ -59,16 +60,16 @@ export function Outcome({
   const viewer = useViewer()
   const { by } = interaction
   const where = whereOf(interaction)
-  const { tone, icon: Icon } = lookOf(interaction)
-  const isShort = isOwn || isStoppedBy(interaction, viewer)
+  const { tone, icon: Icon } = styleOf(interaction)
+  const isOwnDecision = isOwn || isStoppedBy(interaction, viewer)
   return (
     <p className="ab-outcome" data-tone={tone}>
       <span className="ab-outcome-icon">
         <Icon aria-hidden />
       </span>
       <span className="ab-outcome-text">
-        <span className="ab-outcome-word">{word ?? wordFor(interaction, viewer)}</span>
-        {!isShort && (by || where !== undefined) && (
+        <span className="ab-outcome-word">{word ?? labelFor(interaction, viewer)}</span>
+        {!isOwnDecision && (by || where !== undefined) && (
           <span className="ab-quiet">
             {by && (
               <>
@@ -91,19 +92,19 @@ export function Outcome({
   )
 }
 
-/** The same in one sentence, to be spoken. */
-export function outcomeText(interaction: Interaction, viewer: string | null): string {
+/** The same as one sentence for screen readers. */
+export function settlementText(interaction: Interaction, viewer: string | null): string {
   const { by } = interaction
-  const word = wordFor(interaction, viewer)
+  const word = labelFor(interaction, viewer)
   if (isStoppedBy(interaction, viewer)) return word
   const who = by && `by ${by.id === viewer ? 'you' : (by.name ?? by.id)}`
   return [word, who, whereOf(interaction)].filter(Boolean).join(' ')
 }
 
-function wordFor(interaction: Interaction, viewer: string | null): string {
+function labelFor(interaction: Interaction, viewer: string | null): string {
   if (isStoppedBy(interaction, viewer)) return 'You stopped this'
   const isCancelledBySomebody = interaction.settlement === 'cancelled' && interaction.by !== undefined
-  return isCancelledBySomebody ? 'Cancelled' : lookOf(interaction).word
+  return isCancelledBySomebody ? 'Cancelled' : styleOf(interaction).word
 }
 
 function isStoppedBy({ settlement, by }: Interaction, viewer: string | null): boolean {
@@ -112,5 +113,24 @@ function isStoppedBy({ settlement, by }: Interaction, viewer: string | null): bo
 
 function whereOf(interaction: Interaction): string | undefined {
   if (isDefaultAnswer(interaction)) return 'with the default answer: nobody answered in time'
-  return interaction.via && surfaces[interaction.via]
+  return interaction.via && surfaceLabels[interaction.via]
+}
+
+/** Text that was typed on a card that someone else settled first, with a button to copy it. */
+export function UnsentText({ text }: { text: string }) {
+  const { hasCopied, copy } = useCopy(text)
+  return (
+    <p className="ab-unsent">
+      <span className="ab-summary-text">
+        <span className="ab-quiet">Not sent: </span>
+        <bdi>
+          <ShownText text={text} />
+        </bdi>
+      </span>
+      <button type="button" className="ab-button" data-tone="quiet" data-size="small" onClick={copy}>
+        {hasCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+        {hasCopied ? 'Copied' : 'Copy'}
+      </button>
+    </p>
+  )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Coverage } from './coverage.js'
+import { Coverage } from './seen-tracker.js'
 
 function coverageOf(height: number): Coverage {
   const coverage = new Coverage()
@@ -17,20 +17,20 @@ it('is complete once every pixel was seen, in any order', () => {
   expect(coverage.isComplete).toBe(true)
 })
 
-it('is not complete by its beginning and its end', () => {
+it('is not complete with only the beginning and the end', () => {
   const coverage = coverageOf(900)
   coverage.add(0, 16)
   coverage.add(884, 900)
   expect(coverage.isComplete).toBe(false)
 })
 
-it('is never complete without a height, as in a closed fold', () => {
+it('is never complete without a height', () => {
   const coverage = coverageOf(0)
   coverage.add(0, 0)
   expect(coverage.isComplete).toBe(false)
 })
 
-it('starts over when it is laid out anew, unless all of it was seen', () => {
+it('starts over after a layout change, unless it was complete', () => {
   const half = coverageOf(900)
   half.add(0, 450)
   half.resize(300, 1500)
@@ -41,7 +41,7 @@ it('starts over when it is laid out anew, unless all of it was seen', () => {
   expect(whole.isComplete).toBe(true)
 })
 
-it('forgives a rounding error, and no line', () => {
+it('tolerates a rounding error, but no missing line', () => {
   const coverage = coverageOf(100.6)
   coverage.add(0, 50)
   coverage.add(51, 100)
