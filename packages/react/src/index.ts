@@ -1,3 +1,5 @@
+// The public API: a component for each thing that a page shows, and below each component a hook with the same state and
+// actions but without markup (`ToolApproval` and `useApproval`). Everything needs a `TransportProvider` around it.
 export { ToolApproval } from './approval/tool-approval.js'
 export { useApproval, type ApprovalControl } from './approval/use-approval.js'
 export type { TextTarget } from './composer/text-target.js'

@@ -10,15 +10,15 @@ import { MustSee, NeedNotSee } from '../guard/must-see.js'
  * What the agent says about a call in addition to its input. The digest covers only the input, so all of this may be
  * false. It is shown under the agent's name, apart from what the page itself says.
  */
-export function AgentWords({ request, known }: { request: ApprovalRequest; known: string }) {
+export function AgentStatements({ request, known }: { request: ApprovalRequest; known: string }) {
   const { title, description, reason, blockedPath } = request
-  const said = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
+  const statements = new Set([title, description, reason].filter((text) => text !== undefined && text !== ''))
   // The card shows this text already.
-  said.delete(known)
-  if (said.size === 0 && blockedPath === undefined) return null
+  statements.delete(known)
+  if (statements.size === 0 && blockedPath === undefined) return null
   return (
     <Claim>
-      {[...said].map((text) => (
+      {[...statements].map((text) => (
         <p key={text} dir="auto">
           <ShownText text={text ?? ''} />
         </p>

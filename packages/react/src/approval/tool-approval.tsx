@@ -19,7 +19,7 @@ import { GrowingEditor, isCommandKey } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { AgentPreview, AgentWords, ApprovalSuggestions } from './agent-claims.js'
+import { AgentPreview, AgentStatements, ApprovalSuggestions } from './agent-claims.js'
 import { ApprovalActions } from './approval-actions.js'
 import { useApproval, type ApprovalControl } from './use-approval.js'
 
@@ -70,7 +70,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
           <ShownText text={interaction.toolName} as="code" />
         </span>
       </MustSee>
-      <AgentWords request={request} known={`${verb} ${object}`} />
+      <AgentStatements request={request} known={`${verb} ${object}`} />
       {edited === null ? (
         <CallInput toolName={interaction.toolName} input={request.input} />
       ) : (
@@ -122,7 +122,9 @@ function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; sh
       )}
       {hidesSomething(text, 'code') && (
         <div className="ab-editor-hidden">
-          <p className="ab-field-error">This text holds characters that can’t be seen in the field above:</p>
+          <p className="ab-field-error">
+            This text contains characters that can’t be seen in the field above:
+          </p>
           <LongText text={text} label="The text with hidden characters spelled out" />
         </div>
       )}

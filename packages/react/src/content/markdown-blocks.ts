@@ -57,7 +57,6 @@ function continuesBlock(lines: readonly string[], line: string): boolean {
 const MAX_BLOCK_CHARACTERS = 20_000
 const MAX_BLOCK_LINES = 500
 const MAX_BLOCK_MARKS = 800
-const STARTS_WITH_FENCE = /^ {0,3}(?:`{3,}|~{3,})/
 const MARKS = /[*_~[\]<>&`|\\]/g
 /** Quotes and lists inside of each other, on one line or by indentation. */
 const DEEPLY_NESTED = /^(?:[ \t]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s))){12}|^[ \t]{60}/m
@@ -68,7 +67,7 @@ const DEEPLY_NESTED = /^(?:[ \t]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s))){12}|^[ \t]
  */
 export function isCostlyToParse(block: string): boolean {
   if (block.length > MAX_BLOCK_CHARACTERS) return true
-  if (STARTS_WITH_FENCE.test(block)) return false
+  if (FENCE.test(block)) return false
   return (
     countMatches(block, /\n/g) > MAX_BLOCK_LINES ||
     countMatches(block, MARKS) > MAX_BLOCK_MARKS ||

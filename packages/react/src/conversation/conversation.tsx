@@ -156,7 +156,7 @@ const requestTexts: Record<string, string | undefined> = {
   question: 'The agent asks a question.',
   approval: 'The agent asks for approval.',
   plan_review: 'The agent has a plan to review.',
-  form: 'The agent asks to fill in a form.',
+  form: 'The agent asks you to fill in a form.',
 }
 
 function changesBetween(before: SessionState, now: SessionState, viewer: string | null): string[] {

@@ -15,7 +15,7 @@ export interface FormInputProps {
 }
 
 /** More options than this are searched instead of listed. */
-const MAX_LISTED_OPTIONS = 50
+export const MAX_LISTED_OPTIONS = 50
 /** More options of a multiple choice than this are searched instead of shown as checkboxes. */
 const MAX_CHECKBOXES = 8
 

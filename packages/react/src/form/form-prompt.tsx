@@ -10,7 +10,7 @@ import { isSubmitKey, SubmitButton } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
 import type { InteractionProps } from '../interaction/renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
-import { FormInput } from './form-input.js'
+import { FormInput, MAX_LISTED_OPTIONS } from './form-input.js'
 import { FormSummary } from './form-summary.js'
 import { valueOf } from './form-values.js'
 import { useForm, type FormControl } from './use-form.js'
@@ -127,7 +127,8 @@ const GROUP_TYPES = new Set<FormField['type']>(['radio', 'boolean', 'multiselect
 function FormFieldRow({ id, at, field, control }: FormFieldRowProps) {
   const { name, label = name, description, required = false, type } = field
   const error = Object.hasOwn(control.errors, name) ? control.errors[name] : undefined
-  const isGroup = GROUP_TYPES.has(type) || (type === 'select' && (field.options?.length ?? 0) > 50)
+  const isGroup =
+    GROUP_TYPES.has(type) || (type === 'select' && (field.options?.length ?? 0) > MAX_LISTED_OPTIONS)
   const describedBy = [description !== undefined && `${id}-about`, error !== undefined && `${id}-error`]
     .filter(Boolean)
     .join(' ')

@@ -145,7 +145,7 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
     <p className="ab-notice" data-tone="bad" role="alert">
       <TriangleAlert aria-hidden />
       <span>
-        Your answer was not taken. <ShownText text={error?.message ?? ''} />
+        Your answer was not accepted. <ShownText text={error?.message ?? ''} />
       </span>
       {canAnswer && (
         <button type="button" className="ab-button" data-size="small" onClick={onRetry}>

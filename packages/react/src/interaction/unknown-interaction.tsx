@@ -42,8 +42,8 @@ export function UnknownInteraction({
         <ShownText text={interaction.kind} as="code" />
         ”.{' '}
         {isBuiltIn
-          ? 'Answer it where it is known, or let it time out.'
-          : 'Answer it where it is known, or here in JSON.'}{' '}
+          ? 'Answer it on a surface that supports it, or let it time out.'
+          : 'Answer it on a surface that supports it, or here as JSON.'}{' '}
         The request:
       </p>
       <div className="ab-code-block">
