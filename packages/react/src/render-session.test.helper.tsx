@@ -44,7 +44,7 @@ export interface RenderedSession {
   play: (...events: NewEvent[]) => Promise<void>
   /** The answers that were sent, in their order. */
   answers: () => unknown[]
-  /** Renders everything anew on the same transport and storage. */
+  /** Unmounts the page and renders it again on the same transport and storage. */
   reload: () => Promise<void>
 }
 

@@ -16,7 +16,7 @@ export interface TransportProviderProps {
   /**
    * The id of the person who uses this page. Their decisions are shown as "by you".
    *
-   * @default unknown, and decisions are shown with the name of whoever made them
+   * @default unknown: all decisions are shown with the name of the person who made them
    */
   personId?: string
   children?: ReactNode

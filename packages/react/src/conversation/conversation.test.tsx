@@ -8,7 +8,7 @@ import { advanceTime, renderSession, setUpComponentTests } from '../render-sessi
 
 setUpComponentTests()
 
-const begun: NewEvent = { type: 'turn_started', turnId: 't1' }
+const turnStarted: NewEvent = { type: 'turn_started', turnId: 't1' }
 /** Streamed text is drawn once per frame. */
 const FRAME_MS = 20
 const r1 = { turnId: 't1', responseId: 'r1' }
@@ -19,7 +19,7 @@ function typing(): HTMLElement | null {
 
 describe('the typing indicator', () => {
   it('is shown while the agent works, and not while it waits for a person', async () => {
-    const { play } = await renderSession({ events: [begun] })
+    const { play } = await renderSession({ events: [turnStarted] })
     expect(typing()).not.toBeNull()
     await play(...askedQuestion('i1', r1))
     expect(typing()).toBeNull()
@@ -28,7 +28,7 @@ describe('the typing indicator', () => {
   })
 
   it('is not shown after a reload while a request is pending', async () => {
-    const { reload } = await renderSession({ events: [begun, ...askedQuestion('i1', r1)] })
+    const { reload } = await renderSession({ events: [turnStarted, ...askedQuestion('i1', r1)] })
     await reload()
     expect(typing()).toBeNull()
   })
@@ -36,7 +36,7 @@ describe('the typing indicator', () => {
 
 describe('text', () => {
   it('is shown while it is being written, and thinking is folded', async () => {
-    const { transport, user } = await renderSession({ events: [begun] })
+    const { transport, user } = await renderSession({ events: [turnStarted] })
     transport.playLive('s1', { type: 'thinking_delta', blockId: 'b0', offset: 0, text: 'Hmm' })
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Hello **you' })
     await advanceTime(FRAME_MS)
@@ -49,7 +49,7 @@ describe('text', () => {
   })
 
   it('renders only the block again that has grown', async () => {
-    const { transport } = await renderSession({ events: [begun] })
+    const { transport } = await renderSession({ events: [turnStarted] })
     const grow = async (offset: number, text: string) => {
       transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text })
       await advanceTime(FRAME_MS)
@@ -75,7 +75,7 @@ describe('in a hidden page, which has no frames', () => {
   })
 
   it('text is drawn as it is written, by a timer', async () => {
-    const { transport } = await renderSession({ events: [begun] })
+    const { transport } = await renderSession({ events: [turnStarted] })
     transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset: 0, text: 'Behind' })
     await advanceTime(249)
     expect(screen.queryByText('Behind')).toBeNull()
@@ -84,7 +84,7 @@ describe('in a hidden page, which has no frames', () => {
   })
 
   it('the typing indicator disappears when the turn ends', async () => {
-    const { play } = await renderSession({ events: [begun] })
+    const { play } = await renderSession({ events: [turnStarted] })
     expect(typing()).not.toBeNull()
     await play({ type: 'turn_ended', turnId: 't1', reason: 'done' })
     expect(typing()).toBeNull()
@@ -95,7 +95,7 @@ describe('tool calls', () => {
   it('are single lines that open', async () => {
     const { user } = await renderSession({
       events: [
-        begun,
+        turnStarted,
         called('c1', { input: { command: 'make' }, ...r1 }),
         ended('c1', { output: 'made it' }),
       ],
@@ -126,7 +126,7 @@ describe('tool calls', () => {
       () => expect(document.querySelector('.ab-json-value')?.textContent).toBe('north'),
     ],
   ])('open to their content: %s', async (_name, call, expectShown) => {
-    const { user } = await renderSession({ events: [begun, call, ended('c1')] })
+    const { user } = await renderSession({ events: [turnStarted, call, ended('c1')] })
     await user.click(document.querySelector('.ab-tool-line')!)
     await vi.dynamicImportSettled()
     await advanceTime(0)
@@ -135,7 +135,7 @@ describe('tool calls', () => {
 
   it('leave their group while one of them waits', async () => {
     const calls = ['a', 'b', 'c'].map((id) => called(id, r1))
-    const { play } = await renderSession({ events: [begun, ...calls] })
+    const { play } = await renderSession({ events: [turnStarted, ...calls] })
     screen.getByRole('button', { name: /3 tool calls/ })
     await play(...asked('i1', { toolCallId: 'b', ...r1 }))
     expect(screen.queryByRole('button', { name: /tool calls/ })).toBeNull()
@@ -147,7 +147,7 @@ describe('tool calls', () => {
 
   it('of which some failed say so in their group', async () => {
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id, { isError: id === 'b' })])
-    await renderSession({ events: [begun, ...calls] })
+    await renderSession({ events: [turnStarted, ...calls] })
     expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('1 failed')
   })
 
@@ -158,11 +158,11 @@ describe('tool calls', () => {
     ['timed_out', 'Timed out'],
     ['interrupted', 'Interrupted'],
   ] as const)('that was %s is not shown as failed', async (settledBy, word) => {
-    const told = { isError: true, settledBy, output: 'told to the agent' }
-    const { user } = await renderSession({ events: [begun, called('a', r1), ended('a', told)] })
+    const denial = { isError: true, settledBy, output: 'reason for the agent' }
+    const { user } = await renderSession({ events: [turnStarted, called('a', r1), ended('a', denial)] })
     screen.getByText(word)
     await user.click(screen.getByRole('button', { name: /Run ls/ }))
-    screen.getByText('told to the agent')
+    screen.getByText('reason for the agent')
     expect(screen.queryByText('Error')).toBeNull()
     expect(document.querySelector('[data-tone=bad]')).toBeNull()
   })
@@ -170,13 +170,13 @@ describe('tool calls', () => {
   it('that were interrupted do not look done in their group', async () => {
     const cut = { isError: true, settledBy: 'interrupted' } as const
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id, id === 'c' ? cut : {})])
-    await renderSession({ events: [begun, ...calls] })
+    await renderSession({ events: [turnStarted, ...calls] })
     expect(screen.getByRole('button', { name: /3 tool calls/ }).textContent).toContain('Interrupted')
   })
 
   it('that follow each other fold into one line, which opens', async () => {
     const calls = ['a', 'b', 'c'].flatMap((id) => [called(id, r1), ended(id)])
-    const { user } = await renderSession({ events: [begun, ...calls] })
+    const { user } = await renderSession({ events: [turnStarted, ...calls] })
     expect(screen.queryByRole('button', { name: /Run ls/ })).toBeNull()
     await user.click(screen.getByRole('button', { name: /3 tool calls/ }))
     expect(screen.getAllByRole('button', { name: /Run ls/ })).toHaveLength(3)
@@ -184,7 +184,7 @@ describe('tool calls', () => {
 
   it('that wait say so and are not folded', async () => {
     const calls = ['a', 'b', 'c'].map((id) => called(id, r1))
-    await renderSession({ events: [begun, ...calls, ...asked('i1', { toolCallId: 'b', ...r1 })] })
+    await renderSession({ events: [turnStarted, ...calls, ...asked('i1', { toolCallId: 'b', ...r1 })] })
     screen.getByText('Waiting for input')
     screen.getByRole('button', { name: 'Approve once' })
     expect(screen.queryByRole('button', { name: /tool calls/ })).toBeNull()
@@ -199,7 +199,7 @@ describe('tool calls', () => {
   it('that a rule allowed show no request', async () => {
     await renderSession({
       events: [
-        begun,
+        turnStarted,
         called('c1', r1),
         ...asked('i1', { toolCallId: 'c1', requestedAt: 1_800_000_003_000, ...r1 }),
         ...settled('i1', { toolCallId: 'c1', settlement: 'approved', via: 'policy', ...r1 }),
@@ -221,14 +221,14 @@ it('a reprompt replaces the previous card', async () => {
 })
 
 it('a request is announced to screen readers', async () => {
-  const { play, container } = await renderSession({ events: [begun] })
+  const { play, container } = await renderSession({ events: [turnStarted] })
   await play(...askedQuestion('i1', r1))
   expect(container.querySelector('[aria-live]')?.textContent).toBe('The agent asks a question.')
 })
 
 it('a long session draws only its end and requests that wait', async () => {
   const texts = Array.from({ length: 500 }, (_, index) => wrote(`b${index}`, r1))
-  await renderSession({ events: [begun, ...askedQuestion('i1', r1), ...texts] })
+  await renderSession({ events: [turnStarted, ...askedQuestion('i1', r1), ...texts] })
   expect(document.querySelectorAll('.ab-row').length).toBeLessThan(100)
   screen.getByText('text of b499')
   expect(screen.queryByText('text of b1')).toBeNull()
@@ -236,7 +236,7 @@ it('a long session draws only its end and requests that wait', async () => {
 })
 
 it('an unreachable gateway is shown as a banner', async () => {
-  const { transport } = await renderSession({ events: [begun] })
+  const { transport } = await renderSession({ events: [turnStarted] })
   transport.online(false)
   await advanceTime(0)
   screen.getByText(/cannot be reached/)

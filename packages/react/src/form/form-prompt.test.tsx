@@ -112,7 +112,7 @@ describe('every type of field', () => {
 
 describe('what a control cannot hold', () => {
   const field = (type: string) => [{ name: 'a', type, label: 'A' }]
-  const begun = (type: string, a: Json) => form(field(type), { initialValues: { a } })
+  const formWith = (type: string, a: Json) => form(field(type), { initialValues: { a } })
   const control = () => screen.getByLabelText<HTMLInputElement>('A')
 
   it.each([
@@ -122,7 +122,7 @@ describe('what a control cannot hold', () => {
     ['date', 'tomorrow', 'text'],
     ['time', '9:30', 'text'],
   ])('as a %s, %j, is shown in a text field', async (type, value, shownAs) => {
-    const answer = await answerTo(begun(type, value), () => {
+    const answer = await answerTo(formWith(type, value), () => {
       expect([control().type, control().value]).toEqual([shownAs, value])
       fill('A', '')
       fill('A', `${value}!`)
@@ -137,7 +137,7 @@ describe('what a control cannot hold', () => {
     ['date', '2026-02-28', 'date'],
     ['time', '09:30', 'time'],
   ])('is not %s %j', async (type, value, shownAs) => {
-    await renderSession({ events: begun(type, value) })
+    await renderSession({ events: formWith(type, value) })
     expect([control().type, control().value]).toEqual([shownAs, value])
   })
 

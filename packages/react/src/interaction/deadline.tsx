@@ -4,7 +4,7 @@ import { Clock } from 'lucide-react'
 import { useEffect, useReducer } from 'react'
 import { useSessionFacts } from '../use-session.js'
 
-/** How an interaction stands against its deadline. */
+/** The time that an interaction has left, and what applies after that. */
 export interface Deadline {
   /** Milliseconds left by the gateway's clock; `null` without a deadline, and after the interaction was settled. */
   remaining: number | null

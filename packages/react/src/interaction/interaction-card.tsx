@@ -33,7 +33,11 @@ export interface InteractionCardProps {
    */
   outcome?: string | undefined
   onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
-  /** Sends what stands on the card now; by default the same answer once more. */
+  /**
+   * Sends the answer again after it was refused. Pass it if the person may have changed the answer meanwhile.
+   *
+   * @default the refused answer is sent again unchanged
+   */
   onRetry?: () => void
 }
 
@@ -125,7 +129,7 @@ function moveFocusOut(card: HTMLElement): void {
 
 export interface SubmissionFailureProps {
   control: InteractionControl
-  /** Sends what stands on the card now, where that may have changed; by default the same answer once more. */
+  /** See `InteractionCardProps`. */
   onRetry?: (() => void) | undefined
 }
 

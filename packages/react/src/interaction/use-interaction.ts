@@ -28,7 +28,7 @@ export type Phase =
 
 /** What `useInteraction` returns: the state of an interaction, and how to answer it. */
 export interface InteractionControl {
-  /** The interaction with the latest known settlement, also with one's own answer before the log has it. */
+  /** The interaction with the latest known settlement. An answer of this page is included before it is in the log. */
   interaction: Interaction
   phase: Phase
   /** Whether an answer may be given now. */

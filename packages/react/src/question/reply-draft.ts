@@ -46,7 +46,7 @@ export function keyOf(reply: QuestionReply | null | undefined): string {
   return JSON.stringify([selected, other, note])
 }
 
-/** `null` stands for a question that was not touched on this page. */
+/** `null` is a question that was not touched on this page. */
 export function areReplyDrafts(value: unknown): value is (ReplyDraftOnCard | null)[] {
   return Array.isArray(value) && value.every((each) => each === null || isReplyDraft(each))
 }
