@@ -167,7 +167,7 @@ export class AttachedDesk implements ConnectorDesk {
     const call = { method: 'POST', path: `${this.#path}${path}`, body, headers } as const
     const answer = await this.#gateway.json<Answer>({ ...call, signal: this.#signal })
     // What came of it should not wait for the next attempt of the stream.
-    if (this.#isAway) this.#streaming?.wake()
+    if (this.#isAway) this.#streaming?.retryNow()
     return answer
   }
 

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Looks until it holds, however long a loaded machine takes. */
+/** Waits until `check` passes, however long a loaded machine takes. */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: 60_000 })
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import type { Json } from './json.js'
+import { json, type Json } from './json.js'
 
-export const json = z.custom<Json>((value) => value !== undefined, 'is missing')
-
+/** What an approval asks: may this tool run with exactly this `input`? Everything else is shown as the agent's words. */
 export const approvalRequest = z.object({
   input: json,
   title: z.string().optional(),
@@ -13,6 +12,7 @@ export const approvalRequest = z.object({
   preview: json.optional(),
 })
 
+/** For how long an approval holds. `session` and `always` store a rule that approves the same call later. */
 export const approvalScope = z.enum(['once', 'session', 'always'])
 
 export const approvalAnswer = z.strictObject({
@@ -25,3 +25,38 @@ export const approvalAnswer = z.strictObject({
 export type ApprovalScope = z.infer<typeof approvalScope>
 export type ApprovalRequest = z.infer<typeof approvalRequest>
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>
+
+/** The names, in lower case, under which agents offer a tool that runs a command line. */
+const SHELL_TOOLS: ReadonlySet<string> = new Set([
+  'bash',
+  'shell',
+  'terminal',
+  'shell_command',
+  'exec_command',
+  'local_shell',
+  'command_execution',
+])
+const COMMAND_FIELDS = ['command', 'cmd']
+
+/** Whether a tool of this name runs a command line, in the agents that we know. */
+export function isShellTool(toolName: string): boolean {
+  return SHELL_TOOLS.has(toolName.toLowerCase())
+}
+
+/**
+ * The part of an input that a stored rule compares. The model words the `description` of a shell command differently each
+ * time, and it does not change what runs, so it is left out. It stays if there is no command beside it, because then nobody
+ * knows what the tool does with it. Returns the same object if nothing is left out.
+ */
+export function whatRuns(toolName: string, input: Json): Json {
+  if (!isShellTool(toolName) || typeof input !== 'object' || input === null || Array.isArray(input))
+    return input
+  if (!Object.hasOwn(input, 'description') || typeof input['description'] !== 'string') return input
+  if (!COMMAND_FIELDS.some((name) => Object.hasOwn(input, name) && isCommand(input[name]))) return input
+  const { description: _, ...rest } = input
+  return rest
+}
+
+function isCommand(value: Json | undefined): boolean {
+  return typeof value === 'string' ? value.trim() !== '' : Array.isArray(value) && value.length > 0
+}

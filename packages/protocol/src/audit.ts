@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { actor, settlementKind, via } from './interaction.js'
 
-/** A settlement, as the audit keeps it. */
+/** One settlement, as `GET /audit` lists it. */
 export const auditDecision = z.object({
   at: z.number(),
   sessionId: z.string(),
@@ -16,7 +16,7 @@ export const auditDecision = z.object({
   message: z.string().optional(),
 })
 
-/** An act of power other than a settlement, and who did it. */
+/** Something else that changed who may do what, and who did it. */
 export const auditAct = z.object({
   at: z.number(),
   act: z.enum([
@@ -34,7 +34,7 @@ export const auditAct = z.object({
   by: actor.optional(),
   via: via.optional(),
   sessionId: z.string().optional(),
-  /** What it was done to: a mode, a person, the id of a rule, an account of a chat. */
+  /** What the act changed: a mode, a person, the id of a rule, the account in a chat. */
   subject: z.string().optional(),
 })
 

@@ -3,23 +3,23 @@ import { expect, it } from 'vitest'
 import { skeleton } from './confusables.js'
 
 it.each([
-  ['Cyrillic for Latin', 'раypal', 'paypal'],
-  ['a capital of another script', 'Вob', 'Bob'],
-  ['Greek for Latin', 'Αlice', 'alice'],
+  ['Cyrillic letters', 'раypal', 'paypal'],
+  ['capitals of another script', 'Вob', 'Bob'],
+  ['Greek letters', 'Αlice', 'alice'],
   ['upper and lower case', 'ANNA', 'anna'],
-  ['a capital i for an l', 'aIice', 'alice'],
+  ['capital i and small l', 'aIice', 'alice'],
   ['digits for letters', 'b0b1', 'bobl'],
-  ['full width', 'ｂｏｂ', 'bob'],
-  ['a character that cannot be seen', 'bo\u200bb\u3164', 'bob'],
+  ['full-width letters', 'ｂｏｂ', 'bob'],
+  ['invisible characters', 'bo\u200bb\u3164', 'bob'],
   ['other spaces', ' Ada\u00a0\u2003Lovelace', 'ada lovelace'],
-  ['a composed letter', 'Rene\u0301', 'René'],
-  ['a letter with a mark', 'ọwneṛ', 'owner'],
-  ['a mark that stands alone', 'owner\u0332\u20dd\u0489', 'owner'],
+  ['composed letters', 'Rene\u0301', 'René'],
+  ['letters with a mark', 'ọwneṛ', 'owner'],
+  ['enclosing marks', 'owner\u0332\u20dd\u0489', 'owner'],
   ['small capitals', 'ᴏᴡɴᴇʀ', 'owner'],
   ['punctuation and spaces', 'o wner._-@', 'owner'],
   ['two letters for one', 'arny', 'amy'],
-  ['another case of a look-alike', 'НИНА', 'нина'],
-])('%s has the same skeleton', (_name, one, other) => {
+  ['capitals that look like others', 'НИНА', 'нина'],
+])('%s make no difference', (_name, one, other) => {
   expect(skeleton(one)).toBe(skeleton(other))
 })
 
@@ -38,7 +38,7 @@ it.each(['ʙᴏʙ', 'ьоь', 'Ƅob', 'ɓob', 'ƃob', 'ბob', 'Bօb', 'ꓐob', 
   expect(skeleton(name)).toBe(skeleton('Bob'))
 })
 
-it('has digits of every script for what they count', () => {
+it('a digit of any script looks like exactly one ASCII digit', () => {
   for (let code = 0; code <= 0x10ffff; code++) {
     const digit = String.fromCodePoint(code)
     if (!/\p{Nd}/u.test(digit) || '٥۵'.includes(digit)) continue
@@ -47,7 +47,7 @@ it('has digits of every script for what they count', () => {
   }
 })
 
-it('is the same for a name with any mark, punctuation or case, and for itself', () => {
+it('marks, punctuation and case make no difference, and a skeleton is its own skeleton', () => {
   const noise = fc.constantFrom('\u0301', '\u0323', '\u0332', '\u20dd', '.', '-', '_', '@', ' ', '\u200b')
   const letters = fc.array(fc.tuple(fc.constantFrom(...Array.from('abcdeghkopstuxyz')), noise), {
     minLength: 1,
@@ -68,6 +68,6 @@ it.each([
   ['राम', 'रमा'],
   ['claude', 'claude-2'],
   ['Олег', 'Ольга'],
-])('%s and %s stay apart', (one, other) => {
+])('%s and %s look different', (one, other) => {
   expect(skeleton(one)).not.toBe(skeleton(other))
 })

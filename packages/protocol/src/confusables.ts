@@ -1,6 +1,11 @@
 /**
- * Letters of other scripts that look like a Latin letter, in common fonts. A small part of Unicode's `confusables.txt`:
- * the scripts that people can type, where the whole file would be larger than the rest of this package.
+ * Tables of characters that look like others, and the comparison of names by their looks. Each key is an ASCII character, its
+ * value the characters that look like it.
+ */
+
+/**
+ * Letters of other scripts that look like a Latin letter in common fonts. It is a small part of Unicode's
+ * `confusables.txt`: the scripts that people can type. The whole file would be larger than the rest of this package.
  */
 export const foreignLetters: Record<string, string> = {
   a: 'аАαΑᎪꓮⲀ',
@@ -31,7 +36,7 @@ export const foreignLetters: Record<string, string> = {
   z: 'ΖᏃꓜⲌ',
 }
 
-/** Latin letters that look like another one, and belong to phonetic writing only. */
+/** Latin letters that look like another one and occur in phonetic writing only. */
 export const phoneticLetters: Record<string, string> = {
   a: 'ɑᴀ',
   b: 'ʙᵬƅƄ',
@@ -59,7 +64,7 @@ export const phoneticLetters: Record<string, string> = {
   z: 'ᴢᵶ',
 }
 
-/** Letters and digits that count as alike in names, and are too common in texts to be marked there. */
+/** Letters and digits that count as the same in names. They are too common in texts to be marked there. */
 const alikeInNames: Record<string, string> = {
   b: 'ɓƃბ',
   n: 'пռ',
@@ -68,7 +73,7 @@ const alikeInNames: Record<string, string> = {
   w: 'աѡ',
 }
 
-/** Punctuation that a shell, a path or a URL does not read as what it looks like. */
+/** Punctuation that a shell, a path or a URL does not treat as the ASCII character it looks like. */
 export const punctuation: Record<string, string> = {
   '-': '‐‑‒−˗⁃➖',
   '/': '∕⁄⧸╱⟋〳⼃᜵',
@@ -91,7 +96,7 @@ export const punctuation: Record<string, string> = {
   '=': '꓿᐀',
 }
 
-/** Each of these reads as the letter behind it, in either case: `I` and `l`, and so `i` and `l`. */
+/** Each of these looks like the letter beside it in at least one case: `I` like `l`, so `i` counts as `l`. */
 const folded: Record<string, string> = { 0: 'o', 1: 'l', i: 'l', ı: 'l', '|': 'l', ȷ: 'j', ß: 'ss' }
 
 const byCharacter = new Map(
@@ -106,8 +111,8 @@ const byCharacter = new Map(
 )
 
 /**
- * What a name looks like: two names with the same skeleton can be taken for each other. It is for comparing only, and
- * errs on the side of a match: letters count as alike if they are so in either case.
+ * What a name looks like: two names with the same skeleton can be mistaken for each other. It is for comparing only. In doubt
+ * it says that two names are alike: letters count as the same if they look the same in upper or lower case.
  *
  * @example
  * skeleton('Рaypal') === skeleton('paypa1') // true: the first begins with a Cyrillic letter
@@ -122,15 +127,15 @@ export function skeleton(name: string): string {
     return folded[plain] ?? plain
   })
   const text = letters.join('')
-  // A name of nothing but punctuation still has a skeleton of its own.
+  // A name that consists of punctuation only still needs a skeleton that differs from that of others.
   const compared = text.replaceAll(/[\p{P}\p{S}\p{Z}\s\u2800]+/gu, '') || text.trim()
   return compared.replaceAll('rn', 'm').replaceAll('vv', 'w').normalize('NFC')
 }
 
-/** Those that any letter can carry. Vowel signs and the Japanese voicing marks make another letter, and stay. */
+/** Marks that any letter can carry. Vowel signs and the Japanese voicing marks make a different letter, so they stay. */
 const MARKS = /(?![\u3099\u309a])[\p{Script=Inherited}\p{Me}\u0483-\u0487]/gu
 
-/** The value of a digit of any script: they stand in Unicode in runs of ten. */
+/** The value of a digit of any script: Unicode assigns the digits 0 to 9 of a script in one run of ten. */
 function digitOf(character: string): string | undefined {
   if (!DIGIT.test(character)) return undefined
   const code = character.codePointAt(0)!

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digestOf, portableSha256Hex, sha256Hex } from './digest.js'
-import { canonicalJson, type Json } from './json.js'
+import { canonicalJson, digestOf, portableSha256Hex, sha256Hex } from './digest.js'
+import type { Json } from './json.js'
 
 describe('RFC 8785', () => {
   it('[L12] writes the example of section 3.2.2', () => {
@@ -38,7 +38,7 @@ describe('RFC 8785', () => {
     expect(canonicalJson(value).indexOf('\ud83d\ude00')).toBeLessThan(canonicalJson(value).indexOf('\ufb33'))
   })
 
-  // Appendix B, those that are within the range that an input may have, by their IEEE 754 bits.
+  // The finite numbers of appendix B, by their IEEE 754 bits.
   it.each([
     ['0000000000000000', '0'],
     ['8000000000000000', '0'],
@@ -67,10 +67,23 @@ describe('RFC 8785', () => {
   })
 })
 
+describe('canonical JSON', () => {
+  it('[L12] parses to the same value, and is the same for every order of keys', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.parse(JSON.stringify(value)) as Json
+        const text = canonicalJson(json)
+        expect(JSON.parse(text)).toEqual(json)
+        expect(canonicalJson(withKeysReversed(json))).toBe(text)
+      }),
+    )
+  })
+})
+
 describe('the digest', () => {
   it.each([
-    ['of the host', sha256Hex],
-    ['of its own', portableSha256Hex],
+    ['of Node', sha256Hex],
+    ['that runs everywhere', portableSha256Hex],
   ])('[L12] is the hex SHA-256 of the canonical bytes, by the hash %s', (_, hash) => {
     expect(hash('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
     expect(hash('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
@@ -81,7 +94,7 @@ describe('the digest', () => {
     )
   })
 
-  it('[L12] covers the tool and its input, and nothing of how they were written', () => {
+  it('[L12] covers the tool and its input, but not the order of keys', () => {
     const text = '{"input":{"a":[1,"é"],"command":"ls"},"toolName":"Bash"}'
     expect(digestOf('Bash', { command: 'ls', a: [1, 'é'] })).toBe(
       createHash('sha256').update(text).digest('hex'),
@@ -96,7 +109,17 @@ describe('the digest', () => {
     ['Bash', { command: ['ls'] }],
     ['Bash', { command: 'ls', extra: null }],
     ['Bash', 'ls'],
-  ])('[L12] another call has another digest: %s %j', (toolName, input) => {
+  ])('[L12] differs for another call: %s %j', (toolName, input) => {
     expect(digestOf(toolName, input)).not.toBe(digestOf('Bash', { command: 'ls' }))
   })
 })
+
+function withKeysReversed(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withKeysReversed)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, item]) => [key, withKeysReversed(item)] as const)
+      .reverse(),
+  )
+}

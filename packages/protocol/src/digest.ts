@@ -1,34 +1,58 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { canonicalJson, type Json } from './json.js'
+import type { Json } from './json.js'
 
-const encoder = new TextEncoder()
-const DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
-const native = nativeHash()
-
-export function sha256Hex(text: string): string {
-  return native ? native('sha256', text) : portableSha256Hex(text)
+/**
+ * The canonical JSON of RFC 8785: object keys in the order of their UTF-16 code units, no white space, numbers as
+ * ECMAScript writes them. Equal values have equal texts, whatever order their keys were written in.
+ */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  let text = '{'
+  for (const key of Object.keys(value).sort()) {
+    if (text.length > 1) text += ','
+    text += `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`
+  }
+  return `${text}}`
 }
 
-export function portableSha256Hex(text: string): string {
-  const codes: number[] = []
-  for (const byte of sha256(encoder.encode(text))) codes.push(DIGITS[byte >> 4]!, DIGITS[byte & 15]!)
-  // At once: a text that is put together byte by byte keeps a node for each in memory.
-  return String.fromCharCode(...codes)
-}
-
-/** L12: what a person approves is bound to these bytes. */
+/**
+ * The digest of a request (L12): the hex SHA-256 of the canonical JSON of `{ input, toolName }`. An answer that names it is
+ * bound to exactly this request.
+ *
+ * @example
+ * digestOf('Bash', { command: 'ls' }) === digestOf('Bash', { command: 'ls -a' }) // false
+ */
 export function digestOf(toolName: string, input: Json): string {
   return digestOfCanonical(toolName, canonicalJson(input))
 }
 
-/** The same for an input that is canonical JSON already. */
+/** The same for an input that is canonical JSON already, so that it need not be written twice. */
 export function digestOfCanonical(toolName: string, input: string): string {
   return sha256Hex(`{"input":${input},"toolName":${JSON.stringify(toolName)}}`)
 }
 
-/** Five times as fast as the portable one. Found at run time, where there is one: this runs in browsers too. */
-function nativeHash(): ((algorithm: string, text: string) => string) | undefined {
-  const host = (globalThis as { process?: { getBuiltinModule?: (name: string) => { hash?: typeof native } } })
-    .process
+const nativeHash = findNativeHash()
+
+export function sha256Hex(text: string): string {
+  return nativeHash ? nativeHash('sha256', text) : portableSha256Hex(text)
+}
+
+const encoder = new TextEncoder()
+const HEX_DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+
+/** @internal Exported so that tests compare it with the native hash. */
+export function portableSha256Hex(text: string): string {
+  const codes: number[] = []
+  for (const byte of sha256(encoder.encode(text))) codes.push(HEX_DIGITS[byte >> 4]!, HEX_DIGITS[byte & 15]!)
+  // In one call: engines keep a string that was concatenated byte by byte as a tree with a node for each byte.
+  return String.fromCharCode(...codes)
+}
+
+/** Node's hash is five times as fast. It is looked up at run time because this package also runs in browsers. */
+function findNativeHash(): ((algorithm: string, text: string) => string) | undefined {
+  const host = (
+    globalThis as { process?: { getBuiltinModule?: (name: string) => { hash?: typeof nativeHash } } }
+  ).process
   return host?.getBuiltinModule?.('crypto').hash
 }

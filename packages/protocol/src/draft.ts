@@ -1,16 +1,20 @@
-import { NO_TOOL_CALLS, NO_IDS } from './nothing.js'
-import type { Item, SessionState, Turn } from './state.js'
+import { NO_IDS, NO_TOOL_CALLS, type Item, type SessionState, type Turn } from './state.js'
 
-/** Copy on first write. Without a record of what is fresh it owns everything and writes in place. */
+/**
+ * A state that is being folded, with copy on write. Each collection, and each turn, is copied the first time it is written
+ * to, so that a fold over many events copies it once and leaves the state it began with alone. Without `copies`, the draft
+ * owns the whole state and writes in place; then only the shared empty collections are copied.
+ */
 export class Draft {
   readonly state: SessionState
-  readonly turnsKept: number
-  readonly #fresh: Set<object> | null
+  readonly maxTurns: number
+  /** The copies that this draft has made, and may write to. */
+  readonly #copies: Set<object> | null
 
-  constructor(state: SessionState, fresh: Set<object> | null, turnsKept: number) {
-    this.turnsKept = turnsKept
-    this.state = fresh ? { ...state } : state
-    this.#fresh = fresh
+  constructor(state: SessionState, copies: Set<object> | null, maxTurns: number) {
+    this.maxTurns = maxTurns
+    this.state = copies ? { ...state } : state
+    this.#copies = copies
   }
 
   toolCalls() {
@@ -25,12 +29,12 @@ export class Draft {
     return (this.state.pendingIds = this.#ownSet(this.state.pendingIds))
   }
 
-  adrift() {
-    return (this.state.adrift = this.#ownSet(this.state.adrift))
+  pendingOutsideWindow() {
+    return (this.state.pendingOutsideWindow = this.#ownSet(this.state.pendingOutsideWindow))
   }
 
-  callsAdrift() {
-    return (this.state.callsAdrift = this.#ownSet(this.state.callsAdrift))
+  callsOutsideWindow() {
+    return (this.state.callsOutsideWindow = this.#ownSet(this.state.callsOutsideWindow))
   }
 
   turns() {
@@ -42,14 +46,16 @@ export class Draft {
     return (turns[index] = this.#own(turns[index]!, (turn) => ({ ...turn, items: [...turn.items] })))
   }
 
-  /** Here and in `place`: a first push would make room for sixteen more, in each of a hundred thousand sessions. */
-  begin(turn: Turn): void {
+  // `push` to an empty array reserves room for sixteen entries. In a hundred thousand sessions with one turn of one item
+  // that adds up, so the first entry of an array is not pushed.
+
+  addTurn(turn: Turn): void {
     if (this.state.turns.length > 0) this.turns().push(turn)
     else this.state.turns = this.#own([turn], (turns) => turns)
   }
 
-  place(index: number, item: Item): void {
-    const turn = this.turn(index)
+  addItem(turnIndex: number, item: Item): void {
+    const turn = this.turn(turnIndex)
     if (turn.items.length > 0) turn.items.push(item)
     else turn.items = [item]
   }
@@ -63,10 +69,10 @@ export class Draft {
   }
 
   #own<T extends object>(value: T, copy: (value: T) => T): T {
-    const owned = this.#fresh ? this.#fresh.has(value) : value !== NO_TOOL_CALLS && value !== NO_IDS
-    if (owned) return value
+    const isOwned = this.#copies ? this.#copies.has(value) : value !== NO_TOOL_CALLS && value !== NO_IDS
+    if (isOwned) return value
     const copied = copy(value)
-    this.#fresh?.add(copied)
+    this.#copies?.add(copied)
     return copied
   }
 }

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { asAskbackError, AskbackError, errorCodes } from './errors.js'
+import { asAskbackError, AskbackError, errorCodes, retryAfterMsIn } from './errors.js'
 
 describe('errors', () => {
-  it('travel as their code, their message and what they know', () => {
+  it('say how long to wait before a retry, if they know', () => {
+    const limited = new AskbackError('rate_limited', 'Slow down.', { details: { retryAfterMs: 20 } })
+    expect(retryAfterMsIn(limited)).toBe(20)
+    for (const details of [undefined, null, 'soon', {}, { retryAfterMs: '20' }])
+      expect(retryAfterMsIn(new AskbackError('unavailable', 'Closing.', { details }))).toBeNull()
+    expect(retryAfterMsIn({ details: { retryAfterMs: 20 } })).toBeNull()
+  })
+
+  it('are code, message and details as JSON', () => {
     const error = new AskbackError('invalid_answer', 'No.', {
       details: { question: 1 },
       cause: new Error('inner'),
@@ -17,14 +25,14 @@ describe('errors', () => {
     expect(new AskbackError('internal', 'Oops.')).not.toHaveProperty('cause')
   })
 
-  it('whatever was thrown becomes one, and one of ours stays what it is', () => {
+  it('wrap anything else that was thrown, and stay as they are', () => {
     const ours = new AskbackError('forbidden', 'No.')
     expect(asAskbackError(ours)).toBe(ours)
     const cause = new TypeError('inner')
     expect(asAskbackError(cause)).toMatchObject({ code: 'internal', message: 'TypeError: inner', cause })
   })
 
-  it('every code is an error for HTTP and for a shell', () => {
+  it('have a status of 400 or more and an exit code that is not 0', () => {
     for (const { status, exit } of Object.values(errorCodes)) {
       expect(status).toBeGreaterThanOrEqual(400)
       expect(exit).toBeGreaterThan(0)

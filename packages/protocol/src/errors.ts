@@ -1,4 +1,8 @@
-/** Every error a caller can meet. The HTTP status, the CLI's exit code and the retry rule all derive from this table. */
+/**
+ * Every error code, in one table. The HTTP status, the exit code of the CLI and the retry rule derive from it. `retry` is
+ * `later` where the same request may succeed after a pause, and `same_key` where it is not known whether the request took
+ * effect, so that it must be repeated under the same idempotency key.
+ */
 export const errorCodes = {
   invalid_request: { status: 400, exit: 2, retry: 'never' },
   invalid_answer: { status: 400, exit: 2, retry: 'never' },
@@ -21,10 +25,18 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
+/** An error as JSON: the body of an HTTP response that is not a success. */
 export interface ErrorBody {
   error: { code: ErrorCode; message: string; details?: unknown }
 }
 
+/**
+ * The one class of errors that this library throws and the gateway answers with. The message says what happened and what to
+ * do; `details` depend on the code, for example `details.interaction` of `already_settled` is the one that was settled.
+ *
+ * @example
+ * throw new AskbackError('not_found', 'There is no session s1.')
+ */
 export class AskbackError extends Error {
   override readonly name = 'AskbackError'
   readonly code: ErrorCode
@@ -42,7 +54,14 @@ export class AskbackError extends Error {
   }
 }
 
-/** Whatever was thrown, as one of ours. */
+/** Returns an `AskbackError` as it is, and wraps anything else that was thrown as `internal`. */
 export function asAskbackError(error: unknown): AskbackError {
   return error instanceof AskbackError ? error : new AskbackError('internal', String(error), { cause: error })
+}
+
+/** How many milliseconds to wait before trying again, if the other side said so in `details.retryAfterMs`; else `null`. */
+export function retryAfterMsIn(error: unknown): number | null {
+  const details = error instanceof AskbackError ? error.details : undefined
+  if (typeof details !== 'object' || details === null || !('retryAfterMs' in details)) return null
+  return typeof details.retryAfterMs === 'number' ? details.retryAfterMs : null
 }

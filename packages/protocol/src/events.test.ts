@@ -6,7 +6,7 @@ const envelope = { seq: 1, id: 'e1', sessionId: 's1', at: 1 }
 const anchored = { interactionId: 'i1', toolCallId: 't1', toolName: 'Bash' }
 const by = { id: 'ada', name: 'Ada' }
 
-const every: NewEvent[] = [
+const examples: NewEvent[] = [
   { type: 'session_started', agent: null, permissionMode: 'default' },
   { type: 'user_message', text: 'hi', by },
   { type: 'turn_started', turnId: 'u1' },
@@ -47,19 +47,19 @@ const every: NewEvent[] = [
 ]
 
 describe('parsing an event', () => {
-  it('has an example of every type below', () => {
+  it('is tested with an example of every type', () => {
     const types = sessionEvent.options.map((option) => option.shape.type.value)
-    expect(every.map((event) => event.type)).toEqual(types)
+    expect(examples.map((event) => event.type)).toEqual(types)
   })
 
-  it.each(every.map((event) => [event.type, event] as const))('takes %s', (_, event) => {
+  it.each(examples.map((event) => [event.type, event] as const))('accepts %s', (_, event) => {
     const value = { ...envelope, ...event }
     expect(parseEvent(value)).toBe(value)
     expect(parseEvent(JSON.parse(JSON.stringify(value)))).toEqual(value)
   })
 
-  it.each(every.map((event) => [event.type, event] as const))(
-    'refuses a %s that lacks any field it must have',
+  it.each(examples.map((event) => [event.type, event] as const))(
+    'refuses a %s without one of its required fields',
     (_, event) => {
       const value = { ...envelope, ...event }
       const schema = sessionEvent.options.find((option) => option.shape.type.value === event.type)!
@@ -72,11 +72,11 @@ describe('parsing an event', () => {
     },
   )
 
-  it('lets fields pass that a later version has added', () => {
-    expect(parseEvent({ ...envelope, ...every[1], mood: 'good' })).toHaveProperty('mood', 'good')
+  it('accepts fields that a later version has added', () => {
+    expect(parseEvent({ ...envelope, ...examples[1], mood: 'good' })).toHaveProperty('mood', 'good')
   })
 
-  it('lets a type pass that a later version has added, with its envelope checked', () => {
+  it('accepts a type that a later version has added, but checks its envelope', () => {
     const value = { ...envelope, type: 'weather_report', sky: 'blue' }
     expect(parseEvent(value)).toBe(value)
     expect(() => parseEvent({ ...value, seq: 0 })).toThrow(
@@ -96,12 +96,12 @@ describe('parsing an event', () => {
     {},
     { ...envelope },
     { ...envelope, type: 7 },
-    { ...envelope, ...every[1], seq: '1' },
-    { ...envelope, ...every[1], seq: 1.5 },
-    { ...envelope, ...every[1], seq: 0 },
-    { ...envelope, ...every[1], at: Number.NaN },
-    { ...envelope, ...every[1], sessionId: '' },
-    { ...envelope, ...every[1], by: 'ada' },
+    { ...envelope, ...examples[1], seq: '1' },
+    { ...envelope, ...examples[1], seq: 1.5 },
+    { ...envelope, ...examples[1], seq: 0 },
+    { ...envelope, ...examples[1], at: Number.NaN },
+    { ...envelope, ...examples[1], sessionId: '' },
+    { ...envelope, ...examples[1], by: 'ada' },
     { ...envelope, type: 'session_started', agent: null, permissionMode: 'yolo' },
     { ...envelope, type: 'turn_ended', turnId: 'u1', reason: 'bored' },
   ])('refuses %j', (value) => {
@@ -115,7 +115,7 @@ describe('live events', () => {
     { type: 'thinking_delta', blockId: 'b1', offset: 3, text: 'm' },
     { type: 'tool_call_delta', toolCallId: 't1', toolName: 'Bash', offset: 0, partialInput: '{"com' },
     { type: 'tool_output_delta', toolCallId: 't1', offset: 9, text: 'ok' },
-  ])('%j is one, and nothing that a log can hold', (event) => {
+  ])('%j is accepted, but not as an event of the log', (event) => {
     expect(liveEvent.safeParse(event).success).toBe(true)
     expect(liveEvent.safeParse({ ...event, offset: -1 }).success).toBe(false)
     expect(sessionEvent.safeParse({ ...envelope, ...event }).success).toBe(false)

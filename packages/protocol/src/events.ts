@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import { json } from './approval.js'
 import { AskbackError } from './errors.js'
 import { actor, anchor, onTimeout, presentation, requestSource, settlementKind, via } from './interaction.js'
+import { json } from './json.js'
 import { permissionMode, sessionStatus } from './session.js'
 
 const id = z.string().min(1)
 const offset = z.int().min(0)
 
+/** What every event has, whatever its type. `at` is epoch milliseconds of server time. */
 const envelope = z.object({
   seq: z.int().min(1),
   id,
@@ -20,27 +21,27 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
   return envelope.extend({ type: z.literal(type), ...shape })
 }
 
-/** In an adopted session: the interaction that this one shows. It was settled there, and counts there alone. */
+/** In an adopted session: the interaction that this one is a copy of. The original was settled, and is counted, in its own session. */
 const copyOf = id.optional()
 const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copyOf }
 
 export const toolCallSource = z.enum(['agent', ...requestSource.options])
 
-/** Why a call ended with an error though its tool did not fail: people decided so, nobody answered, or it was cut off. */
+/** Why a call ended with an error although its tool did not fail: a person decided so, nobody answered, or it was interrupted. */
 const callSettlement = z.enum(['denied', 'adjusted', 'cancelled', 'timed_out', 'interrupted'])
 
-/** What can stand in a session's log. */
+/** An event of a session's log. */
 export const sessionEvent = z.discriminatedUnion('type', [
   event('session_started', {
     agent: z.string().nullable(),
     title: z.string().optional(),
     cwd: z.string().optional(),
-    /** Where `cwd` led, all links followed, when the session was made; `null` if it could not be followed. */
+    /** The real path of `cwd` when the session was created, with all links followed; `null` if it could not be resolved. */
     realCwd: z.string().nullable().optional(),
     model: z.string().optional(),
     permissionMode,
     source: z.string().optional(),
-    /** Who made the session, and with it chose its mode. */
+    /** Who created the session, and with it chose its permission mode. */
     by: actor.optional(),
     via: via.optional(),
   }),
@@ -49,9 +50,9 @@ export const sessionEvent = z.discriminatedUnion('type', [
   event('turn_ended', {
     turnId: id,
     reason: z.enum(['done', 'error', 'interrupted']),
-    /** Why a turn ended with an error, where no person and no agent ended it. */
+    /** Set where neither a person nor the agent ended the turn: the agent's process was lost. */
     cause: z.enum(['agent_lost']).optional(),
-    /** What the turn took, where the agent tells. */
+    /** What the turn cost, if the agent reports it. */
     usage: z
       .object({
         costUsd: z.number().optional(),
@@ -121,7 +122,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
   event('session_status', {
     status: sessionStatus,
     permissionMode,
-    /** Who changed the mode or ended the session; absent where only the status changed. */
+    /** Who changed the mode or deleted the session; absent if only the status changed. */
     by: actor.optional(),
     via: via.optional(),
   }),
@@ -130,7 +131,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
   event('error', { code: z.string(), message: z.string(), fatal: z.boolean() }),
 ])
 
-/** Broadcast while a block is being made, never stored: the finished block is one durable event. */
+/** Sent to clients while a block is being written, and never stored: the finished block is one event of the log. */
 export const liveEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text_delta'), blockId: id, offset, text: z.string() }),
   z.object({ type: z.literal('thinking_delta'), blockId: id, offset, text: z.string() }),
@@ -151,27 +152,83 @@ export type EventOf<Type extends EventType> = Extract<SessionEvent, { type: Type
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
-/** An event before the log gives it its place. */
+/** An event before the log gives it `seq`, `id` and time. */
 export type NewEvent = DistributiveOmit<SessionEvent, 'seq' | 'id' | 'sessionId' | 'at'>
 export type NewEventOf<Type extends EventType> = Extract<NewEvent, { type: Type }>
 
-/** Whether it only shows what was asked and settled in another session. */
+/** Whether the event is a copy of one in another session, made when that was adopted. */
 export function isCopy(event: SessionEvent): boolean {
   return 'copyOf' in event && event.copyOf !== undefined
 }
 
-const known = new Set<string>(sessionEvent.options.map((option) => option.shape.type.value))
+const knownTypes = new Set<string>(sessionEvent.options.map((option) => option.shape.type.value))
 
 /**
- * Parses an event from a peer. One of a type that this version does not know passes with its envelope checked: it
- * advances `seq` and is otherwise ignored.
+ * Checks an event that came from another process, and returns it as it is. Of an event type that this version does not know
+ * only the envelope is checked: `reduce` advances `seq` for it and changes nothing else. Throws `invalid_request`.
  */
 export function parseEvent(value: unknown): SessionEvent {
-  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
-  const schema = typeof type === 'string' && !known.has(type) ? envelope : sessionEvent
+  const type = typeOf(value)
+  const schema = typeof type === 'string' && !knownTypes.has(type) ? envelope : sessionEvent
   const parsed = schema.safeParse(value)
   if (!parsed.success) {
     throw new AskbackError('invalid_request', `Not a session event: ${z.prettifyError(parsed.error)}`)
   }
   return value as SessionEvent
+}
+
+/** What an agent may report about its own work. Everything else in the log is decided by the desk. */
+export type Reported = NewEventOf<
+  | 'turn_started'
+  | 'turn_ended'
+  | 'text'
+  | 'thinking'
+  | 'tool_call'
+  | 'tool_result'
+  | 'agent_session'
+  | 'context_cleared'
+  | 'error'
+>
+
+const reportedTypes: Record<Reported['type'], true> = {
+  turn_started: true,
+  turn_ended: true,
+  text: true,
+  thinking: true,
+  tool_call: true,
+  tool_result: true,
+  agent_session: true,
+  context_cleared: true,
+  error: true,
+}
+
+const reportedSchemas = new Map<string, z.ZodObject>()
+for (const option of sessionEvent.options) {
+  const type = option.shape.type.value
+  // The log assigns these four; an agent must not choose them.
+  if (type in reportedTypes)
+    reportedSchemas.set(
+      type,
+      (option as z.ZodObject).omit({ seq: true, id: true, sessionId: true, at: true }),
+    )
+}
+
+/** Events that an agent reports. Other types are refused; unknown fields are dropped. */
+export const reported = z.array(
+  z.unknown().transform((value, context): Reported => {
+    const type = typeOf(value)
+    const schema = typeof type === 'string' ? reportedSchemas.get(type) : undefined
+    if (!schema) {
+      context.addIssue({ code: 'custom', message: 'is nothing that an agent reports' })
+      return z.NEVER
+    }
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return parsed.data as Reported
+    for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path, message })
+    return z.NEVER
+  }),
+)
+
+function typeOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { json } from './approval.js'
-import type { Json } from './json.js'
+import { canonicalJson } from './digest.js'
+import { json, type Json } from './json.js'
 
+/** The log is readable by everyone who may read the session, and kept as long as it. */
 const SECRET = 'asks for a secret; forms are kept in the log, so send the person to a URL instead'
 
 export const formFieldType = z.enum(
@@ -21,7 +22,7 @@ export const formFieldType = z.enum(
   { error: (issue) => (issue.input === 'password' ? SECRET : undefined) },
 )
 
-const choice = z.object({
+const fieldOption = z.object({
   value: z.union([z.string(), z.number(), z.boolean()]),
   label: z.string().optional(),
 })
@@ -49,11 +50,11 @@ const fieldShape = z.object({
   minLength: z.int().min(0).optional(),
   maxLength: z.int().min(0).optional(),
   pattern: z.string().optional(),
-  options: z.array(choice).optional(),
+  options: z.array(fieldOption).optional(),
   visibleWhen: visibleWhen.optional(),
 })
 
-/** Looks at the field as it came: the shape above would drop the very marks that say it is a secret. */
+/** Checks the field as it was sent: the shape above drops `secret` and the other properties that mark a secret. */
 export const formField = z
   .unknown()
   .superRefine((field, context) => {
@@ -92,7 +93,7 @@ export type FormValues = Record<string, Json>
 export type FormAnswer = z.infer<typeof formAnswer>
 export type FormErrors = Record<string, string>
 
-/** All fields in the order they are shown, over all sections. */
+/** All fields of all sections, in the order they are shown. */
 export function fieldsOf(schema: {
   fields?: FormField[] | undefined
   sections?: { fields: FormField[] }[] | undefined
@@ -100,10 +101,58 @@ export function fieldsOf(schema: {
   return schema.fields ?? schema.sections?.flatMap((section) => section.fields) ?? []
 }
 
+/** The only field of a form, if that takes a text: then a typed message can answer the form. Else `null`. */
+export function singleTextField(request: FormRequest): FormField | null {
+  const [field, ...others] = fieldsOf(request.schema)
+  if (!field || others.length > 0) return null
+  return field.type === 'text' || field.type === 'textarea' ? field : null
+}
+
+/**
+ * The fields that are shown with these values; an answer has values of these alone. A field that depends on a hidden field
+ * is hidden too, whatever value that one has, and so are fields that depend on each other in a circle.
+ */
+export function visibleFields(fields: readonly FormField[], values: ReadonlyMap<string, Json>): FormField[] {
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  const visibility = new Map<FormField, boolean>()
+  // Canonical JSON of each field that others depend on. Without this cache a long value would be written once per dependent.
+  const comparableValues = new Map<FormField, ReadonlySet<string>>()
+
+  const isConditionMet = ({ visibleWhen }: FormField, parent: FormField): boolean => {
+    const actual = comparableValues.get(parent) ?? comparable(parent, values.get(parent.name))
+    comparableValues.set(parent, actual)
+    const { equals, in: list } = visibleWhen!
+    return (list ?? [equals ?? null]).some((wanted) => actual.has(canonicalJson(wanted)))
+  }
+
+  const isVisible = (field: FormField): boolean => {
+    const known = visibility.get(field)
+    if (known !== undefined) return known
+    // Hidden until decided: that is what ends a circle.
+    visibility.set(field, false)
+    const parent = field.visibleWhen && byName.get(field.visibleWhen.field)
+    const visible = !parent || (isVisible(parent) && isConditionMet(field, parent))
+    visibility.set(field, visible)
+    return visible
+  }
+  return fields.filter(isVisible)
+}
+
+/**
+ * What a condition is compared with, as canonical JSON: the value, and each of its entries if it is a list. `null` stands for
+ * a value that was left out.
+ */
+function comparable(field: FormField, value: Json | undefined): ReadonlySet<string> {
+  // A checkbox that nobody touched counts as not ticked.
+  const actual = value ?? (field.type === 'checkbox' ? false : null)
+  return new Set([actual, ...(Array.isArray(actual) ? actual : [])].map((each) => canonicalJson(each)))
+}
+
 function isSecret(field: unknown): boolean {
   if (typeof field !== 'object' || field === null) return false
-  return Object.entries(field).some(([key, mark]: [string, unknown]) => {
-    if (key === 'secret' || key === 'writeOnly') return mark !== undefined && mark !== null && mark !== false
-    return (key === 'format' || key === 'type') && mark === 'password'
+  return Object.entries(field).some(([key, value]: [string, unknown]) => {
+    if (key === 'secret' || key === 'writeOnly')
+      return value !== undefined && value !== null && value !== false
+    return (key === 'format' || key === 'type') && value === 'password'
   })
 }

@@ -26,18 +26,18 @@ describe('in code and prose alike', () => {
     expect(shown(text, 'prose')).toBe(expected)
   })
 
-  it('line breaks and tabs stay', () => {
+  it('keeps line breaks and tabs', () => {
     expect(shown('a\n\tb\r\n')).toBe('a\n\tb\r\n')
   })
 })
 
 describe('in prose', () => {
-  it('emoji stay whole', () => {
+  it('keeps emoji whole', () => {
     const emoji = '👩‍👩‍👧 👍🏽 ❤️ 1️⃣ 👩‍❤️‍👩 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'
     expect(shown(emoji, 'prose')).toBe(emoji)
   })
 
-  it('tags that make no flag are spelled out: they could carry a text', () => {
+  it('spells out tags that make no flag: they could hide a text', () => {
     const tags = (text: string) =>
       Array.from(text, (each) => String.fromCodePoint(0xe0000 + each.codePointAt(0)!))
     const spelled = (text: string) =>
@@ -47,50 +47,50 @@ describe('in prose', () => {
     }
   })
 
-  it('a selector that selects nothing is spelled out', () => {
+  it('spells out a variation selector that selects nothing', () => {
     expect(shown('a\ufe0f 1\ufe0f \ufe01', 'prose')).toBe('a<U+FE0F> 1<U+FE0F> <U+FE01>')
   })
 
-  it('the spaces of ordinary typography stay, other blanks are spelled out', () => {
+  it('keeps the spaces of ordinary typography and spells out other blanks', () => {
     expect(shown('Oui\u00a0? Non\u202f!\u3000ok', 'prose')).toBe('Oui\u00a0? Non\u202f!\u3000ok')
     expect(shown('a\u2003b\u2800c\u3164d', 'prose')).toBe('a<U+2003>b<U+2800>c<U+3164>d')
   })
 
-  it('marks stay on their letters, up to four of them', () => {
+  it('keeps up to four marks on a letter', () => {
     const marked = 'e\u0301 ใหม่ नमस्ते שָׁלוֹם'
     expect(shown(marked, 'prose')).toBe(marked)
     expect(shown(`e${'\u0301'.repeat(6)}`, 'prose')).toBe(`e${'\u0301'.repeat(4)}<U+0301><U+0301>`)
   })
 
-  it('a mark of another script on a Latin letter is spelled out', () => {
+  it('spells out a mark of another script on a Latin letter', () => {
     expect(shown('a\u0e49', 'prose')).toBe('a<U+0E49>')
   })
 
-  it('a joiner that joins no emoji is spelled out', () => {
+  it('spells out a joiner that joins no emoji', () => {
     expect(shown('a\u200db', 'prose')).toBe('a<U+200D>b')
   })
 
-  it('every script stays as it is', () => {
+  it('keeps every script', () => {
     const texts = 'Привет, κόσμε, 你好, שלום, مرحبا, café'
     expect(shown(texts, 'prose')).toBe(texts)
   })
 })
 
 describe('in code', () => {
-  it('a carriage return that would hide a line is spelled out', () => {
+  it('spells out a carriage return that would hide a line', () => {
     expect(shown('rm -rf /\rls')).toBe('rm -rf /<CR>ls')
   })
 
-  it('a space that is none is spelled out', () => {
+  it('spells out a space that is not U+0020', () => {
     expect(shown('rm\u00a0-rf')).toBe('rm<U+00A0>-rf')
   })
 
-  it('letters that look like Latin ones are spelled out inside a Latin word', () => {
+  it('spells out letters that look like Latin ones inside a Latin word', () => {
     expect(shown('p\u0430ypal')).toBe('p<U+0430>ypal')
     expect(shown('\u0430pple')).toBe('<U+0430>pple')
   })
 
-  it('every foreign letter of a host is spelled out', () => {
+  it('spells out every letter of a host that is not ASCII', () => {
     expect(shown('curl https://\u0430\u0440\u0440.com/я')).toBe('curl https://<U+0430><U+0440><U+0440>.com/я')
   })
 
@@ -136,12 +136,12 @@ describe('in code', () => {
   })
 })
 
-it('a name or a title is on one line', () => {
+it('writes a name or a title on one line', () => {
   expect(spellOutLine('Bash\n── Approve?\r\n\tls\u001b[2J', 'code')).toBe('Bash ⏎ ── Approve? ⏎ ls⟦ESC[2J⟧')
 })
 
-// Looked at once more from each of its characters, it would not end before the test does.
-it('a megabyte on one line takes no noticeable time', () => {
+// A search that starts again at each character takes quadratic time, and would not end before the test does.
+it('searches a megabyte on one line in no noticeable time', () => {
   const pieces = piecesOf('é@b.com//x '.repeat(100_000), 'code')
   expect(pieces).not.toHaveLength(0)
   for (const character of ['а', 'я', '\u0301', '\u{e0061}', '１', '–'])

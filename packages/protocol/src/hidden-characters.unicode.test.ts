@@ -4,13 +4,13 @@ import { piecesOf, type Strictness } from './hidden-characters.js'
 // Every code point of Unicode. The expectations are written with the names of the general categories, so that they do not
 // repeat the patterns under test.
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zs}\p{Zl}\p{Zp}]/u
-/** Assigned as letters or symbols, and drawn as nothing. */
+/** Assigned as letters or symbols, but drawn as nothing. */
 const BLANKS = '\u2800\u{16fe4}\u{1d159}\u{13441}\u{13442}\ufffc'
 const PLAIN: Record<Strictness, string> = { prose: '\t\n \u00a0\u202f\u3000', code: '\t\n ' }
 
 const characters = Array.from({ length: 0x110000 }, (_, point) => String.fromCodePoint(point))
 
-/** Each character by itself, in one text: there is no time for a million of them. */
+/** All characters in one text, separated by spaces: a call for each of a million would take too long. */
 function spelledOut(strictness: Strictness, around = (character: string) => character): Set<string> {
   const text = characters.map(around).join(' ')
   const pieces = piecesOf(text, strictness)
@@ -51,14 +51,14 @@ describe.each(['prose', 'code'] as const)('every code point in %s', (strictness)
   })
 })
 
-it('every character of prose that can be seen stays as it is', () => {
+it('every visible character of prose is shown as it is', () => {
   const found = byItself.prose
   const lost = characters.filter((character) => found.has(character) && canBeSeen(character, 'prose'))
   expect(named(lost.filter((character) => !/\p{M}/u.test(character)))).toEqual([])
 })
 
-it('every character that stands for an ASCII one is spelled out in code', () => {
-  // On the keys of ordinary keyboards, and not to be taken for the characters that they stand for.
+it('every character that normalizes to ASCII is spelled out in code', () => {
+  // Characters on ordinary keyboards that nobody mistakes for the ASCII characters they normalize to.
   const distinct = 'ª²³¹º…™'
   const found = byItself.code
   const standsForAscii = characters.filter(
@@ -68,7 +68,7 @@ it('every character that stands for an ASCII one is spelled out in code', () => 
   expect(named(standsForAscii.filter((each) => !found.has(each) && !distinct.includes(each)))).toEqual([])
 })
 
-it('printable ASCII stays as it is', () => {
+it('printable ASCII is shown as it is', () => {
   const ascii = characters.slice(0x20, 0x7f).join('')
   expect(piecesOf(`é${ascii}`, 'code')).toEqual([{ shown: `é${ascii}` }])
 })

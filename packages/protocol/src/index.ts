@@ -1,25 +1,34 @@
-export * from './adoption.js'
 export * from './approval.js'
+export * from './async-queue.js'
 export * from './audit.js'
+export * from './backoff.js'
+export * from './clock.js'
+export { skeleton } from './confusables.js'
 export * from './digest.js'
 export * from './errors.js'
 export * from './events.js'
-export * from './form-visibility.js'
 export * from './form.js'
-export { skeleton } from './confusables.js'
 export * from './hidden-characters.js'
-export * from './inputs.js'
-export * from './in-doubt.js'
 export * from './interaction.js'
 export * from './json.js'
 export * from './lifecycle.js'
-export * from './login.js'
 export * from './plan-review.js'
-export * from './question-replies.js'
 export * from './question.js'
 export * from './reduce.js'
-export * from './reported.js'
 export * from './requests.js'
 export * from './session.js'
-export * from './shell-tools.js'
-export * from './state.js'
+export {
+  CALL_FORGOTTEN_MS,
+  emptyState,
+  pendingOf,
+  sessionOf,
+  STATE_VERSION,
+  stateFromJson,
+  stateToJson,
+  type Item,
+  type SessionState,
+  type SessionStateJson,
+  type ToolCall,
+  type Turn,
+} from './state.js'
+export * from './text-routing.js'

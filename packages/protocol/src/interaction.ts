@@ -1,7 +1,11 @@
 import { z } from 'zod'
-import { json } from './approval.js'
+import { AskbackError } from './errors.js'
+import { json } from './json.js'
 
+/** `tool`: shown as part of its tool call. `questionnaire`: shown as a card of its own. */
 export const presentation = z.enum(['tool', 'questionnaire'])
+
+/** How an interaction ended. `cancelled`, `timed_out` and `superseded` come without an answer. */
 export const settlementKind = z.enum([
   'answered',
   'approved',
@@ -10,15 +14,23 @@ export const settlementKind = z.enum([
   'timed_out',
   'superseded',
 ])
+
+/** The surface that an answer came from; `policy` where a rule, a mode or a deadline decided and no person did. */
 export const via = z.enum(['web', 'http', 'cli', 'terminal', 'telegram', 'mcp', 'direct', 'policy'])
+
+/** The person who acted, as authentication knows them. */
 export const actor = z.object({ id: z.string(), name: z.string().optional() })
+
+/** What happens at the deadline (L5): deny it, keep it answerable, or settle it with this answer. */
 export const onTimeout = z.union([z.literal('deny'), z.literal('keep'), z.strictObject({ answer: json })])
 
-/**
- * How an interaction found its tool call. `exact`: the asker named it or owns it, so the end of the call cancels the
- * interaction (L7). `matched`: the rendezvous chose it. `own`: it stands for itself.
- */
+/** How a request reached the gateway, where no adapter inside the gateway made it. */
 export const requestSource = z.enum(['cli', 'http', 'mcp', 'hook'])
+
+/**
+ * How an interaction found its tool call. `exact`: the request named the call, or its adapter owns it, so the end of the
+ * call cancels the interaction (L7). `matched`: the rendezvous chose the call. `own`: there is none, it stands for itself.
+ */
 export const anchor = z.enum(['exact', 'matched', 'own'])
 
 export type Presentation = z.infer<typeof presentation>
@@ -29,8 +41,9 @@ export type OnTimeout = z.infer<typeof onTimeout>
 export type RequestSource = z.infer<typeof requestSource>
 export type Anchor = z.infer<typeof anchor>
 
+/** One request to a person and, once it is settled, its settlement. Times are epoch milliseconds of server time. */
 export const interaction = z.object({
-  /** That of its request: the order in which a session asked. */
+  /** The `seq` of its `interaction_request`, so it orders the requests of a session. */
   seq: z.int().optional(),
   interactionId: z.string(),
   sessionId: z.string(),
@@ -44,16 +57,19 @@ export const interaction = z.object({
   requestedAt: z.number(),
   expiresAt: z.number().optional(),
   onTimeout,
+  /** Set when reading, never stored: see `viewInteraction`. */
   overdue: z.boolean().optional(),
+  /** What was wrong with the answer before, by field, if this request asks again (L6). */
   errors: z.record(z.string(), z.string()).optional(),
+  /** The replies so far, of a question that is answered one part at a time. */
   progress: json.optional(),
-  /** What was asked first, before any answer that did not pass (L6): the same request, to whoever is asked. */
+  /** The interaction that asked first, if this one asks again after an answer that did not pass (L6). */
   repromptOf: z.string().optional(),
   anchor: anchor.optional(),
+  /** The subagent that asked. */
   agentId: z.string().optional(),
-  /** The credential that asked: what it reads of the settlement counts as handed over (L10). */
+  /** The credential that asked. When it reads the settlement, that counts as a claim (L10). */
   openedBy: z.string().optional(),
-  /** How the request came, where no adapter in the gateway made it. */
   source: requestSource.optional(),
   settlement: settlementKind.optional(),
   answer: json.optional(),
@@ -61,10 +77,12 @@ export const interaction = z.object({
   by: actor.optional(),
   via: via.optional(),
   settledAt: z.number().optional(),
+  /** The digest of the input or plan as a person edited it. */
   updatedDigest: z.string().optional(),
   supersededBy: z.string().optional(),
+  /** Whether the agent has claimed the settlement (L10). */
   delivered: z.boolean().optional(),
-  /** In an adopted session: the interaction that this one shows. */
+  /** In an adopted session: the id of the interaction that this one is a copy of. */
   copyOf: z.string().optional(),
   turnId: z.string().optional(),
   responseId: z.string().optional(),
@@ -72,19 +90,21 @@ export const interaction = z.object({
 
 export type Interaction = z.infer<typeof interaction>
 
-/** Nobody answered in time, and what was declared for that case took effect (L5). A rule answers when it is asked. */
-export function isDefaultAnswer(item: Interaction): boolean {
-  const { settledAt, expiresAt } = item
-  const isLate = settledAt !== undefined && expiresAt !== undefined && settledAt >= expiresAt
-  return item.via === 'policy' && isLate
-}
-
-/** What a reader sees at `now`: `overdue` is a matter of time, so no event says it (L5). */
-export function viewInteraction(item: Interaction, now: number): Interaction {
-  const overdue =
-    item.status === 'pending' &&
-    item.onTimeout === 'keep' &&
-    item.expiresAt !== undefined &&
-    now >= item.expiresAt
-  return overdue ? { ...item, overdue } : item
+/**
+ * The interaction in the `details` of an error: the one that won (`already_settled`), or the one that asks again
+ * (`invalid_answer` of a form). `null` if the error has none.
+ *
+ * @example
+ * try {
+ *   await transport.respond(input)
+ * } catch (error) {
+ *   const winner = interactionInError(error)
+ *   if (winner) console.log(`It was settled as ${winner.settlement}.`)
+ * }
+ */
+export function interactionInError(error: unknown): Interaction | null {
+  const details = error instanceof AskbackError ? error.details : undefined
+  if (typeof details !== 'object' || details === null || !('interaction' in details)) return null
+  const parsed = interaction.safeParse(details.interaction)
+  return parsed.success ? parsed.data : null
 }

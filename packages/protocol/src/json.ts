@@ -1,48 +1,52 @@
+import { z } from 'zod'
 import { AskbackError } from './errors.js'
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
+/**
+ * Any JSON value that is present. It checks no more than that: `copyJson` has checked the whole body before, with messages
+ * that say where in the value the problem is.
+ */
+export const json = z.custom<Json>((value) => value !== undefined, 'is missing')
+
 export const MAX_JSON_DEPTH = 100
-/** More than any limit on bytes lets through: a length alone costs nobody anything. */
-const MAX_ENTRIES = 10_000_000
+/** A sparse array costs its sender nothing, whatever its `length`. No body within the byte limits has this many entries. */
+const MAX_ARRAY_LENGTH = 10_000_000
 
 /**
- * Copies a value that must be JSON and survive the digest: what is later shown, stored and hashed can then no longer
- * be changed by whoever passed it in. Properties that are `undefined` count as left out.
+ * Copies a value that must be JSON and must survive the digest (L12). What is shown, stored and hashed afterwards is the
+ * copy, so the caller can no longer change it. Properties that are `undefined` are left out.
+ *
+ * Throws `invalid_request` with the path of the first part that is not acceptable: not JSON, a number that is not finite or
+ * an integer beyond ±(2^53 − 1), a lone surrogate, a prototype key, or more than `maxDepth` levels.
+ *
+ * @param path - how the error message names the value
+ *
+ * @example
+ * copyJson({ a: [1, Number.NaN] }, 'input') // throws "input.a[1] is not a finite number."
  */
 export function copyJson(value: unknown, path = 'value', maxDepth = MAX_JSON_DEPTH): Json {
   return copy(value, { path, keys: [], maxDepth }, 0)
 }
 
-/** RFC 8785: object keys in the order of their UTF-16 code units, no white space, numbers as ECMAScript writes them. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  let text = '{'
-  for (const key of Object.keys(value).sort()) {
-    if (text.length > 1) text += ','
-    text += `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`
-  }
-  return `${text}}`
-}
-
-/** Where a copy is: `keys` up to its depth lead there. They make a path only for what is refused. */
-interface Place {
+/** Where in the value the copy is. The first `depth` entries of `keys` lead there; a path is only built for an error. */
+interface CopyPosition {
   path: string
   keys: (string | number)[]
   maxDepth: number
 }
 
-function copy(value: unknown, place: Place, depth: number): Json {
+function copy(value: unknown, position: CopyPosition, depth: number): Json {
   switch (typeof value) {
     case 'string':
-      if (!value.isWellFormed()) refuse(place, depth, 'holds a lone surrogate')
+      if (!value.isWellFormed()) refuse(position, depth, 'holds a lone surrogate')
       return value
     case 'number':
-      if (!Number.isFinite(value)) refuse(place, depth, 'is not a finite number')
+      if (!Number.isFinite(value)) refuse(position, depth, 'is not a finite number')
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-        refuse(place, depth, 'is an integer beyond ±(2^53 − 1); send it as a string')
+        refuse(position, depth, 'is an integer beyond ±(2^53 − 1); send it as a string')
       }
+      // Canonical JSON writes −0 as 0.
       return value === 0 ? 0 : value
     case 'boolean':
       return value
@@ -50,39 +54,42 @@ function copy(value: unknown, place: Place, depth: number): Json {
       break
     default: {
       const what = value === undefined ? 'undefined' : `a ${typeof value}`
-      return refuse(place, depth, `is ${what}, which is not JSON`)
+      return refuse(position, depth, `is ${what}, which is not JSON`)
     }
   }
   if (value === null) return null
-  if (depth >= place.maxDepth) refuse(place, depth, 'is nested too deeply')
-  return Array.isArray(value) ? copyArray(value, place, depth) : copyObject(value, place, depth)
+  if (depth >= position.maxDepth) refuse(position, depth, 'is nested too deeply')
+  return Array.isArray(value) ? copyArray(value, position, depth) : copyObject(value, position, depth)
 }
 
-function copyArray(value: unknown[], place: Place, depth: number): Json[] {
-  if (value.length > MAX_ENTRIES) refuse(place, depth, `has more than ${MAX_ENTRIES} entries`)
-  // Of its very length: a list that grows keeps room for sixteen more. By index, as holes would be left out otherwise.
-  // A list of another class would make a copy of that class, with a way of its own to become JSON.
+function copyArray(value: unknown[], position: CopyPosition, depth: number): Json[] {
+  if (value.length > MAX_ARRAY_LENGTH) refuse(position, depth, `has more than ${MAX_ARRAY_LENGTH} entries`)
+  // `slice` allocates exactly the needed length, where `push` would reserve room for more. It keeps the class of the array,
+  // so arrays of a subclass, which may have a `toJSON` of their own, are copied with `Array.from`.
   const result = (value.constructor === Array ? value.slice() : Array.from(value)) as Json[]
+  // By index: `forEach` and `map` skip holes, which must be refused.
   for (let index = 0; index < value.length; index++) {
-    place.keys[depth] = index
-    result[index] = copy(value[index], place, depth + 1)
+    position.keys[depth] = index
+    result[index] = copy(value[index], position, depth + 1)
   }
   return result
 }
 
-function copyObject(value: object, place: Place, depth: number): Json {
+function copyObject(value: object, position: CopyPosition, depth: number): Json {
   const prototype: unknown = Object.getPrototypeOf(value)
+  // `Object.prototype` of another realm is accepted too: it also has no prototype.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    refuse(place, depth, 'is not a plain object')
+    refuse(position, depth, 'is not a plain object')
   }
   const result: { [key: string]: Json } = {}
   for (const key of Object.keys(value)) {
+    // Read once: a getter could show one value and run another.
     const item = (value as Record<string, unknown>)[key]
     if (item === undefined) continue
-    place.keys[depth] = key
-    if (isPrototypeKey(key, item)) refuse(place, depth + 1, 'is a prototype key')
-    if (!key.isWellFormed()) refuse(place, depth, 'has a key with a lone surrogate')
-    result[key] = copy(item, place, depth + 1)
+    position.keys[depth] = key
+    if (isPrototypeKey(key, item)) refuse(position, depth + 1, 'is a prototype key')
+    if (!key.isWellFormed()) refuse(position, depth, 'has a key with a lone surrogate')
+    result[key] = copy(item, position, depth + 1)
   }
   return result
 }
@@ -94,7 +101,7 @@ function isPrototypeKey(key: string, value: unknown): boolean {
   )
 }
 
-function refuse({ path, keys }: Place, depth: number, why: string): never {
+function refuse({ path, keys }: CopyPosition, depth: number, why: string): never {
   const steps = keys.slice(0, depth).map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
   throw new AskbackError('invalid_request', `${shorten(path + steps.join(''))} ${why}.`)
 }

@@ -1,19 +1,19 @@
 import { foreignLetters, phoneticLetters, punctuation } from './confusables.js'
 
-/** Part of a text, in UTF-16 units. */
-export interface Range {
+/** A part of a text, in UTF-16 units. */
+export interface TextRange {
   start: number
   end: number
 }
 
-/** Marked wherever they stand in code. */
-export const alwaysAlike = [...Object.values(punctuation), ...Object.values(phoneticLetters)].join('')
+/** Characters that are marked anywhere in code. */
+export const ALWAYS_MISLEADING = [...Object.values(punctuation), ...Object.values(phoneticLetters)].join('')
 
 const word = /[\p{L}\p{N}\p{M}]+/gu
 const host = /(?:\/\/|@)(?<name>[^\s/?#'"]+)/gu
 const notAscii = /\P{ASCII}/gu
 const latin = /\p{Script=Latin}/u
-/** Scripts that are written together with Latin, or are no script of their own. */
+/** Scripts that are written together with Latin, and characters that belong to no script of their own. */
 const mixable = ['Latin', 'Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo', 'Common', 'Inherited']
 const foreign = new RegExp(
   `(?![${mixable.map((name) => `\\p{Script=${name}}`).join('')}])[\\p{L}\\p{M}\\p{Nd}]`,
@@ -22,20 +22,20 @@ const foreign = new RegExp(
 const foreignDigit = /(?![0-9])\p{Nd}/gu
 const alike = new RegExp(`[${Object.values(foreignLetters).join('')}]`, 'gu')
 const onlyAlike = new RegExp(`^[\\p{N}${Object.values(foreignLetters).join('')}]+$`, 'u')
-/** Between the parts of a path, an option or a host. */
+/** Separates the parts of a path, an option or a host. */
 const separator = /[-./@~:\\]/
-/** A stroke for a slash, unless it stands among characters of its own writing. */
+/** A stroke that looks like a slash, unless it stands beside characters of its own script. */
 const stroke =
   /(?<![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー])[ノ丿](?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー])/gu
-/** These may stand for ASCII characters. */
+/** Compatibility characters; some of them normalize to ASCII. */
 const compatible = /(?!\p{ASCII})\p{Changes_When_NFKC_Casefolded}/gu
 
 /**
- * Characters of a command, a path or a host that would be taken for others. It looks at whole words, since a letter of
- * another script misleads among Latin letters only, or in a word that has nothing but look-alikes.
+ * Finds the characters of a command, a path or a host that would be mistaken for others. It looks at whole words: a letter of
+ * another script misleads only among Latin letters, or in a word that consists of look-alikes alone.
  */
-export function lookAlikes(text: string): Range[] {
-  const ranges: Range[] = []
+export function lookAlikes(text: string): TextRange[] {
+  const ranges: TextRange[] = []
   const mark = (within: string, pattern: RegExp, at: number) => {
     for (const match of within.matchAll(pattern)) {
       const { start, end } = rangeOf(match)
@@ -59,17 +59,17 @@ export function lookAlikes(text: string): Range[] {
   return ranges
 }
 
-export function rangeOf({ 0: match, index }: RegExpExecArray): Range {
+export function rangeOf({ 0: match, index }: RegExpExecArray): TextRange {
   return { start: index, end: index + match.length }
 }
 
-/** Many languages have such words; in a path, an option or a host it is none. */
+/** Many languages have words of one letter. Beside a separator of a path, an option or a host it is no such word. */
 function isWordOfOneLetter(text: string, index: number, letters: string): boolean {
   if (letters.length > 1) return false
   return !separator.test(text.charAt(index - 1)) && !separator.test(text.charAt(index + 1))
 }
 
-/** On the keys of ordinary keyboards, and not to be taken for the characters that they stand for. */
+/** Characters on ordinary keyboards that nobody mistakes for the ASCII characters they normalize to. */
 const DISTINCT = 'ª²³¹º…™'
 
 function standsForAscii(character: string): boolean {

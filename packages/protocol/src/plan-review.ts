@@ -5,6 +5,10 @@ export const planReviewRequest = z.object({
   planFilePath: z.string().optional(),
 })
 
+/**
+ * `clean_edit`: approve, with a fresh context in mode acceptEdits. `edit`: approve, same context in mode acceptEdits.
+ * `default`: approve, with a fresh context in mode default. `adjust`: send the plan back with feedback, stay in plan mode.
+ */
 export const planDecision = z.enum(['clean_edit', 'edit', 'default', 'adjust'])
 
 export const planReviewAnswer = z.strictObject({

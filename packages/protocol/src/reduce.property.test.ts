@@ -12,7 +12,8 @@ import {
   type SessionStateJson,
 } from './state.js'
 
-const moves = [
+/** What a step of a generated log does, and how often. */
+const actions = [
   ['message', 6],
   ['begin', 16],
   ['finish', 16],
@@ -30,29 +31,29 @@ const moves = [
   ['error', 1],
   ['unknown', 1],
 ] as const
-type Move = (typeof moves)[number][0]
+type StepAction = (typeof actions)[number][0]
 
-interface Step {
-  move: Move
-  /** Picks among what there is. */
+interface GeneratedStep {
+  action: StepAction
+  /** Selects one of the calls or interactions that exist. */
   pick: number
   /** Whether the event names its turn, and if so, perhaps an old one. */
   turn: 'none' | 'open' | 'old'
 }
 
-const step = fc.record<Step>({
-  move: fc.oneof(...moves.map(([move, weight]) => ({ arbitrary: fc.constant(move), weight }))),
+const step = fc.record<GeneratedStep>({
+  action: fc.oneof(...actions.map(([action, weight]) => ({ arbitrary: fc.constant(action), weight }))),
   pick: fc.nat(1000),
   turn: fc.constantFrom('none', 'open', 'open', 'old'),
 })
 
-/** Logs as a desk would write them, long enough to leave the window. */
+/** Logs that a desk could have written, long enough for turns to leave the window. */
 const logs = fc
   .tuple(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 300, size: 'max' }))
   .map(([hasAgent, steps]) => logOf(steps, hasAgent))
 
 describe('live equals replay', () => {
-  it('one by one, at once, in place and in pieces come to the same', () => {
+  it('folding one by one, at once, in place or in two parts gives the same state', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (log, cut) => {
         const all = fold(emptyState('s1'), log)
@@ -84,7 +85,7 @@ describe('live equals replay', () => {
     )
   })
 
-  it('events that come twice, late or early change nothing', () => {
+  it('events that arrive twice, late or early change nothing', () => {
     const noise = fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 30 })
     fc.assert(
       fc.property(logs, noise, (log, extra) => {
@@ -117,8 +118,8 @@ describe('live equals replay', () => {
   })
 })
 
-describe('what always holds', () => {
-  it('pending is what was asked and not settled, oldest first; status follows from it; the window is bounded', () => {
+describe('invariants', () => {
+  it('what was opened and not closed is pending, oldest first; the status follows from it; the window is bounded', () => {
     fc.assert(
       fc.property(logs, (log) => {
         const state = fold(emptyState('s1'), log)
@@ -141,7 +142,7 @@ describe('what always holds', () => {
     )
   })
 
-  it('[L2] every interaction_pending:true is closed at most once, and status never looks at anything else', () => {
+  it('[L2] status and pending do not depend on requests and responses', () => {
     fc.assert(
       fc.property(logs, (log) => {
         const rest = log.map((event) =>
@@ -156,7 +157,7 @@ describe('what always holds', () => {
     )
   })
 
-  it('[L2] a log without interaction_pending:false for superseded ones folds to the same state', () => {
+  it('[L2] a log without interaction_pending: false for superseded interactions folds to the same state', () => {
     fc.assert(
       fc.property(logs, (log) => {
         const isLeftOut = (event: SessionEvent) =>
@@ -172,7 +173,7 @@ describe('what always holds', () => {
   })
 })
 
-/** An old log has fewer events, so that only the order of what it holds can be compared. */
+/** An old log has fewer events, so its `seq` values differ. */
 function withoutSeq(state: SessionState): unknown {
   return JSON.parse(
     JSON.stringify(exact(state), (key, value: unknown) => (key === 'seq' ? undefined : value)),
@@ -184,23 +185,23 @@ function expectWindow(state: SessionState): void {
   const items = state.turns.flatMap((turn) => turn.items)
   const calls = items.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : []))
   const asked = items.flatMap((item) => (item.type === 'interaction' ? [item.interactionId] : []))
-  expect(new Set(state.toolCalls.keys())).toEqual(new Set([...calls, ...state.callsAdrift]))
-  expect(calls.some((id) => state.callsAdrift.has(id))).toBe(false)
-  expect(state.callsAdrift.size).toBeLessThanOrEqual(50)
-  expect(new Set(state.interactions.keys())).toEqual(new Set([...asked, ...state.adrift]))
-  expect(asked.some((id) => state.adrift.has(id))).toBe(false)
+  expect(new Set(state.toolCalls.keys())).toEqual(new Set([...calls, ...state.callsOutsideWindow]))
+  expect(calls.some((id) => state.callsOutsideWindow.has(id))).toBe(false)
+  expect(state.callsOutsideWindow.size).toBeLessThanOrEqual(50)
+  expect(new Set(state.interactions.keys())).toEqual(new Set([...asked, ...state.pendingOutsideWindow]))
+  expect(asked.some((id) => state.pendingOutsideWindow.has(id))).toBe(false)
 }
 
-/** Maps and sets as lists, so that their order counts, where it has a meaning. */
+/** Maps as lists, so that their order is compared; the order of the sets has no meaning. */
 function exact(state: SessionState): unknown {
-  const { toolCalls, interactions, pendingIds, adrift, callsAdrift, ...rest } = state
+  const { toolCalls, interactions, pendingIds, pendingOutsideWindow, callsOutsideWindow, ...rest } = state
   return {
     ...rest,
     pendingIds: [...pendingIds].sort(),
     toolCalls: [...toolCalls],
     interactions: [...interactions],
-    adrift: [...adrift].sort(),
-    callsAdrift: [...callsAdrift].sort(),
+    pendingOutsideWindow: [...pendingOutsideWindow].sort(),
+    callsOutsideWindow: [...callsOutsideWindow].sort(),
   }
 }
 
@@ -211,7 +212,7 @@ function deepFreeze(value: unknown): void {
   for (const item of Object.values(value)) deepFreeze(item)
 }
 
-function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
+function logOf(steps: GeneratedStep[], hasAgent: boolean): SessionEvent[] {
   const log: SessionEvent[] = []
   const turns: string[] = []
   const calls: string[] = []
@@ -223,9 +224,9 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
     const seq = log.length + 1
     log.push({ seq, id: `e${seq}`, sessionId: 's1', at: seq * 10, ...event })
   }
-  const take = (list: string[], pick: number) => list[pick % list.length]
-  const ask = (interactionId: string, place: { turnId?: string }, toolCallId: string) => {
-    const anchored = { interactionId, toolCallId, toolName: 'Bash', ...place }
+  const select = (list: string[], pick: number) => list[pick % list.length]
+  const ask = (interactionId: string, turnOf: { turnId?: string }, toolCallId: string) => {
+    const anchored = { interactionId, toolCallId, toolName: 'Bash', ...turnOf }
     push({
       type: 'interaction_pending',
       ...anchored,
@@ -263,13 +264,13 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
   }
 
   push({ type: 'session_started', agent: hasAgent ? 'demo' : null, permissionMode: 'default' })
-  for (const [index, { move, pick, turn }] of steps.entries()) {
-    const turnId = turn === 'old' ? take(turns, pick) : turn === 'open' ? (open ?? undefined) : undefined
-    const place = turnId === undefined ? {} : { turnId }
-    const chosen = take(pending, pick)
-    switch (move) {
+  for (const [index, { action, pick, turn }] of steps.entries()) {
+    const turnId = turn === 'old' ? select(turns, pick) : turn === 'open' ? (open ?? undefined) : undefined
+    const turnOf = turnId === undefined ? {} : { turnId }
+    const chosen = select(pending, pick)
+    switch (action) {
       case 'message':
-        push({ type: 'user_message', text: `${index}`, by: { id: 'ada' }, ...place })
+        push({ type: 'user_message', text: `${index}`, by: { id: 'ada' }, ...turnOf })
         break
       case 'begin':
         if (open !== null) break
@@ -283,24 +284,24 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
         open = null
         break
       case 'text':
-        push({ type: 'text', blockId: `b${index}`, text: 'x', ...place })
+        push({ type: 'text', blockId: `b${index}`, text: 'x', ...turnOf })
         break
       case 'call':
         calls.push(`t${index}`)
-        push({ type: 'tool_call', toolCallId: `t${index}`, toolName: 'Bash', input: { pick }, ...place })
+        push({ type: 'tool_call', toolCallId: `t${index}`, toolName: 'Bash', input: { pick }, ...turnOf })
         break
       case 'result':
         if (calls.length > 0)
           push({
             type: 'tool_result',
-            toolCallId: take(calls, pick)!,
+            toolCallId: select(calls, pick)!,
             output: pick,
             isError: false,
-            ...place,
+            ...turnOf,
           })
         break
       case 'ask':
-        ask(`i${index}`, place, take(calls, pick) ?? `t-i${index}`)
+        ask(`i${index}`, turnOf, select(calls, pick) ?? `t-i${index}`)
         break
       case 'answer':
         if (chosen !== undefined) settle(chosen, { settlement: 'denied' })
@@ -308,7 +309,7 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
       case 'supersede':
         if (chosen === undefined) break
         settle(chosen, { settlement: 'superseded', supersededBy: `i${index}` })
-        ask(`i${index}`, place, `t-${chosen}`)
+        ask(`i${index}`, turnOf, `t-${chosen}`)
         break
       case 'progress':
         if (chosen !== undefined)
@@ -318,7 +319,7 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
         if (asked.length > 0)
           push({
             type: 'interaction_delivered',
-            interactionId: take(asked, pick)!,
+            interactionId: select(asked, pick)!,
             toolCallId: 't',
             to: 'agent',
           })
@@ -339,7 +340,7 @@ function logOf(steps: Step[], hasAgent: boolean): SessionEvent[] {
         push({ type: 'weather_report' } as unknown as NewEvent)
         break
       default:
-        move satisfies never
+        action satisfies never
     }
   }
   return log

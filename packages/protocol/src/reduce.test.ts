@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NewEvent, NewEventOf, SessionEvent } from './events.js'
-import { anchored, answer, ask, begin, by, finish, logOf, start, stateOf, text } from './log.fixture.js'
+import { anchored, answer, ask, begin, by, finish, logOf, start, stateOf, text } from './event-log.fixture.js'
 import { fold, foldInto, reduce } from './reduce.js'
 import { emptyState, pendingOf, sessionOf, stateFromJson, stateToJson } from './state.js'
 
@@ -33,7 +33,7 @@ describe('each event', () => {
     })
   })
 
-  it('turns hold what happened in them, and how they ended', () => {
+  it('turns hold their items and how they ended', () => {
     const state = stateOf(
       start,
       { type: 'user_message', text: 'hi', by, turnId: 'u1' },
@@ -64,7 +64,7 @@ describe('each event', () => {
     ])
   })
 
-  it('text and thinking keep their response, and whether they were cut short', () => {
+  it('text and thinking keep their response, and whether they are incomplete', () => {
     const state = stateOf(start, {
       type: 'thinking',
       blockId: 'b1',
@@ -77,14 +77,14 @@ describe('each event', () => {
     ])
   })
 
-  it('an interaction that is asked anew under its id is pending once, and the latest', () => {
+  it('a second request under the same id replaces the first and counts as the newest', () => {
     const state = stateOf(start, ...ask('i1'), ...ask('i2'), ...ask('i1'))
     expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i2', 'i1'])
     expect(state.pendingIds.size).toBe(2)
     expect(stateFromJson(stateToJson(state))).toEqual(state)
   })
 
-  it('a tool call is placed once and takes its first result', () => {
+  it('a tool call is added once and keeps its first result', () => {
     const call: NewEvent = {
       type: 'tool_call',
       toolCallId: 't1',
@@ -115,7 +115,7 @@ describe('each event', () => {
     ])
   })
 
-  it('[lesson 11] a tool result does not end what is pending', () => {
+  it('a tool result does not settle what is pending about its call', () => {
     const state = stateOf(
       start,
       { type: 'tool_call', toolCallId: 't-i1', toolName: 'Bash', input: {} },
@@ -125,7 +125,7 @@ describe('each event', () => {
     expect(pendingOf(state).map((item) => item.interactionId)).toEqual(['i1'])
   })
 
-  it('[L1] a request is pending from then on', () => {
+  it('[L1] a request makes its interaction pending', () => {
     const state = stateOf(start, ...ask('i1', { turnId: 'u1', errors: { a: 'Required.' } }))
     expect(pendingOf(state)).toEqual([
       {
@@ -145,7 +145,7 @@ describe('each event', () => {
     ])
   })
 
-  it('[L2] a response settles it, with who and how', () => {
+  it('[L2] a response settles it, and says by whom and how', () => {
     const state = stateOf(start, ...ask('i1'), ...answer('i1'))
     expect(pendingOf(state)).toEqual([])
     expect(state.interactions.get('i1')).toMatchObject({
@@ -159,7 +159,7 @@ describe('each event', () => {
     })
   })
 
-  it('progress is kept until the answer is complete', () => {
+  it('progress is stored until the answer is complete', () => {
     const state = stateOf(start, ...ask('i1'), {
       type: 'interaction_progress',
       interactionId: 'i1',
@@ -168,7 +168,7 @@ describe('each event', () => {
     expect(pendingOf(state)).toMatchObject([{ progress: [{ selected: ['a'] }], status: 'pending' }])
   })
 
-  it('[L10] a delivery marks it, and one of an unknown interaction is ignored', () => {
+  it('[L10] a delivery marks the interaction; that of an unknown one is ignored', () => {
     const delivered: NewEvent = {
       type: 'interaction_delivered',
       interactionId: 'i1',
@@ -181,7 +181,7 @@ describe('each event', () => {
     expect(stateOf(start, delivered).interactions.size).toBe(0)
   })
 
-  it('[L2] pending, status and count follow interaction_pending alone', () => {
+  it('[L2] only interaction_pending changes what is pending, the count and the status', () => {
     const [opened, request] = ask('i1')
     const [response, closed] = answer('i1')
     const steps = [start, begin('u1'), opened!, request!, response!, closed!]
@@ -224,7 +224,7 @@ describe('each event', () => {
     })
   })
 
-  it('[L2] an old log, where nothing closed a superseded one, folds to the same', () => {
+  it('[L2] an old log without interaction_pending: false for a superseded one folds to the same state', () => {
     const [response] = superseded('i1', 'i2')
     const delivered: NewEvent = {
       type: 'interaction_delivered',
@@ -247,7 +247,7 @@ describe('each event', () => {
     }
   })
 
-  it('session_status sets the mode; an agent’s own id lives until its context is cleared', () => {
+  it('session_status sets the mode; the agent’s session id is dropped when the context is cleared', () => {
     const status: NewEvent = { type: 'session_status', status: 'idle', permissionMode: 'acceptEdits' }
     const known = stateOf(start, status, { type: 'agent_session', agentSessionId: 'x' })
     expect(known).toMatchObject({ permissionMode: 'acceptEdits', agentSessionId: 'x' })
@@ -261,7 +261,7 @@ describe('each event', () => {
     expect(cleared.turns.at(-1)!.items).toEqual([{ type: 'context_cleared', id: 'e4', at: 40 }])
   })
 
-  it('an error is shown where it happened', () => {
+  it('an error is an item of the turn in which it happened', () => {
     const state = stateOf(start, begin('u1'), {
       type: 'error',
       code: 'rate',
@@ -289,13 +289,13 @@ describe('each event', () => {
 describe('idempotence', () => {
   const log = logOf(start, begin('u1'), text('b1'), ...ask('i1'))
 
-  it('an event that was folded, and one that is ahead, changes nothing', () => {
+  it('an event that was folded before, or is not the next one, changes nothing', () => {
     const state = fold(emptyState('s1'), log.slice(0, 3))
     for (const event of [log[0]!, log[2]!, log[4]!]) expect(reduce(state, event)).toEqual(state)
     expect(fold(state, log)).toEqual(fold(emptyState('s1'), log))
   })
 
-  it('foldInto changes the state of its owner', () => {
+  it('foldInto changes the state in place, to the same result', () => {
     const state = emptyState('s1')
     foldInto(state, log)
     foldInto(state, log)

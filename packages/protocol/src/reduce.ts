@@ -11,35 +11,43 @@ import {
 import { statusOf } from './session.js'
 import { CALL_FORGOTTEN_MS, type Item, type SessionState, type ToolCall } from './state.js'
 
-/** The open turn and twenty before it. */
-const TURNS_KEPT = 21
-/** Items without a turn share one of these containers, so that a session that has no turns stays bounded too. */
-const ITEMS_WITHOUT_TURN = 10
-/** Of those whose turn has left: one that is never told to have ended must not stay for ever. */
-const CALLS_ADRIFT = 50
+/** The window: the open turn and twenty before it. */
+const MAX_TURNS = 21
+/** Items that belong to no turn share a container of at most this many, so that a session without turns is bounded, too. */
+const MAX_ITEMS_WITHOUT_TURN = 10
+/** How many tool calls outside the window are remembered: one whose end is never reported must not stay for ever. */
+const MAX_CALLS_OUTSIDE_WINDOW = 50
 
-/** Pure and idempotent by `seq`: an event that is not the next one changes nothing. */
+/**
+ * The state after one more event. Server and clients use the same function, so that live and replayed events come to the
+ * same state. It is pure, and idempotent by `seq`: an event that is not the next one changes nothing.
+ *
+ * @example
+ * const state = events.reduce(reduce, emptyState('s1'))
+ */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
   return fold(state, [event])
 }
 
 /**
- * The same over many events, linear in their number: what it touches is copied once. Whoever shows more of the past than a
- * snapshot holds keeps more turns.
+ * `reduce` over many events, in linear time: each part of the state that changes is copied once.
+ *
+ * @param options.turnsKept - how many turns stay in the window; a client that shows older turns keeps more of them.
+ *   Defaults to 21, the open turn and the twenty before it
  */
 export function fold(
   state: SessionState,
   events: Iterable<SessionEvent>,
-  { turnsKept = TURNS_KEPT }: { turnsKept?: number } = {},
+  { turnsKept = MAX_TURNS }: { turnsKept?: number } = {},
 ): SessionState {
   const draft = new Draft(state, new Set(), turnsKept)
   for (const event of events) if (event.seq === draft.state.seq + 1) apply(draft, event)
   return draft.state
 }
 
-/** The same for the state's only owner: changes it in place. */
+/** `fold` for the only owner of a state: changes it in place. */
 export function foldInto(state: SessionState, events: Iterable<SessionEvent>): void {
-  const draft = new Draft(state, null, TURNS_KEPT)
+  const draft = new Draft(state, null, MAX_TURNS)
   for (const event of events) if (event.seq === state.seq + 1) apply(draft, event)
 }
 
@@ -59,7 +67,7 @@ function apply(draft: Draft, event: SessionEvent): void {
       state.permissionMode = event.permissionMode
       break
     case 'user_message':
-      place(draft, event, {
+      addItem(draft, event, {
         type: 'user_message',
         id: event.id,
         at: event.at,
@@ -88,13 +96,20 @@ function apply(draft: Draft, event: SessionEvent): void {
     case 'text':
     case 'thinking': {
       const { type, blockId, at, text, partial } = event
-      place(draft, event, { type, id: blockId, at, text, ...response(event), ...(partial && { partial }) })
+      addItem(draft, event, {
+        type,
+        id: blockId,
+        at,
+        text,
+        ...responseIdOf(event),
+        ...(partial && { partial }),
+      })
       break
     }
     case 'tool_call':
       if (state.toolCalls.has(event.toolCallId)) break
       draft.toolCalls().set(event.toolCallId, toolCallOf(event))
-      place(draft, event, { type: 'tool_call', toolCallId: event.toolCallId, ...response(event) })
+      addItem(draft, event, { type: 'tool_call', toolCallId: event.toolCallId, ...responseIdOf(event) })
       break
     case 'tool_result': {
       const call = state.toolCalls.get(event.toolCallId)
@@ -115,7 +130,11 @@ function apply(draft: Draft, event: SessionEvent): void {
       break
     case 'interaction_request':
       open(draft, event)
-      place(draft, event, { type: 'interaction', interactionId: event.interactionId, ...response(event) })
+      addItem(draft, event, {
+        type: 'interaction',
+        interactionId: event.interactionId,
+        ...responseIdOf(event),
+      })
       break
     case 'interaction_progress':
       change(draft, event.interactionId, (item) => progressInteraction(item, event))
@@ -135,12 +154,12 @@ function apply(draft: Draft, event: SessionEvent): void {
       break
     case 'context_cleared':
       state.agentSessionId = null
-      place(draft, event, { type: 'context_cleared', id: event.id, at: event.at })
+      addItem(draft, event, { type: 'context_cleared', id: event.id, at: event.at })
       break
     case 'error': {
       const { id, at, code, message, fatal } = event
       if (fatal) state.failed = true
-      place(draft, event, { type: 'error', id, at, code, message, fatal })
+      addItem(draft, event, { type: 'error', id, at, code, message, fatal })
       break
     }
     default:
@@ -160,17 +179,17 @@ function change(draft: Draft, interactionId: string, next: (item: Interaction) =
   if (item) draft.interactions().set(interactionId, next(item))
 }
 
-/** No desk asks twice under one id. Who did would have asked once, and just now. */
+/** A desk never opens two interactions under one id. If a log has that anyway, the later request replaces the earlier one. */
 function open(draft: Draft, event: EventOf<'interaction_request'>): void {
   const { interactionId } = event
   const { state } = draft
   const interactions = draft.interactions()
-  if (interactions.delete(interactionId) && state.adrift.has(interactionId))
-    draft.adrift().delete(interactionId)
+  if (interactions.delete(interactionId) && state.pendingOutsideWindow.has(interactionId))
+    draft.pendingOutsideWindow().delete(interactionId)
   interactions.set(interactionId, openInteraction(event, state.pendingIds.has(interactionId)))
 }
 
-/** L3: the first response counts. */
+/** The first response counts (L3). */
 function respond(draft: Draft, event: EventOf<'interaction_response'>): void {
   const { interactionId, settlement } = event
   const item = draft.state.interactions.get(interactionId)
@@ -179,25 +198,25 @@ function respond(draft: Draft, event: EventOf<'interaction_response'>): void {
   if (settlement === 'superseded') draft.state.supersededId = interactionId
 }
 
-/** L2: it is pending no longer. What has left the window was only there because it was pending. */
+/** The interaction is no longer pending (L2). Outside the window it was only kept because it was pending, so it goes. */
 function close(draft: Draft, interactionId: string): void {
   const { state } = draft
   if (state.supersededId === interactionId) state.supersededId = null
   if (!state.pendingIds.has(interactionId)) return
   draft.pendingIds().delete(interactionId)
-  if (!state.adrift.has(interactionId)) {
+  if (!state.pendingOutsideWindow.has(interactionId)) {
     change(draft, interactionId, closeInteraction)
     return
   }
-  draft.adrift().delete(interactionId)
+  draft.pendingOutsideWindow().delete(interactionId)
   draft.interactions().delete(interactionId)
 }
 
-function place(draft: Draft, event: SessionEvent, item: Item): void {
-  draft.place(turnFor(draft, event), item)
+function addItem(draft: Draft, event: SessionEvent, item: Item): void {
+  draft.addItem(turnFor(draft, event), item)
 }
 
-/** The index of the turn that an event belongs to: the one it names, the open one, or a container made for it. */
+/** The index of the turn that an event belongs to: the one it names, the open one, or a new container without a turn. */
 function turnFor(draft: Draft, event: SessionEvent): number {
   const { turns, activeTurnId } = draft.state
   const turnId = event.turnId ?? activeTurnId
@@ -206,51 +225,53 @@ function turnFor(draft: Draft, event: SessionEvent): number {
     if (index >= 0) return index
   } else if (event.type !== 'user_message') {
     const last = turns.at(-1)
-    if (last?.turnId === null && last.items.length < ITEMS_WITHOUT_TURN) return turns.length - 1
+    if (last?.turnId === null && last.items.length < MAX_ITEMS_WITHOUT_TURN) return turns.length - 1
   }
-  draft.begin({ key: turnId ?? event.id, turnId, startedAt: event.at, items: [] })
-  trim(draft, event.at)
+  draft.addTurn({ key: turnId ?? event.id, turnId, startedAt: event.at, items: [] })
+  trimWindow(draft, event.at)
   return draft.state.turns.length - 1
 }
 
-function trim(draft: Draft, at: number): void {
+/** Removes the oldest turns that are too many, but never the open one, with what only belongs to them. */
+function trimWindow(draft: Draft, at: number): void {
   const { state } = draft
-  if (state.turns.length <= draft.turnsKept) return
-  while (state.turns.length > draft.turnsKept) {
+  if (state.turns.length <= draft.maxTurns) return
+  while (state.turns.length > draft.maxTurns) {
     const index = state.turns.findIndex((turn) => turn.turnId === null || turn.turnId !== state.activeTurnId)
     const [dropped] = draft.turns().splice(index, 1)
     state.trimmed = true
     for (const item of dropped!.items) {
       if (item.type === 'tool_call') {
         const call = state.toolCalls.get(item.toolCallId)
-        const isCut = !call?.result && dropped!.endedAt !== undefined
-        if (isCut || isForgotten(call, at)) draft.toolCalls().delete(item.toolCallId)
-        else draft.callsAdrift().add(item.toolCallId)
+        // A call without a result in a turn that has ended was interrupted: nothing will be reported about it.
+        const wasInterrupted = !call?.result && dropped!.endedAt !== undefined
+        if (wasInterrupted || isForgotten(call, at)) draft.toolCalls().delete(item.toolCallId)
+        else draft.callsOutsideWindow().add(item.toolCallId)
       }
       if (item.type !== 'interaction') continue
       if (state.interactions.get(item.interactionId)?.status === 'pending')
-        draft.adrift().add(item.interactionId)
+        draft.pendingOutsideWindow().add(item.interactionId)
       else draft.interactions().delete(item.interactionId)
     }
   }
-  trimCalls(draft, at)
+  trimCallsOutsideWindow(draft, at)
 }
 
 function isForgotten(call: ToolCall | undefined, at: number): boolean {
   return call?.result !== undefined && at - call.result.at >= CALL_FORGOTTEN_MS
 }
 
-/** Those whose turn has left, for as long as a request may come that belongs to them. */
-function trimCalls(draft: Draft, at: number): void {
+/** A call outside the window stays for as long as a request may still refer to it. */
+function trimCallsOutsideWindow(draft: Draft, at: number): void {
   const { state } = draft
   const forget = (toolCallId: string) => {
     draft.toolCalls().delete(toolCallId)
-    draft.callsAdrift().delete(toolCallId)
+    draft.callsOutsideWindow().delete(toolCallId)
   }
-  for (const id of state.callsAdrift) if (isForgotten(state.toolCalls.get(id), at)) forget(id)
-  if (state.callsAdrift.size <= CALLS_ADRIFT) return
-  const inOrder = [...state.toolCalls.keys()].filter((id) => state.callsAdrift.has(id))
-  inOrder.slice(0, -CALLS_ADRIFT).forEach(forget)
+  for (const id of state.callsOutsideWindow) if (isForgotten(state.toolCalls.get(id), at)) forget(id)
+  if (state.callsOutsideWindow.size <= MAX_CALLS_OUTSIDE_WINDOW) return
+  const inOrder = [...state.toolCalls.keys()].filter((id) => state.callsOutsideWindow.has(id))
+  inOrder.slice(0, -MAX_CALLS_OUTSIDE_WINDOW).forEach(forget)
 }
 
 function toolCallOf(from: ToolCall | EventOf<'tool_call'>): ToolCall {
@@ -264,6 +285,6 @@ function toolCallOf(from: ToolCall | EventOf<'tool_call'>): ToolCall {
   return call
 }
 
-function response(event: SessionEvent): { responseId?: string } {
+function responseIdOf(event: SessionEvent): { responseId?: string } {
   return event.responseId === undefined ? {} : { responseId: event.responseId }
 }

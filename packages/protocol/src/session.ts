@@ -1,24 +1,28 @@
 import { z } from 'zod'
 
+/** Which approvals need a person; see the table "Permission modes" in docs/PROTOCOL.md. */
 export const permissionMode = z.enum(['default', 'acceptEdits', 'plan', 'bypassPermissions'])
 export const sessionStatus = z.enum(['idle', 'running', 'waiting', 'ended', 'failed'])
 
 export type PermissionMode = z.infer<typeof permissionMode>
 export type SessionStatus = z.infer<typeof sessionStatus>
 
+/** A session as lists show it. */
 export const session = z.object({
   id: z.string(),
+  /** The id of its agent adapter; `null` if outside agents use it. */
   agent: z.string().nullable(),
   title: z.string().nullable(),
   cwd: z.string().nullable(),
   status: sessionStatus,
   permissionMode,
+  /** Epoch milliseconds of server time. */
   createdAt: z.number(),
 })
 
 export type Session = z.infer<typeof session>
 
-/** L13, computed in one place for the server's events and every client's view. */
+/** The status of a session (L13). Server and clients compute it here, so that they cannot disagree. */
 export function statusOf(facts: {
   agent: string | null
   turnActive: boolean

@@ -1,13 +1,12 @@
 import type { EventOf } from './events.js'
 import type { Actor, Interaction } from './interaction.js'
 import type { Json } from './json.js'
-import { NO_TOOL_CALLS, NO_IDS } from './nothing.js'
 import type { PermissionMode, Session, SessionStatus } from './session.js'
 
-/** Bumped when `reduce` changes what it makes of old events, so that stored snapshots of an older make are not used. */
+/** Increased when `reduce` makes something else of old events, so that snapshots stored by an older version are not used. */
 export const STATE_VERSION = 5
 
-/** How long a call that has ended can still be matched: its script may have outlived it a little. */
+/** How long after its end a tool call can still be matched by the rendezvous: its script may outlive it by a little. */
 export const CALL_FORGOTTEN_MS = 30_000
 
 export interface ToolCall {
@@ -29,6 +28,7 @@ export interface ToolCall {
   }
 }
 
+/** One entry of a turn. Tool calls and interactions are named by id; the state holds each of them once. */
 export type Item =
   | { type: 'user_message'; id: string; at: number; text: string; by: Actor }
   | {
@@ -45,8 +45,9 @@ export type Item =
   | { type: 'context_cleared'; id: string; at: number }
 
 export interface Turn {
-  /** Its `turnId`, or the id of the event that began it where there is none. */
+  /** Its `turnId`; if it has none, the id of the event that began it. */
   key: string
+  /** `null` for a container of items that belong to no turn. */
   turnId: string | null
   startedAt: number
   endedAt?: number
@@ -56,10 +57,15 @@ export interface Turn {
   items: Item[]
 }
 
+/**
+ * What the events of a session fold to. It holds a window of the session: the open turn and the last twenty, whatever is
+ * pending, and the tool calls that a request may still refer to. Older turns leave the window and stay in the log.
+ */
 export interface SessionState {
   sessionId: string
-  /** Names this log: a session made anew under an old id has another. */
+  /** Identifies the log: a session that was deleted and created again under the same id has another one. */
   logId: string
+  /** The position of the last event. */
   seq: number
   agent: string | null
   title: string | null
@@ -75,30 +81,30 @@ export interface SessionState {
   activeTurnId: string | null
   failed: boolean
   ended: boolean
-  /** Whether turns have left the window: until then, what is not here does not exist. */
+  /** Whether turns have left the window. Until then, what is not in the state does not exist. */
   trimmed: boolean
-  /** The open turn and the last twenty. */
   turns: Turn[]
-  /** Those of the turns above, and the latest older ones that still run or have ended just now. */
+  /** The calls of these turns, and older ones that still run or ended less than `CALL_FORGOTTEN_MS` ago. */
   toolCalls: ReadonlyMap<string, ToolCall>
-  /** Those of the turns above, and all that are pending, in the order they were asked. */
+  /** The interactions of these turns, and all that are pending, in the order they were opened. */
   interactions: ReadonlyMap<string, Interaction>
-  /** What `interaction_pending` says is pending (L2). One that is just being opened has no interaction yet. */
+  /** What `interaction_pending` says is pending (L2). Between that event and its request there is no interaction yet. */
   pendingIds: ReadonlySet<string>
   /**
-   * A superseded interaction that is still pending. Its `interaction_pending: false` comes next; logs from before L2 asked
-   * for that have none, and go on with the `interaction_pending: true` of its successor.
+   * A superseded interaction that is still pending. Its `interaction_pending: false` comes next. Logs from before L2 lack
+   * that event: there, the `interaction_pending: true` of its successor closes it.
    */
   supersededId: string | null
-  /** Pending ones whose turn has left the window. */
-  adrift: ReadonlySet<string>
+  /** Pending interactions whose turn has left the window. */
+  pendingOutsideWindow: ReadonlySet<string>
   /** Tool calls whose turn has left the window. */
-  callsAdrift: ReadonlySet<string>
+  callsOutsideWindow: ReadonlySet<string>
 }
 
+/** The state as JSON: the body of a snapshot. */
 export interface SessionStateJson extends Omit<
   SessionState,
-  'toolCalls' | 'interactions' | 'pendingIds' | 'adrift' | 'callsAdrift'
+  'toolCalls' | 'interactions' | 'pendingIds' | 'pendingOutsideWindow' | 'callsOutsideWindow'
 > {
   version: number
   toolCalls: ToolCall[]
@@ -106,10 +112,18 @@ export interface SessionStateJson extends Omit<
   interactions: Interaction[]
   /** Oldest first. */
   pending: Interaction[]
-  /** The ids of those that are pending and whose request is the next event. Empty but in the middle of an append. */
+  /** Ids that are pending and whose request is the next event. Empty except in the middle of an append. */
   opening: string[]
 }
 
+/**
+ * Shared by all states that have no such entries, which are most: it saves memory where there are many sessions. A fold
+ * copies before it writes to one of these (see `Draft`).
+ */
+export const NO_TOOL_CALLS: ReadonlyMap<string, ToolCall> = new Map()
+export const NO_IDS: ReadonlySet<string> = new Set()
+
+/** The state before the first event. */
 export function emptyState(sessionId: string): SessionState {
   return {
     sessionId,
@@ -133,13 +147,20 @@ export function emptyState(sessionId: string): SessionState {
     interactions: new Map(),
     pendingIds: NO_IDS,
     supersededId: null,
-    adrift: NO_IDS,
-    callsAdrift: NO_IDS,
+    pendingOutsideWindow: NO_IDS,
+    callsOutsideWindow: NO_IDS,
   }
 }
 
 export function stateToJson(state: SessionState): SessionStateJson {
-  const { toolCalls, interactions, pendingIds, adrift: _adrift, callsAdrift: _calls, ...rest } = state
+  const {
+    toolCalls,
+    interactions,
+    pendingIds,
+    pendingOutsideWindow: _pending,
+    callsOutsideWindow: _calls,
+    ...rest
+  } = state
   return {
     ...rest,
     turns: copyTurns(rest.turns),
@@ -153,34 +174,34 @@ export function stateToJson(state: SessionState): SessionStateJson {
 
 export function stateFromJson(json: SessionStateJson): SessionState {
   const { version: _, toolCalls, interactions, pending, opening, ...rest } = json
-  // In the order they were asked, as the whole log would have it: the latest of a tool call must stay the latest.
-  const asked = [...interactions, ...pending].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
+  // In the order of their requests, as in a state folded from the whole log: the latest of a tool call must stay the latest.
+  const inOrder = [...interactions, ...pending].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
   const pendingIds = pending.map((item) => item.interactionId)
-  const adrift = new Set(pendingIds)
-  const callsAdrift = new Set(toolCalls.map((call) => call.toolCallId))
+  const pendingOutsideWindow = new Set(pendingIds)
+  const callsOutsideWindow = new Set(toolCalls.map((call) => call.toolCallId))
   for (const turn of rest.turns) {
     for (const item of turn.items) {
-      if (item.type === 'interaction') adrift.delete(item.interactionId)
-      if (item.type === 'tool_call') callsAdrift.delete(item.toolCallId)
+      if (item.type === 'interaction') pendingOutsideWindow.delete(item.interactionId)
+      if (item.type === 'tool_call') callsOutsideWindow.delete(item.toolCallId)
     }
   }
   return {
     ...rest,
     turns: copyTurns(rest.turns),
     toolCalls: new Map(toolCalls.map((call) => [call.toolCallId, call])),
-    interactions: new Map(asked.map((item) => [item.interactionId, item])),
+    interactions: new Map(inOrder.map((item) => [item.interactionId, item])),
     pendingIds: new Set([...pendingIds, ...opening]),
-    adrift,
-    callsAdrift,
+    pendingOutsideWindow,
+    callsOutsideWindow,
   }
 }
 
-/** `foldInto` writes to turns in place, which a state that was told or stored must not feel. All else it replaces. */
+/** `foldInto` changes turns in place, and a state that was stored or sent must not change with them. Other parts it replaces. */
 function copyTurns(turns: Turn[]): Turn[] {
   return turns.map((turn) => ({ ...turn, items: [...turn.items] }))
 }
 
-/** Oldest first. */
+/** The pending interactions, oldest first. */
 export function pendingOf({ interactions }: SessionState): Interaction[] {
   return [...interactions.values()].filter((item) => item.status === 'pending')
 }

@@ -55,7 +55,7 @@ export function TransportProvider({ transport, options, personId, children }: Tr
 
   useEffect(() => {
     const reconnect = () => client.reconnect()
-    const verifyConnection = () => client.doubt()
+    const verifyConnection = () => client.verifyConnection()
     window.addEventListener('online', reconnect)
     window.addEventListener('offline', verifyConnection)
     return () => {

@@ -11,7 +11,7 @@ import { draw } from '../testing/draw.js'
 import { EventLog, started } from '../testing/session-events.js'
 import { createLayout, layout } from './layout.js'
 
-/** What happens in a session, and how `draw` shows it. */
+/** The events of a session, and its layout as `draw` writes it. */
 export type LayoutCases = Record<string, { events: NewEvent[]; drawn: string }>
 
 export function layoutCases(cases: LayoutCases): void {
@@ -20,11 +20,11 @@ export function layoutCases(cases: LayoutCases): void {
     log.append(started())
     for (const event of events) log.append(event)
 
-    it('is drawn from the whole log', () => {
+    it('has this layout', () => {
       expect(draw(layout(fold(emptyState('s1'), log.events)))).toBe(dedent(drawn))
     })
 
-    it('is the same at every step, live, replayed and from a snapshot', () => {
+    it('has the same layout at every step, live, replayed and from a snapshot', () => {
       const live = createLayout()
       let state = emptyState('s1')
       for (const [index, event] of log.events.entries()) {

@@ -1,14 +1,15 @@
 import type { Actor, Interaction, Json, ToolCall, Turn } from '@askback/protocol'
 
-/** What is drawn of a session, as plain data: the same for live and replayed events. */
+/** What a surface draws of a session, as plain data. It is the same for live and for replayed events. */
 export interface Layout {
   turns: LaidTurn[]
-  /** The agent works and nobody is asked. */
+  /** The agent works, and nothing is pending. */
   typing: boolean
-  /** Somebody is asked. */
+  /** Something is pending. */
   waiting: boolean
 }
 
+/** A turn, divided into containers. */
 export interface LaidTurn extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' | 'reason' | 'cause'> {
   key: string
   containers: Container[]
@@ -16,9 +17,9 @@ export interface LaidTurn extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' 
 
 export type Container =
   | { type: 'user_message'; key: string; at: number; text: string; by: Actor }
-  /** What one response of the agent holds; `responseId` is null where the agent has no such ids. */
+  /** The blocks of one response of the agent; `responseId` is `null` if the agent reports no such ids. */
   | { type: 'response'; key: string; responseId: string | null; blocks: Block[] }
-  /** Calls and interactions that belong to no response, anchored to their tool call. */
+  /** Calls and interactions that belong to no response, at their tool call. */
   | { type: 'tool_call'; key: string; toolCallId: string; blocks: Block[] }
   | { type: 'error'; key: string; at: number; code: string; message: string; fatal: boolean }
   | { type: 'context_cleared'; key: string; at: number }
@@ -28,33 +29,33 @@ export type Block =
       type: 'text' | 'thinking'
       key: string
       text: string
-      /** Still being written, or cut short. */
+      /** `streaming`: still being written. `partial`: the agent was lost before it was complete. */
       state: 'streaming' | 'complete' | 'partial'
     }
-  /** Consecutive calls that nobody was asked about: they may fold into one line. */
+  /** Consecutive calls that nobody was asked about: a surface may show them as one line. */
   | { type: 'tool_group'; key: string; calls: ToolBlock[] }
-  /** A call that somebody is or was asked about, or that holds others: it never folds away. */
+  /** A call that somebody is or was asked about, or that contains other calls: it is always shown. */
   | { type: 'tool'; key: string; call: ToolBlock }
   | Card
 
-/** An interaction; with presentation `questionnaire` it stands alone, with `tool` it is part of its call's block. */
+/** The card of an interaction. With presentation `questionnaire` it is a block, with `tool` it is part of its call's block. */
 export interface Card {
   type: 'interaction'
   key: string
   interaction: Interaction
-  /** Whether its controls take an answer. */
+  /** Whether it can be answered. */
   open: boolean
-  /** The reprompted ones that it took the place of, oldest first. */
+  /** The ids of the superseded interactions that it replaces, oldest first. */
   replaces: string[]
 }
 
 export type ToolStatus =
   /** Its input is being written. */
   | 'streaming'
-  /** Waiting for input of a person. */
+  /** A person is asked about it. */
   | 'waiting'
   | 'running'
-  /** Approved, and more is not known of it. */
+  /** Approved, and the log has no more about it. */
   | 'approved'
   | 'done'
   | 'failed'
@@ -74,15 +75,15 @@ export interface ToolBlock {
   /** The JSON text so far of an input that is being written. */
   partialInput?: string
   status: ToolStatus
-  /** It, or a call inside it, waits for a person: it stays open. */
+  /** A person is asked about it or about a call inside it, so it stays expanded. */
   waiting: boolean
-  /** The log has an approval of this call but not the call. */
+  /** The log has an approval of this call, but not the call. */
   placeholder: boolean
-  /** Set where it did not come from the session's own agent. */
+  /** How it came, such as `via CLI`; `null` if it is of the session's own agent. */
   source: string | null
   approvals: Card[]
   result?: NonNullable<ToolCall['result']>
-  /** What the tool has put out so far. */
+  /** The output so far, while the tool runs. */
   liveOutput?: string
   /** Calls of the subagent that this call runs. */
   children: Block[]

@@ -1,12 +1,19 @@
 import type { Turn } from '@askback/protocol'
 import type { Block, Container, LaidTurn, ToolBlock } from './layout-model.js'
 import type { LiveBlock } from './live-blocks.js'
-import type { Entry } from './placement.js'
-import { appendCall, cardOf, placeholderBlock, standsAlone, toolBlock, type Drawing } from './tool-block.js'
+import type { TurnEntry } from './placement.js'
+import {
+  appendCall,
+  cardOf,
+  isUngrouped,
+  placeholderBlock,
+  toolBlock,
+  type LayoutContext,
+} from './tool-block.js'
 
-/** One turn with its containers. */
-export function layoutTurn(turn: Turn, entries: readonly Entry[], drawing: Drawing): LaidTurn {
-  const containers = new Containers(drawing)
+/** Lays out one turn: divides its entries into containers. */
+export function layoutTurn(turn: Turn, entries: readonly TurnEntry[], context: LayoutContext): LaidTurn {
+  const containers = new Containers(context)
   for (const entry of entries) containers.add(entry, turn)
   const { key, turnId, startedAt, endedAt, reason, cause } = turn
   return {
@@ -20,16 +27,19 @@ export function layoutTurn(turn: Turn, entries: readonly Entry[], drawing: Drawi
   }
 }
 
-/** The blocks that are being made come after everything else. */
-export function withLive(turn: LaidTurn, drawing: Drawing, live: readonly LiveBlock[]): LaidTurn {
+/** The turn with the unfinished blocks after everything else. */
+export function withLive(turn: LaidTurn, context: LayoutContext, live: readonly LiveBlock[]): LaidTurn {
   const last = turn.containers.at(-1)
-  const containers = new Containers(drawing, last ? [...turn.containers.slice(0, -1), ownCopy(last)] : [])
+  const containers = new Containers(
+    context,
+    last ? [...turn.containers.slice(0, -1), copyForAppend(last)] : [],
+  )
   for (const block of live) containers.addLive(block)
   return { ...turn, containers: containers.list }
 }
 
-/** Its last block may be a group, which another call joins. */
-function ownCopy(container: Container): Container {
+/** Copies what an unfinished block may be added to: the container, and its last block if that is a group of calls. */
+function copyForAppend(container: Container): Container {
   if (!('blocks' in container)) return container
   const blocks = container.blocks.map((block, index, all) =>
     block.type === 'tool_group' && index === all.length - 1 ? { ...block, calls: [...block.calls] } : block,
@@ -37,37 +47,40 @@ function ownCopy(container: Container): Container {
   return { ...container, blocks }
 }
 
+/** Collects the containers of a turn, and finds the one that each entry belongs to. */
 class Containers {
   readonly list: Container[]
-  readonly #drawing: Drawing
-  /** By `responseId`, and for what has none by `toolCallId`. */
+  readonly #context: LayoutContext
+  /** The blocks of each response, by `responseId`. */
   readonly #responses = new Map<string, Block[]>()
+  /** The blocks of each container of a call that belongs to no response, by `toolCallId`. */
   readonly #calls = new Map<string, Block[]>()
 
-  constructor(drawing: Drawing, list: Container[] = []) {
-    this.#drawing = drawing
+  constructor(context: LayoutContext, list: Container[] = []) {
+    this.#context = context
     this.list = list
   }
 
-  add(entry: Entry, turn: Turn): void {
+  add(entry: TurnEntry, turn: Turn): void {
     switch (entry.type) {
       case 'item':
-        this.#item(entry.item)
+        this.#addItem(entry.item)
         break
       case 'call': {
         const { toolCallId, responseId } = entry.call
-        const blocks = this.#call(toolBlock(entry.call, turn, this.#drawing), responseId)
-        const standing = this.#drawing.placement.standing.get(toolCallId) ?? []
-        for (const interaction of standing) blocks.push(cardOf(interaction, this.#drawing))
+        const blocks = this.#addCall(toolBlock(entry.call, turn, this.#context), responseId)
+        const questionnaires = this.#context.placement.questionnairesByRoot.get(toolCallId) ?? []
+        for (const interaction of questionnaires) blocks.push(cardOf(interaction, this.#context))
         break
       }
       case 'placeholder':
-        this.#call(placeholderBlock(entry.approval, this.#drawing), entry.approval.responseId)
+        this.#addCall(placeholderBlock(entry.approval, this.#context), entry.approval.responseId)
         break
-      case 'standing': {
+      case 'questionnaire': {
         const { toolCallId, responseId } = entry.interaction
-        const blocks = responseId === undefined ? this.#toolCall(toolCallId) : this.#response(responseId)
-        blocks.push(cardOf(entry.interaction, this.#drawing))
+        const blocks =
+          responseId === undefined ? this.#callBlocks(toolCallId) : this.#responseBlocks(responseId)
+        blocks.push(cardOf(entry.interaction, this.#context))
         break
       }
     }
@@ -78,28 +91,29 @@ class Containers {
       case 'text':
       case 'thinking': {
         const { type, id, text } = live
-        this.#lastResponse(id).push({ type, key: `block:${id}`, text, state: 'streaming' })
+        this.#lastResponseBlocks(id).push({ type, key: `block:${id}`, text, state: 'streaming' })
         break
       }
       case 'tool_call': {
         const call = streamingBlock(live)
         const last = this.list.at(-1)
-        if (last?.type === 'response') appendCall(last.blocks, call, this.#drawing)
-        else this.#call(call, undefined)
+        if (last?.type === 'response') appendCall(last.blocks, call, this.#context)
+        else this.#addCall(call, undefined)
         break
       }
       case 'tool_output':
-        // Drawn in the block of its call.
+        // Shown in the block of its call.
         break
     }
   }
 
-  #item(item: Extract<Entry, { type: 'item' }>['item']): void {
+  #addItem(item: Extract<TurnEntry, { type: 'item' }>['item']): void {
     switch (item.type) {
       case 'text':
       case 'thinking': {
         const { type, id, text, partial, responseId } = item
-        const blocks = responseId === undefined ? this.#lastResponse(id) : this.#response(responseId)
+        const blocks =
+          responseId === undefined ? this.#lastResponseBlocks(id) : this.#responseBlocks(responseId)
         blocks.push({ type, key: `block:${id}`, text, state: partial ? 'partial' : 'complete' })
         break
       }
@@ -119,23 +133,23 @@ class Containers {
     }
   }
 
-  #call(call: ToolBlock, responseId: string | undefined): Block[] {
+  #addCall(call: ToolBlock, responseId: string | undefined): Block[] {
     const blocks =
       responseId === undefined
-        ? (this.#groupBefore(call) ?? this.#toolCall(call.toolCallId))
-        : this.#response(responseId)
-    appendCall(blocks, call, this.#drawing)
+        ? (this.#groupBefore(call) ?? this.#callBlocks(call.toolCallId))
+        : this.#responseBlocks(responseId)
+    appendCall(blocks, call, this.#context)
     return blocks
   }
 
-  /** Calls without a response group like others, unless somebody was asked about one of them. */
+  /** Calls without a response form groups, too, unless somebody was asked about one of them. */
   #groupBefore(call: ToolBlock): Block[] | undefined {
     const last = this.list.at(-1)
-    if (last?.type !== 'tool_call' || standsAlone(call, this.#drawing)) return undefined
+    if (last?.type !== 'tool_call' || isUngrouped(call, this.#context)) return undefined
     return last.blocks.at(-1)?.type === 'tool_group' ? last.blocks : undefined
   }
 
-  #response(responseId: string): Block[] {
+  #responseBlocks(responseId: string): Block[] {
     const known = this.#responses.get(responseId)
     if (known) return known
     const blocks: Block[] = []
@@ -144,8 +158,8 @@ class Containers {
     return blocks
   }
 
-  /** For what names no response: the one that is being written, or one of its own. */
-  #lastResponse(firstId: string): Block[] {
+  /** For a block that names no response: the last container if that is a response, else a new one. */
+  #lastResponseBlocks(firstId: string): Block[] {
     const last = this.list.at(-1)
     if (last?.type === 'response') return last.blocks
     const blocks: Block[] = []
@@ -153,7 +167,7 @@ class Containers {
     return blocks
   }
 
-  #toolCall(toolCallId: string): Block[] {
+  #callBlocks(toolCallId: string): Block[] {
     const known = this.#calls.get(toolCallId)
     if (known) return known
     const blocks: Block[] = []

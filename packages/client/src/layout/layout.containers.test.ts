@@ -2,7 +2,7 @@ import { asked, askedQuestion, called, ended, settled, wrote } from '../testing/
 import { by, layoutCases, onCall, r1, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
-  'without a response id a call gets a container of its own': {
+  'a call without a response id has a container of its own': {
     events: [turn('t1'), called('c1', { source: 'http' })],
     drawn: `
       turn t1
@@ -11,7 +11,7 @@ layoutCases({
             call c1 running (via HTTP)
       typing`,
   },
-  'without a turn an event id makes one': {
+  'a call without a turn is in a turn named after its event': {
     events: [called('c1', { source: 'cli' }), ended('c1')],
     drawn: `
       turn s1-e2
@@ -19,7 +19,7 @@ layoutCases({
           group
             call c1 done (via CLI)`,
   },
-  'a questionnaire without a response stands in the container of its call': {
+  'a questionnaire without a response id is in the container of its call': {
     events: [turn('t1'), called('c1', { source: 'cli' }), ...askedQuestion('i1', onCall('c1'))],
     drawn: `
       turn t1
@@ -28,7 +28,7 @@ layoutCases({
           question i1 open
       waiting`,
   },
-  'a questionnaire with a response stands in it': {
+  'a questionnaire with a response id is in that response': {
     events: [
       turn('t1'),
       wrote('b1', r1),
@@ -47,7 +47,7 @@ layoutCases({
           text "text of b2"
       typing`,
   },
-  'an approval without a response attaches to its call': {
+  'an approval without a response id is shown at its call': {
     events: [turn('t1'), called('c1', { source: 'http' }), ...asked('i1', onCall('c1'))],
     drawn: `
       turn t1
@@ -56,7 +56,7 @@ layoutCases({
             approval i1 open
       waiting`,
   },
-  'consecutive calls group, text parts them': {
+  'consecutive calls form a group, which text ends': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -77,7 +77,7 @@ layoutCases({
             call c3 running
       typing`,
   },
-  'calls without a response group too': {
+  'calls without a response id form groups, too': {
     events: [turn('t1'), called('c1'), called('c2')],
     drawn: `
       turn t1
@@ -87,7 +87,7 @@ layoutCases({
             call c2 running
       typing`,
   },
-  'a call that is asked about leaves its group and stands between': {
+  'a call that is asked about leaves its group and splits it': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -107,7 +107,7 @@ layoutCases({
             call c3 running
       typing`,
   },
-  'a call that a questionnaire is about leaves its group, without a response too': {
+  'a call that a questionnaire is about leaves its group, also without a response id': {
     events: [turn('t1'), called('c1'), called('c2'), called('c3'), ...askedQuestion('i1', onCall('c2'))],
     drawn: `
       turn t1

@@ -2,7 +2,7 @@ import { asked, askedQuestion, called, ended, settled, wrote } from '../testing/
 import { by, layoutCases, onCall, r1, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
-  'an approval without its call gets a placeholder, which the call then takes': {
+  'an approval without its call has a placeholder, which the call replaces': {
     events: [turn('t1'), ...asked('i1', { ...r1, ...onCall('c1') }), called('c1', r1), ended('c1')],
     drawn: `
       turn t1
@@ -11,7 +11,7 @@ layoutCases({
             approval i1 closed
       waiting`,
   },
-  'a placeholder says how its approval came': {
+  'a placeholder says how its request came': {
     events: [turn('t1'), ...asked('i1', { ...r1, ...onCall('c1'), source: 'http' })],
     drawn: `
       turn t1
@@ -20,7 +20,7 @@ layoutCases({
             approval i1 open
       waiting`,
   },
-  'a result of a questionnaire makes no placeholder': {
+  'a questionnaire without its call has no placeholder': {
     events: [
       turn('t1'),
       ...askedQuestion('i1', onCall('c1')),
@@ -33,7 +33,7 @@ layoutCases({
           question i1 answered by Ada
       typing`,
   },
-  'a reprompt replaces what it asks again': {
+  'a request that asks again replaces the one before': {
     events: [
       turn('t1'),
       ...askedQuestion('i1', { kind: 'form', ...onCall('c1') }),
@@ -66,7 +66,7 @@ layoutCases({
             approval i2 open for i1
       waiting`,
   },
-  'a call that fails closes its controls, and typing goes on': {
+  'a failed call closes its approval, and typing is shown again': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -81,7 +81,7 @@ layoutCases({
             approval i1 cancelled
       typing`,
   },
-  'a plan that is sent back for changes has not failed': {
+  'a plan that is sent back for changes is adjusted, not failed': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -96,7 +96,7 @@ layoutCases({
           plan_review i1 denied by Ada
       typing`,
   },
-  'a call that a person stopped has not failed, whether it waited or ran': {
+  'a call that a person interrupted is not failed, whether it waited or ran': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -115,7 +115,7 @@ layoutCases({
             call c2 interrupted
       typing`,
   },
-  'the end of a shell does not close what a script in it asked': {
+  'the end of a shell call does not close what a script in it has asked': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -129,7 +129,7 @@ layoutCases({
           question i1 open
       waiting`,
   },
-  'a denied request of a script is not a denial of the shell it runs in': {
+  'a denied request of a script does not mark its shell call as denied': {
     events: [
       turn('t1'),
       called('c1', r1),

@@ -27,8 +27,8 @@ function drawn(events: NewEvent[], live: LiveBlock[]): string[] {
   return draw(layout(stateOf(...events), live)).split('\n')
 }
 
-describe('blocks that are being made', () => {
-  it('come after everything else, in the response that is being written', () => {
+describe('unfinished blocks', () => {
+  it('come last, in the response that is being written', () => {
     const live: LiveBlock[] = [
       { type: 'text', id: 'b2', text: 'Now I' },
       { type: 'tool_call', id: 'c2', toolName: 'Bash', text: '{"comm' },
@@ -44,7 +44,7 @@ describe('blocks that are being made', () => {
     ])
   })
 
-  it('open a container where there is none', () => {
+  it('get a container if there is none', () => {
     const live: LiveBlock[] = [{ type: 'thinking', id: 'b1', text: 'Hm' }]
     expect(drawn([says('hi', 't1'), turn('t1')], live)).toEqual([
       'turn t1',
@@ -57,13 +57,13 @@ describe('blocks that are being made', () => {
     expect(drawn([], call)).toEqual(['turn live', '  tool-call c1', '    group', '      call c1 streaming {'])
   })
 
-  it('show the output of a tool in the block of its call until the result is there', () => {
+  it('show the output of a tool in the block of its call until there is a result', () => {
     const live: LiveBlock[] = [{ type: 'tool_output', id: 'c1', text: 'compiling' }]
     expect(drawn([turn('t1'), called('c1', r1)], live)).toContain('      call c1 running > compiling')
     expect(drawn([turn('t1'), called('c1', r1), ended('c1')], live)).toContain('      call c1 done')
   })
 
-  it('go to the open turn, not to the newest', () => {
+  it('belong to the open turn, not to the newest', () => {
     const events = [turn('t1'), wrote('b1', r1), wrote('late', { turnId: 't0' })]
     expect(drawn(events, [{ type: 'text', id: 'b2', text: 'more' }])).toEqual([
       'turn t1',
@@ -79,7 +79,7 @@ describe('blocks that are being made', () => {
 })
 
 describe('the window', () => {
-  it('shows first what is still pending of turns that have left it', () => {
+  it('begins with what is pending in turns that have left it', () => {
     const old = [turn('t0'), ...asked('i1'), ...askedQuestion('i2'), over('t0')]
     const later = Array.from({ length: 25 }, (_, n) => [turn(`t${n + 1}`), over(`t${n + 1}`)]).flat()
     expect(drawn([...old, ...later], []).slice(0, 6)).toEqual([
@@ -105,7 +105,7 @@ describe('identity', () => {
     ...asked('i2', { responseId: 'r2', toolCallId: 'c2' }),
   ]
 
-  it('is kept by the turns that an event does not touch, and inside the one that it does', () => {
+  it('is kept for turns that did not change, and for unchanged parts of those that did', () => {
     const draw = createLayout()
     const log = new EventLog()
     const state = fold(emptyState('s1'), log.append(started(), ...events))
@@ -120,7 +120,7 @@ describe('identity', () => {
     expect(call).not.toBe(callBefore)
   })
 
-  it('is kept by the whole where nothing that is drawn has changed', () => {
+  it('is kept for the whole layout if nothing visible has changed', () => {
     const draw = createLayout()
     const log = new EventLog()
     const state = fold(emptyState('s1'), log.append(started(), ...events))
@@ -128,7 +128,7 @@ describe('identity', () => {
     expect(draw(fold(state, log.append({ type: 'agent_session', agentSessionId: 'a' })))).toBe(before)
   })
 
-  it('is kept by a call among others of its group', () => {
+  it('is kept for an unchanged call in a group', () => {
     const draw = createLayout()
     const log = new EventLog()
     const state = fold(
@@ -141,7 +141,7 @@ describe('identity', () => {
     expect(after[1]).not.toBe(before[1])
   })
 
-  it('moves with a block that grows', () => {
+  it('changes for a block that grows', () => {
     const draw = createLayout()
     const state = stateOf(turn('t1'), wrote('b1', r1))
     const before = responseOf(draw(state, [{ type: 'text', id: 'b2', text: 'a' }]).turns[0]!.containers[0]!)

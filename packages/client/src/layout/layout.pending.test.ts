@@ -2,7 +2,7 @@ import { asked, askedQuestion, called, settled, wrote } from '../testing/session
 import { by, layoutCases, onCall, r1, says, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
-  'an agent that works types': {
+  'a working agent shows typing': {
     events: [says('hi', 't1'), turn('t1'), wrote('b1', r1)],
     drawn: `
       turn t1
@@ -11,7 +11,7 @@ layoutCases({
           text "text of b1"
       typing`,
   },
-  'pending suppresses typing and says so, with an approval': {
+  'a pending approval shows waiting instead of typing': {
     events: [turn('t1'), called('c1', r1), ...asked('i1', { ...onCall('c1'), ...r1 })],
     drawn: `
       turn t1
@@ -20,7 +20,7 @@ layoutCases({
             approval i1 open
       waiting`,
   },
-  'pending suppresses typing and says so, with a questionnaire': {
+  'a pending questionnaire shows waiting instead of typing': {
     events: [turn('t1'), ...askedQuestion('i1', r1)],
     drawn: `
       turn t1
@@ -28,7 +28,7 @@ layoutCases({
           question i1 open
       waiting`,
   },
-  'typing comes back when the last of several is settled': {
+  'typing is shown again when the last of several is settled': {
     events: [
       turn('t1'),
       ...asked('i1', r1),
@@ -45,7 +45,7 @@ layoutCases({
             approval i2 denied by Ada
       typing`,
   },
-  'one that is still pending keeps typing suppressed': {
+  'one of several that is still pending shows waiting': {
     events: [turn('t1'), ...asked('i1'), ...asked('i2'), ...settled('i1', { settlement: 'timed_out' })],
     drawn: `
       turn t1
@@ -57,7 +57,7 @@ layoutCases({
             approval i2 open
       waiting`,
   },
-  '[L2] a response alone ends no waiting: the end of pending does': {
+  '[L2] a response alone does not end waiting: interaction_pending: false does': {
     events: [turn('t1'), ...asked('i1', r1), settled('i1')[0]!],
     drawn: `
       turn t1
@@ -66,7 +66,7 @@ layoutCases({
             approval i1 open
       waiting`,
   },
-  '[L2] a request that is not pending keeps nobody waiting, and looks decided by nobody': {
+  '[L2] a request without interaction_pending: true is not waiting, and not decided': {
     events: [turn('t1'), asked('i1', r1)[1]!],
     drawn: `
       turn t1
@@ -75,7 +75,7 @@ layoutCases({
             approval i1 closed
       typing`,
   },
-  'pending outside any turn waits without typing': {
+  'something pending outside a turn shows waiting': {
     events: askedQuestion('i1'),
     drawn: `
       turn s1-e3

@@ -32,12 +32,12 @@ function textAfter(...deltas: LiveEvent[]): string | undefined {
 
 it.each([
   ['pieces in order', [delta(0, 'ab'), delta(2, 'cd')]],
-  ['a piece that came twice', [delta(0, 'ab'), delta(0, 'ab'), delta(2, 'cd'), delta(2, 'cd')]],
+  ['repeated pieces', [delta(0, 'ab'), delta(0, 'ab'), delta(2, 'cd'), delta(2, 'cd')]],
   ['pieces that overlap', [delta(0, 'abc'), delta(1, 'bcd')]],
-  ['a piece that is known already', [delta(0, 'abcd'), delta(1, 'bc')]],
+  ['a piece that is included in another', [delta(0, 'abcd'), delta(1, 'bc')]],
   ['pieces in another order', [delta(3, 'd'), delta(1, 'bc'), delta(0, 'a')]],
-  ['the block so far after a gap', [delta(3, 'd'), delta(0, 'abc')]],
-])('%s make one text', (_name, deltas) => {
+  ['a gap and then the block so far', [delta(3, 'd'), delta(0, 'abc')]],
+])('%s give one text', (_name, deltas) => {
   expect(textAfter(...deltas)).toBe('abcd')
 })
 
@@ -45,7 +45,7 @@ it('a piece whose predecessor is missing is not shown', () => {
   expect(textAfter(delta(3, 'd'))).toBeUndefined()
 })
 
-it('a finished block is dropped, and what comes of it afterwards too', () => {
+it('a finished block is removed, and later pieces of it are ignored', () => {
   const log = new EventLog()
   const blocks = new LiveBlocks()
   const all = [delta(0, 'a'), output(0, 'x'), input]
@@ -59,14 +59,14 @@ it('a finished block is dropped, and what comes of it afterwards too', () => {
   expect(blocks.list).toEqual([])
 })
 
-it('output goes on after its call is in the log', () => {
+it('the output of a call grows after the call is in the log', () => {
   const blocks = new LiveBlocks()
   const state = fold(emptyState('s1'), new EventLog().append(started(), called('c1')))
   blocks.add(output(0, 'x'), state)
   expect(blocks.list).toEqual([{ type: 'tool_output', id: 'c1', text: 'x' }])
 })
 
-it('the end of a turn leaves nothing behind', () => {
+it('the end of a turn removes all unfinished blocks', () => {
   const blocks = new LiveBlocks()
   blocks.add(delta(0, 'a'), null)
   blocks.finish(new EventLog().append(turn('t1')))
@@ -84,11 +84,11 @@ it('the list keeps its identity until something changes', () => {
   expect(blocks.list).toBe(before)
 })
 
-it('a new stream tells what is still being made; the rest is swept away', () => {
+it('blocks that a new stream does not send again are removed', () => {
   const blocks = new LiveBlocks()
   for (const blockId of ['b1', 'b2', 'b3']) blocks.add(delta(0, 'old', blockId), null)
   const before = blocks.list
-  blocks.renew()
+  blocks.beginStream()
   blocks.add(delta(0, 'old', 'b1'), null)
   expect(blocks.list).toBe(before)
   blocks.add(delta(0, 'new and more', 'b2'), null)

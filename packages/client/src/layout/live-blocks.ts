@@ -1,73 +1,83 @@
 import type { LiveEvent, SessionEvent, SessionState } from '@askback/protocol'
 
-/** A block that is being made, as far as it has come. */
+/** An unfinished block, as far as it has been written. */
 export type LiveBlock =
   | { type: 'text' | 'thinking'; id: string; text: string }
   | { type: 'tool_call'; id: string; toolName: string; text: string }
   | { type: 'tool_output'; id: string; text: string }
 
-interface Growing {
+interface GrowingBlock {
   block: LiveBlock
-  /** The stream that it was last told on. */
+  /** The number of the stream that last sent it from its beginning. */
   stream: number
   /** Pieces that came before the one they follow. */
-  ahead: { offset: number; text: string }[]
+  early: TextDelta[]
 }
 
-const NONE: readonly LiveBlock[] = []
+interface TextDelta {
+  /** In UTF-16 units, from the beginning of the block. */
+  offset: number
+  text: string
+}
 
-/** Puts the blocks that are being made together, from pieces that may overlap, repeat or come too late. */
+const NO_BLOCKS: readonly LiveBlock[] = []
+
+/**
+ * Assembles unfinished blocks from live events, which may overlap, repeat, or come early or late.
+ *
+ * Live events are not in the log. After a reconnect the new stream sends each unfinished block again from offset 0. Until then
+ * the old text stays, so that nothing flickers; blocks that the new stream does not send were lost with their agent.
+ */
 export class LiveBlocks {
-  readonly #blocks = new Map<string, Growing>()
-  #list: readonly LiveBlock[] = NONE
+  readonly #blocks = new Map<string, GrowingBlock>()
+  #list: readonly LiveBlock[] = NO_BLOCKS
   #stream = 0
 
-  /** In the order they began; the same array until something changes. */
+  /** The blocks in the order they began; the same array until something changes. */
   get list(): readonly LiveBlock[] {
     return this.#list
   }
 
-  /** A piece of a block that `state` has in full changes nothing. */
+  /** Adds a piece. One of a block that is finished in `state` changes nothing. */
   add(event: LiveEvent, state: SessionState | null): void {
     const key = keyOf(event)
     let growing = this.#blocks.get(key)
     if (!growing) {
       if (state && isFinished(event, state)) return
-      growing = { block: emptyBlock(event), ahead: [], stream: this.#stream }
+      growing = { block: emptyBlock(event), early: [], stream: this.#stream }
       this.#blocks.set(key, growing)
     }
     const before = growing.block.text
-    const isRetold = growing.stream !== this.#stream && event.offset === 0
+    const isSentAgain = growing.stream !== this.#stream && event.offset === 0
     const piece = { offset: event.offset, text: textOf(event) }
-    if (isRetold) {
+    if (isSentAgain) {
       growing.stream = this.#stream
       growing.block = { ...growing.block, text: piece.text }
-    } else if (piece.offset > before.length) growing.ahead.push(piece)
-    else growing.block = { ...growing.block, text: joined(growing, piece) }
+    } else if (piece.offset > before.length) growing.early.push(piece)
+    else growing.block = { ...growing.block, text: withPiece(growing, piece) }
     if (growing.block.text !== before) this.#changed()
   }
 
-  /** A new stream tells the blocks so far anew. Until then what was known stays, so that nothing flickers. */
-  renew(): void {
+  /** A new stream begins, and will send the unfinished blocks again. */
+  beginStream(): void {
     this.#stream += 1
   }
 
-  /** What the new stream has not told again died with its maker. */
+  /** Removes the blocks that the new stream has not sent again. */
   sweep(): void {
     const { size } = this.#blocks
     for (const [key, { stream }] of this.#blocks) if (stream !== this.#stream) this.#blocks.delete(key)
     if (this.#blocks.size < size) this.#changed()
   }
 
-  /** The log has these now, and a turn that ended leaves nothing behind. */
+  /** Removes the blocks that these events of the log finish; the end of a turn finishes all. */
   finish(events: Iterable<SessionEvent>): void {
-    let { size } = this.#blocks
+    const { size } = this.#blocks
     for (const event of events) {
       if (event.type === 'turn_ended') this.#blocks.clear()
       else for (const key of finishedBy(event)) this.#blocks.delete(key)
     }
-    size -= this.#blocks.size
-    if (size > 0) this.#changed()
+    if (this.#blocks.size < size) this.#changed()
   }
 
   clear(): void {
@@ -78,20 +88,21 @@ export class LiveBlocks {
 
   #changed(): void {
     const blocks = [...this.#blocks.values()].map(({ block }) => block)
-    this.#list = blocks.length === 0 ? NONE : blocks.filter(({ text }) => text !== '')
+    this.#list = blocks.length === 0 ? NO_BLOCKS : blocks.filter(({ text }) => text !== '')
   }
 }
 
-function joined(growing: Growing, piece: { offset: number; text: string }): string {
-  let text = extended(growing.block.text, piece)
+/** The text with this piece, and with early pieces that follow it. */
+function withPiece(growing: GrowingBlock, piece: TextDelta): string {
+  let text = extend(growing.block.text, piece)
   for (;;) {
-    const next = growing.ahead.findIndex(({ offset }) => offset <= text.length)
+    const next = growing.early.findIndex(({ offset }) => offset <= text.length)
     if (next < 0) return text
-    text = extended(text, growing.ahead.splice(next, 1)[0]!)
+    text = extend(text, growing.early.splice(next, 1)[0]!)
   }
 }
 
-function extended(text: string, { offset, text: more }: { offset: number; text: string }): string {
+function extend(text: string, { offset, text: more }: TextDelta): string {
   const known = text.length - offset
   return known >= more.length ? text : text + more.slice(known)
 }

@@ -1,42 +1,50 @@
 import type { Interaction, Item, SessionState, ToolCall, Turn } from '@askback/protocol'
 
-type PlainItem = Exclude<Item, { type: 'tool_call' | 'interaction' }>
+type TextItem = Exclude<Item, { type: 'tool_call' | 'interaction' }>
 
-export type Entry =
-  | { type: 'item'; item: PlainItem }
+/** Something that has a position of its own in a turn. Everything else is shown at one of these. */
+export type TurnEntry =
+  | { type: 'item'; item: TextItem }
   | { type: 'call'; call: ToolCall }
-  /** An approval whose tool call is not in the log: it gets a block of its own. */
+  /** An approval whose tool call is not in the log: it gets a block that stands for the call. */
   | { type: 'placeholder'; approval: Interaction }
   /** A questionnaire whose tool call is not in the log. */
-  | { type: 'standing'; interaction: Interaction }
+  | { type: 'questionnaire'; interaction: Interaction }
 
-/** What a turn holds of calls and interactions, each once. */
+/** The ids of the tool calls and interactions of a turn, each once. */
 export interface TurnIndex {
   calls: Set<string>
   interactions: Set<string>
 }
 
-/** Where everything goes, decided by tool call: an event may be stamped with another turn than the call it is about. */
+/**
+ * Where each tool call and interaction is shown. The tool call decides, not the turn of the event: an interaction may name another
+ * turn than the call it is about.
+ */
 export interface Placement {
-  /** What is shown where an interaction was first asked: itself, or what replaced it, if that is not shown before. */
+  /**
+   * What is shown where an interaction was opened, by its id: the interaction, or the one that superseded it. Each is shown once,
+   * at the first of these positions.
+   */
   shown: Map<string, { interaction: Interaction; in: TurnIndex }>
-  /** By tool call, in the order they were asked. */
+  /** By tool call, in the order they were opened. */
   approvals: Map<string, Interaction[]>
-  /** Questionnaires by tool call. */
+  /** By tool call, in the order they were opened. */
   questionnaires: Map<string, Interaction[]>
-  /** By the outermost call: subagents' questionnaires must not hide inside a block. */
-  standing: Map<string, Interaction[]>
+  /** The same by the outermost call, where they are shown: the questionnaire of a subagent must not be hidden inside a block. */
+  questionnairesByRoot: Map<string, Interaction[]>
+  /** The calls inside each call. */
   children: Map<string, ToolCall[]>
-  /** Ids of the interactions that were replaced by this one, oldest first. */
+  /** The ids of the interactions that this one replaces, oldest first. */
   replaced: Map<string, string[]>
 }
 
-export function place(state: SessionState, indexes: readonly TurnIndex[]): Placement {
+export function placeAll(state: SessionState, indexes: readonly TurnIndex[]): Placement {
   const placement: Placement = {
     shown: new Map(),
     approvals: new Map(),
     questionnaires: new Map(),
-    standing: new Map(),
+    questionnairesByRoot: new Map(),
     children: new Map(),
     replaced: new Map(),
   }
@@ -45,7 +53,7 @@ export function place(state: SessionState, indexes: readonly TurnIndex[]): Place
     for (const id of index.calls) placeCall(state, id, placement)
     for (const id of index.interactions) {
       const first = state.interactions.get(id)
-      const current = first && successor(state, first, placement)
+      const current = first && latestOf(state, first, placement)
       if (!current || seen.has(current.interactionId)) continue
       seen.add(current.interactionId)
       placement.shown.set(id, { interaction: current, in: index })
@@ -64,7 +72,7 @@ export function indexOf({ items }: Turn): TurnIndex {
   return index
 }
 
-/** What is shown in this turn for an interaction that was asked in it. */
+/** What this turn shows for an interaction that was opened in it, if anything. */
 export function shownIn(
   index: TurnIndex,
   interactionId: string,
@@ -74,31 +82,37 @@ export function shownIn(
   return found?.in === index ? found.interaction : undefined
 }
 
-/** What stands in a turn by itself, in order; everything else is attached to one of these. */
-export function entriesOf(turn: Turn, index: TurnIndex, state: SessionState, placement: Placement): Entry[] {
-  const entries: Entry[] = []
-  const left = new Set(index.interactions)
+/** The entries of a turn, in order. */
+export function entriesOf(
+  turn: Turn,
+  index: TurnIndex,
+  state: SessionState,
+  placement: Placement,
+): TurnEntry[] {
+  const entries: TurnEntry[] = []
+  const remaining = new Set(index.interactions)
   for (const item of turn.items) {
     if (item.type === 'tool_call') {
       const call = state.toolCalls.get(item.toolCallId)
       if (call && rootOf(state, call) === call) entries.push({ type: 'call', call })
     } else if (item.type === 'interaction') {
-      if (!left.delete(item.interactionId)) continue
+      if (!remaining.delete(item.interactionId)) continue
       const interaction = shownIn(index, item.interactionId, placement)
-      if (interaction) entries.push(...withoutCall(interaction, state, placement))
+      if (interaction) entries.push(...entriesWithoutCall(interaction, state, placement))
     } else entries.push({ type: 'item', item })
   }
   return entries
 }
 
-function withoutCall(
+/** An interaction whose tool call is in the log is shown there, and needs no entry. */
+function entriesWithoutCall(
   interaction: Interaction,
   { toolCalls }: SessionState,
   { approvals }: Placement,
-): Entry[] {
+): TurnEntry[] {
   const { toolCallId, presentation } = interaction
   if (toolCalls.has(toolCallId)) return []
-  if (presentation === 'questionnaire') return [{ type: 'standing', interaction }]
+  if (presentation === 'questionnaire') return [{ type: 'questionnaire', interaction }]
   return approvals.get(toolCallId)?.[0] === interaction
     ? [{ type: 'placeholder', approval: interaction }]
     : []
@@ -107,33 +121,34 @@ function withoutCall(
 function placeCall(state: SessionState, toolCallId: string, { children }: Placement): void {
   const call = state.toolCalls.get(toolCallId)
   if (call?.parentToolCallId !== undefined && rootOf(state, call) !== call) {
-    add(children, call.parentToolCallId, call)
+    addTo(children, call.parentToolCallId, call)
   }
 }
 
 function placeInteraction(state: SessionState, interaction: Interaction, placement: Placement): void {
   const { toolCallId, presentation } = interaction
-  if (presentation === 'tool') return add(placement.approvals, toolCallId, interaction)
-  add(placement.questionnaires, toolCallId, interaction)
+  if (presentation === 'tool') return addTo(placement.approvals, toolCallId, interaction)
+  addTo(placement.questionnaires, toolCallId, interaction)
   const call = state.toolCalls.get(toolCallId)
-  if (call) add(placement.standing, rootOf(state, call).toolCallId, interaction)
+  if (call) addTo(placement.questionnairesByRoot, rootOf(state, call).toolCallId, interaction)
 }
 
-/** What a reprompt or a changed request put in its place, to the end of the chain. */
-function successor(state: SessionState, first: Interaction, { replaced }: Placement): Interaction {
-  const gone: string[] = []
+/** The interaction that superseded this one, and so on to the end of the chain; itself if it was not superseded. */
+function latestOf(state: SessionState, first: Interaction, { replaced }: Placement): Interaction {
+  const superseded: string[] = []
   let current = first
   while (current.settlement === 'superseded' && current.supersededBy !== undefined) {
     const next = state.interactions.get(current.supersededBy)
-    if (!next || gone.includes(next.interactionId)) break
-    gone.push(current.interactionId)
+    if (!next || superseded.includes(next.interactionId)) break
+    superseded.push(current.interactionId)
     current = next
   }
-  if (gone.length > 0 && !replaced.has(current.interactionId)) replaced.set(current.interactionId, gone)
+  if (superseded.length > 0 && !replaced.has(current.interactionId))
+    replaced.set(current.interactionId, superseded)
   return current
 }
 
-/** The outermost call around it; itself if that is not known, or if the parents run in a circle. */
+/** The outermost call around this one; the call itself if its parent is not known, or if the parents form a circle. */
 export function rootOf(state: SessionState, call: ToolCall): ToolCall {
   if (call.parentToolCallId === undefined) return call
   const path = new Set([call])
@@ -148,7 +163,7 @@ export function rootOf(state: SessionState, call: ToolCall): ToolCall {
   return root
 }
 
-function add<T>(map: Map<string, T[]>, key: string, value: T): void {
+function addTo<T>(map: Map<string, T[]>, key: string, value: T): void {
   const list = map.get(key)
   if (list) list.push(value)
   else map.set(key, [value])

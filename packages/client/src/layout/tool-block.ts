@@ -2,14 +2,15 @@ import type { Interaction, Json, SessionState, ToolCall, Turn } from '@askback/p
 import type { Block, Card, ToolBlock, ToolStatus } from './layout-model.js'
 import type { Placement } from './placement.js'
 
-export interface Drawing {
+/** What the layout of a turn needs to know beside the turn. */
+export interface LayoutContext {
   state: SessionState
   placement: Placement
-  /** Output so far, by tool call. */
+  /** The output so far of tools that run, by tool call. */
   outputs: ReadonlyMap<string, string>
 }
 
-const sources: Record<NonNullable<ToolCall['source']>, string | null> = {
+const sourceLabels: Record<NonNullable<ToolCall['source']>, string | null> = {
   agent: null,
   cli: 'via CLI',
   http: 'via HTTP',
@@ -17,37 +18,37 @@ const sources: Record<NonNullable<ToolCall['source']>, string | null> = {
   hook: 'via hook',
 }
 
-export function toolBlock(call: ToolCall, turn: Turn, drawing: Drawing): ToolBlock {
+/** The block of a tool call, with the calls inside it. */
+export function toolBlock(call: ToolCall, turn: Turn, context: LayoutContext): ToolBlock {
   const { toolCallId, toolName, input, source = 'agent', result } = call
   const children = groupCalls(
-    (drawing.placement.children.get(toolCallId) ?? []).map((child) => toolBlock(child, turn, drawing)),
-    drawing,
+    (context.placement.children.get(toolCallId) ?? []).map((child) => toolBlock(child, turn, context)),
+    context,
   )
-  const liveOutput = result ? undefined : drawing.outputs.get(toolCallId)
-  const asked = askedAbout(toolCallId, drawing)
-  const status = statusOf(call, turn, asked)
+  const liveOutput = result ? undefined : context.outputs.get(toolCallId)
+  const status = statusOf(call, turn, requestsAbout(toolCallId, context))
   return {
     key: `call:${toolCallId}`,
     toolCallId,
     toolName,
     input,
     status,
-    waiting: status === 'waiting' || children.some(holdsWaiting),
+    waiting: status === 'waiting' || children.some(containsWaiting),
     placeholder: false,
-    source: sources[source],
-    approvals: cardsOf(drawing.placement.approvals.get(toolCallId), drawing),
+    source: sourceLabels[source],
+    approvals: cardsOf(context.placement.approvals.get(toolCallId), context),
     ...(result && { result }),
     ...(liveOutput !== undefined && { liveOutput }),
     children,
   }
 }
 
-/** Keeps the controls of an approval reachable when the log has no call to attach them to. */
-export function placeholderBlock(approval: Interaction, drawing: Drawing): ToolBlock {
+/** Stands for a call that is not in the log, so that its approval can be answered. */
+export function placeholderBlock(approval: Interaction, context: LayoutContext): ToolBlock {
   const { toolCallId, toolName } = approval
-  const approvals = drawing.placement.approvals.get(toolCallId) ?? []
-  // Nothing looks approved that nobody approved.
-  const status = decided(askedAbout(toolCallId, drawing)) ?? 'interrupted'
+  const approvals = context.placement.approvals.get(toolCallId) ?? []
+  // Never `approved` unless somebody approved it.
+  const status = decisionOf(requestsAbout(toolCallId, context)) ?? 'interrupted'
   return {
     key: `call:${toolCallId}`,
     toolCallId,
@@ -56,81 +57,81 @@ export function placeholderBlock(approval: Interaction, drawing: Drawing): ToolB
     status,
     waiting: status === 'waiting',
     placeholder: true,
-    source: sources[approval.source ?? 'agent'],
-    approvals: cardsOf(approvals, drawing),
+    source: sourceLabels[approval.source ?? 'agent'],
+    approvals: cardsOf(approvals, context),
     children: [],
   }
 }
 
-/** Consecutive calls share a group; one that stands alone ends it. */
-export function appendCall(blocks: Block[], call: ToolBlock, drawing: Drawing): void {
+/** Adds a call to the group at the end, or begins a group. A call that is shown by itself ends the group. */
+export function appendCall(blocks: Block[], call: ToolBlock, context: LayoutContext): void {
   const last = blocks.at(-1)
-  if (standsAlone(call, drawing)) blocks.push({ type: 'tool', key: call.key, call })
+  if (isUngrouped(call, context)) blocks.push({ type: 'tool', key: call.key, call })
   else if (last?.type === 'tool_group') last.calls.push(call)
   else blocks.push({ type: 'tool_group', key: `group:${call.toolCallId}`, calls: [call] })
 }
 
-/** Somebody was asked about it, or it holds other calls. */
-export function standsAlone(call: ToolBlock, { placement }: Drawing): boolean {
+/** Whether a call is shown by itself: somebody was asked about it, or it contains other calls. */
+export function isUngrouped(call: ToolBlock, { placement }: LayoutContext): boolean {
   return (
     call.placeholder ||
     call.children.length > 0 ||
     placement.questionnaires.has(call.toolCallId) ||
-    call.approvals.some(({ interaction }) => !settledByPolicy(interaction))
+    call.approvals.some(({ interaction }) => !wasApprovedAtOnce(interaction))
   )
 }
 
-export function cardOf(interaction: Interaction, drawing: Drawing): Card {
+export function cardOf(interaction: Interaction, context: LayoutContext): Card {
   const { interactionId } = interaction
   return {
     type: 'interaction',
     key: `interaction:${interactionId}`,
     interaction,
-    open: isOpen(interaction, drawing.state),
-    replaces: drawing.placement.replaced.get(interactionId) ?? [],
+    open: isOpen(interaction, context.state),
+    replaces: context.placement.replaced.get(interactionId) ?? [],
   }
 }
 
-function groupCalls(calls: ToolBlock[], drawing: Drawing): Block[] {
+function groupCalls(calls: ToolBlock[], context: LayoutContext): Block[] {
   const blocks: Block[] = []
-  for (const call of calls) appendCall(blocks, call, drawing)
+  for (const call of calls) appendCall(blocks, call, context)
   return blocks
 }
 
-function cardsOf(interactions: readonly Interaction[] | undefined, drawing: Drawing): Card[] {
-  return (interactions ?? []).map((interaction) => cardOf(interaction, drawing))
+function cardsOf(interactions: readonly Interaction[] | undefined, context: LayoutContext): Card[] {
+  return (interactions ?? []).map((interaction) => cardOf(interaction, context))
 }
 
-function holdsWaiting(block: Block): boolean {
+function containsWaiting(block: Block): boolean {
   if (block.type === 'tool') return block.call.waiting
   return block.type === 'tool_group' && block.calls.some((call) => call.waiting)
 }
 
-/** The end of a call ends what was asked about exactly this call (L7), also in the moment before the log says so. */
+/** The end of a call cancels the interactions about exactly that call (L7), so they close before the log says so. */
 function isOpen(interaction: Interaction, { toolCalls, ended }: SessionState): boolean {
   if (interaction.status === 'settled' || ended) return false
   return interaction.anchor !== 'exact' || toolCalls.get(interaction.toolCallId)?.result === undefined
 }
 
-function askedAbout(toolCallId: string, { state, placement }: Drawing) {
+function requestsAbout(toolCallId: string, { state, placement }: LayoutContext) {
   const approvals = placement.approvals.get(toolCallId) ?? []
-  const asked = [...approvals, ...(placement.questionnaires.get(toolCallId) ?? [])]
-  return { approvals, waits: asked.some((interaction) => isOpen(interaction, state)) }
+  const all = [...approvals, ...(placement.questionnaires.get(toolCallId) ?? [])]
+  return { approvals, isWaiting: all.some((interaction) => isOpen(interaction, state)) }
 }
 
-function statusOf(call: ToolCall, turn: Turn, asked: ReturnType<typeof askedAbout>): ToolStatus {
-  // What a script inside the call asked does not decide over the call itself.
-  const own = asked.approvals.filter(({ anchor }) => anchor !== 'matched')
-  const decision = decided({ ...asked, approvals: own })
-  // An approval is also cancelled by the end of its call: then that end is what there is to tell.
-  const byEnd = decision === 'cancelled' && call.result !== undefined
-  if (decision !== null && decision !== 'approved' && !byEnd) return decision
+function statusOf(call: ToolCall, turn: Turn, requests: ReturnType<typeof requestsAbout>): ToolStatus {
+  // What a script inside the call has asked decides nothing about the call itself.
+  const own = requests.approvals.filter(({ anchor }) => anchor !== 'matched')
+  const decision = decisionOf({ ...requests, approvals: own })
+  // The end of a call cancels its approval: then the result says more than the cancellation.
+  const wasCancelledByEnd = decision === 'cancelled' && call.result !== undefined
+  if (decision !== null && decision !== 'approved' && !wasCancelledByEnd) return decision
   if (call.result) return call.result.isError ? (call.result.settledBy ?? 'failed') : 'done'
   return call.partial || turn.endedAt !== undefined ? 'interrupted' : 'running'
 }
 
-function decided({ approvals, waits }: ReturnType<typeof askedAbout>): ToolStatus | null {
-  if (waits) return 'waiting'
+function decisionOf({ approvals, isWaiting }: ReturnType<typeof requestsAbout>): ToolStatus | null {
+  if (isWaiting) return 'waiting'
   const settlement = approvals.at(-1)?.settlement
   switch (settlement) {
     case undefined:
@@ -146,11 +147,12 @@ function decided({ approvals, waits }: ReturnType<typeof askedAbout>): ToolStatu
   }
 }
 
-/** Nobody was asked: a rule or the mode allowed it as it was opened. */
-function settledByPolicy({ via, requestedAt, settledAt }: Interaction): boolean {
+/** A rule or the permission mode approved it when it was opened, so nobody was asked. */
+function wasApprovedAtOnce({ via, requestedAt, settledAt }: Interaction): boolean {
   return via === 'policy' && settledAt === requestedAt
 }
 
+/** The input that an approval is about; other kinds have only their request. */
 function inputOf({ kind, request }: Interaction): Json {
   const isObject = typeof request === 'object' && request !== null && !Array.isArray(request)
   return kind === 'approval' && isObject ? (request['input'] ?? null) : request

@@ -1,23 +1,28 @@
-import { asAskbackError, type AskbackError, type SessionEvent } from '@askback/protocol'
-import type { Pauses } from '../pauses.js'
-import { isPassing } from '../transport/http-errors.js'
+import { asAskbackError, type AskbackError, type Backoff, type SessionEvent } from '@askback/protocol'
+import { isRetryable } from '../transport/gateway-errors.js'
 import type { Transport } from '../transport/transport.js'
 import type { ConnectionStatus } from './session-feed.js'
 
 export interface ChangesListener {
-  /** `live` comes each time the stream is opened: what happened before is to be asked for. */
+  /** Called with `live` each time the stream opens. Earlier events are not sent, so lists are fetched again then. */
   connection(status: ConnectionStatus, error: AskbackError | null): void
   event(event: SessionEvent): void
 }
 
-/** One stream over all sessions, for as long as anybody needs it. */
+export interface ChangesHubOptions {
+  transport: Transport
+  backoff: Backoff
+  onConnected: () => void
+}
+
+/** The one stream over all sessions, which the inbox and the session list share. It is open while it has listeners. */
 export class ChangesHub {
-  readonly #options: { transport: Transport; pauses: Pauses; connected: () => void }
+  readonly #options: ChangesHubOptions
   readonly #listeners = new Set<ChangesListener>()
   #running: AbortController | null = null
   #status: ConnectionStatus = 'connecting'
 
-  constructor(options: { transport: Transport; pauses: Pauses; connected: () => void }) {
+  constructor(options: ChangesHubOptions) {
     this.#options = options
   }
 
@@ -31,7 +36,7 @@ export class ChangesHub {
     }
   }
 
-  /** After a new login. */
+  /** Tries again at once, for example after a new login. */
   reconnect(): void {
     if (!this.#running || this.#status === 'live') return
     this.#stop()
@@ -41,10 +46,10 @@ export class ChangesHub {
   #start(): void {
     const running = new AbortController()
     this.#running = running
-    this.#run(running.signal).catch((error: unknown) => {
+    this.#run(running.signal).catch((caught: unknown) => {
       if (running.signal.aborted) return
-      const told = asAskbackError(error)
-      this.#tell(told.code === 'unauthorized' ? 'unauthorized' : 'offline', told)
+      const error = asAskbackError(caught)
+      this.#publishStatus(error.code === 'unauthorized' ? 'unauthorized' : 'offline', error)
     })
   }
 
@@ -54,25 +59,26 @@ export class ChangesHub {
     this.#status = 'connecting'
   }
 
+  /** Rejects if trying again would not help. */
   async #run(signal: AbortSignal): Promise<void> {
-    const { transport, pauses, connected } = this.#options
+    const { transport, backoff, onConnected } = this.#options
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         for await (const item of transport.changes(signal)) {
           failures = 0
           if (item.type === 'event') for (const listener of this.#listeners) listener.event(item.event)
-          else this.#tell(item.status)
-          if (item.type === 'connection' && item.status === 'live') connected()
+          else this.#publishStatus(item.status)
+          if (item.type === 'connection' && item.status === 'live') onConnected()
         }
       } catch (error) {
-        if (!isPassing(error)) throw error
-        this.#tell('offline')
+        if (!isRetryable(error)) throw error
+        this.#publishStatus('offline')
       }
-      await pauses.before(failures, signal)
+      await backoff.wait(failures, signal)
     }
   }
 
-  #tell(status: ConnectionStatus, error: AskbackError | null = null): void {
+  #publishStatus(status: ConnectionStatus, error: AskbackError | null = null): void {
     this.#status = status
     for (const listener of this.#listeners) listener.connection(status, error)
   }

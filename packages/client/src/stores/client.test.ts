@@ -4,12 +4,12 @@ import { wrote } from '../testing/session-events.js'
 import { createClient } from './client.js'
 import { openSession } from './open-session.test.helper.js'
 
-it('gives everyone who looks at a session the same store', () => {
+it('returns the same store for the same session', () => {
   const { client, store } = openSession()
   expect(client.session('s1')).toBe(store)
 })
 
-it('drops a store that nobody has looked at for a while, and begins anew', async () => {
+it('drops a store five seconds after its last listener left', async () => {
   const { client, store, clock, leave } = openSession()
   leave()
   clock.advance(4999)
@@ -18,14 +18,14 @@ it('drops a store that nobody has looked at for a while, and begins anew', async
   expect(client.session('s1')).not.toBe(store)
 })
 
-it('drops a store that was asked for and never looked at', () => {
+it('drops a store that never had a listener', () => {
   const { client, clock } = openSession()
   const unused = client.session('s2')
   clock.advance(5000)
   expect(client.session('s2')).not.toBe(unused)
 })
 
-it('keeps a store for whoever comes back in time, without asking again', async () => {
+it('keeps a store for a listener that comes back in time, without another snapshot', async () => {
   const { store, clock, leave, transport, view } = openSession()
   await eventually(() => expect(view().connection).toBe('live'))
   leave()
@@ -37,7 +37,7 @@ it('keeps a store for whoever comes back in time, without asking again', async (
   expect(transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(1)
 })
 
-it('whoever holds on to a dropped store can go on with it, from where it was', async () => {
+it('a dropped store can be used again, and continues from its position', async () => {
   const { store, clock, leave, transport, view } = openSession()
   await eventually(() => expect(view().connection).toBe('live'))
   leave()
@@ -49,22 +49,22 @@ it('whoever holds on to a dropped store can go on with it, from where it was', a
   expect(transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(1)
 })
 
-it('ends all streams when it is closed', async () => {
-  const { client, transport, view, told } = openSession()
+it('ends all streams when the client is closed', async () => {
+  const { client, transport, view, notified } = openSession()
   await eventually(() => expect(view().connection).toBe('live'))
   client.close()
-  const before = told.length
+  const before = notified.length
   transport.play('s1', wrote('b1'))
   await Promise.resolve()
-  expect(told).toHaveLength(before)
+  expect(notified).toHaveLength(before)
 })
 
-it('tells a moment later unless told otherwise', async () => {
+it('notifies listeners after a timer of 0 ms by default', async () => {
   const { transport } = openSession()
   const client = createClient(transport)
   const store = client.session('s1')
-  const told = vi.fn<() => void>()
-  store.subscribe(told)
-  await eventually(() => expect(told).toHaveBeenCalled())
+  const listener = vi.fn<() => void>()
+  store.subscribe(listener)
+  await eventually(() => expect(listener).toHaveBeenCalled())
   client.close()
 })

@@ -1,5 +1,4 @@
-import { systemClock } from '../clock.js'
-import { Pauses, type Timing } from '../pauses.js'
+import { Backoff, systemClock, type Timing } from '@askback/protocol'
 import type { Transport } from '../transport/transport.js'
 import { ChangesHub } from './changes-hub.js'
 import { InboxStore } from './inbox-store.js'
@@ -9,14 +8,31 @@ import { SessionListStore } from './session-list-store.js'
 import { SessionStore } from './session-store.js'
 
 export interface ClientOptions extends Timing {
-  /** Tells listeners of what came together; a moment later by default. */
+  /**
+   * Schedules the notification of listeners, so that changes that come together are published once.
+   *
+   * @default a timer of 0 ms
+   */
   schedule?: (flush: () => void) => void
-  /** The same for text that is being written: once a frame is enough for that. */
+  /**
+   * The same for a text that is being written, which changes many times a second: once per frame is enough.
+   *
+   * @default `schedule`
+   */
   scheduleLive?: (flush: () => void) => void
-  /** Keeps answers that could not be sent over a reload. */
+  /**
+   * Stores answers that could not be sent yet, so that they survive a reload.
+   *
+   * @default none: they are lost when the page closes
+   */
   storage?: OutboxStorage
+  /**
+   * Makes the idempotency keys of answers.
+   *
+   * @default 128 random bits, in hex
+   */
   newKey?: () => string
-  /** A session was deleted, as far as the list of sessions tells: nothing of it needs to be kept. */
+  /** Called when the session list sees that a session was deleted, so that what is stored about it can be removed. */
   sessionEnded?: (sessionId: string) => void
 }
 
@@ -24,25 +40,36 @@ export interface Client {
   readonly transport: Transport
   readonly inbox: InboxStore
   readonly sessions: SessionListStore
-  /** Answers on their way, of all sessions. */
+  /** The answers of all sessions that are being sent. */
   readonly outbox: Outbox
-  /** The same store for the same session, for as long as somebody uses it. */
+  /** The store of a session: the same object for as long as somebody uses it. */
   session(sessionId: string): SessionStore
-  /** After a new login, or when the network is said to be back: what is not connected is tried now. */
+  /** Connects again at once whatever is not connected: call it after a new login, or when the network is back. */
   reconnect(): void
-  /** When the network is said to be gone: finds out whether the gateway is. */
-  doubt(): void
+  /** Checks whether the gateway still answers: call it when the network may be gone. */
+  verifyConnection(): void
+  /** Ends all streams. Answers that were not sent yet stay in the storage. */
   close(): void
 }
 
-/** What a surface holds: one store a session, made when it is looked at and dropped when it is not. */
+/**
+ * Creates what a surface works with: the inbox, the list of sessions, and a store for each session that is looked at. The
+ * stores have `subscribe` and `getSnapshot`, as React's `useSyncExternalStore` expects. They connect when the first listener
+ * subscribes, and disconnect five seconds after the last has left.
+ *
+ * @example
+ * const client = createClient(new HttpTransport({ baseUrl: 'http://127.0.0.1:4100', token }))
+ * client.inbox.subscribe(() => {
+ *   for (const { toolName } of client.inbox.getSnapshot().items ?? []) console.log(toolName)
+ * })
+ */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
-  const { clock = systemClock, schedule = later, scheduleLive, storage, newKey, sessionEnded } = options
-  const pauses = new Pauses(options)
-  const outbox = new Outbox({ transport, pauses, storage, newKey })
-  const changes = new ChangesHub({ transport, pauses, connected: () => outbox.nudge() })
+  const { clock = systemClock, schedule = soon, scheduleLive, storage, newKey, sessionEnded } = options
+  const backoff = new Backoff(options)
+  const outbox = new Outbox({ transport, backoff, storage, newKey })
+  const changes = new ChangesHub({ transport, backoff, onConnected: () => outbox.retryNow() })
   const serverClock = new ServerClock(clock)
-  const shared = { transport, outbox, pauses, changes, clock, serverClock, schedule, scheduleLive }
+  const shared = { transport, outbox, backoff, changes, clock, serverClock, schedule, scheduleLive }
   const stores = new Map<string, SessionStore>()
   const inbox = new InboxStore(shared)
   const sessions = new SessionListStore({ ...shared, sessionEnded })
@@ -57,7 +84,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       if (known) return known
       const store = new SessionStore(sessionId, {
         ...shared,
-        idle: () => {
+        onIdle: () => {
           if (stores.get(sessionId) === store) stores.delete(sessionId)
         },
       })
@@ -65,13 +92,13 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       return store
     },
     reconnect() {
-      transport.wake()
-      pauses.wake()
+      transport.retryNow()
+      backoff.retryNow()
       changes.reconnect()
       for (const store of stores.values()) store.reconnect()
     },
-    doubt() {
-      transport.doubt?.()
+    verifyConnection() {
+      transport.verifyConnection?.()
     },
     close() {
       for (const store of [...stores.values(), inbox, sessions]) store.end()
@@ -82,6 +109,6 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   }
 }
 
-function later(flush: () => void): void {
+function soon(flush: () => void): void {
   setTimeout(flush, 0)
 }

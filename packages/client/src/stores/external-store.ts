@@ -1,36 +1,43 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '@askback/protocol'
 
 export interface StoreOptions {
   clock: Clock
-  /** Tells the listeners, not for each change but for all that came together. */
+  /** Schedules the notification of listeners, so that changes that come together are published once. */
   schedule: (flush: () => void) => void
-  /** The same for what changes many times a second, such as a text that is being written; like the rest by default. */
+  /** The same for what changes many times a second, such as a text that is being written. Defaults to `schedule`. */
   scheduleLive?: ((flush: () => void) => void) | undefined
-  /** Called when nobody has listened for a while, and it has stopped. */
-  idle?: () => void
+  /** Called when the store has had no listeners for a while and has stopped. */
+  onIdle?: () => void
 }
 
-/** Whoever switches back soon finds everything as it was. */
+/** A store keeps running for this long without listeners, so that somebody who comes back soon finds it up to date. */
 const LINGER_MS = 5000
 
-/** Something to show that changes, for `useSyncExternalStore`: it works while somebody listens, and a while longer. */
+/**
+ * A changing view for `useSyncExternalStore`. It runs while it has listeners and for `LINGER_MS` longer.
+ *
+ *   stopped ──(first listener)──▶ running ──(last listener left)──▶ lingering ──(LINGER_MS)──▶ stopped
+ *                                    ▲────────(a listener comes)───────┘
+ */
 export abstract class ExternalStore<View> {
   readonly #options: StoreOptions
   readonly #listeners = new Set<() => void>()
+  /** The view that was handed out, until something changes. */
   #view: View | null = null
   #scheduled: 'soon' | 'live' | null = null
   #isRunning = false
-  #disarm: () => void = () => undefined
+  #cancelLinger: () => void = () => undefined
 
   constructor(options: StoreOptions) {
     this.#options = options
     this.#linger()
   }
 
-  // Bound, so that they can be passed on as they are.
+  // `subscribe` and `getSnapshot` are arrow functions, so that they can be passed on without their object.
+
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
-    this.#disarm()
+    this.#cancelLinger()
     if (!this.#isRunning) {
       this.#isRunning = true
       this.start()
@@ -40,30 +47,31 @@ export abstract class ExternalStore<View> {
     }
   }
 
-  /** The same until something changes. */
+  /** The current view: the same object until something changes. */
   readonly getSnapshot = (): View => (this.#view ??= this.view())
 
   protected abstract view(): View
   protected abstract start(): void
   protected abstract stop(): void
 
+  /** Notifies the listeners, later and once for everything that changed until then. */
   protected changed(when: 'soon' | 'live' = 'soon'): void {
     this.#view = null
     if (this.#listeners.size === 0 || this.#scheduled === 'soon' || this.#scheduled === when) return
     this.#scheduled = when
     const { schedule, scheduleLive = schedule } = this.#options
-    const tell = when === 'live' ? scheduleLive : schedule
-    tell(() => {
-      // What was urgent has told of the rest already.
+    const scheduleFlush = when === 'live' ? scheduleLive : schedule
+    scheduleFlush(() => {
+      // A more urgent flush came first, and has published this change, too.
       if (this.#scheduled === null) return
       this.#scheduled = null
       for (const listener of this.#listeners) listener()
     })
   }
 
-  /** Now, whoever listens. */
+  /** Stops at once, and drops all listeners. */
   end(): void {
-    this.#disarm()
+    this.#cancelLinger()
     this.#listeners.clear()
     if (this.#isRunning) this.stop()
     this.#isRunning = false
@@ -71,10 +79,10 @@ export abstract class ExternalStore<View> {
   }
 
   #linger(): void {
-    const { clock, idle } = this.#options
-    this.#disarm = clock.alarm(clock.now() + LINGER_MS, () => {
+    const { clock, onIdle } = this.#options
+    this.#cancelLinger = clock.alarm(clock.now() + LINGER_MS, () => {
       this.end()
-      idle?.()
+      onIdle?.()
     })
   }
 }

@@ -3,34 +3,33 @@ import {
   openInteraction,
   progressInteraction,
   respondToInteraction,
+  type Clock,
   type Interaction,
   type Json,
   type SessionEvent,
 } from '@askback/protocol'
-import type { Clock } from '../clock.js'
-import { countBySession } from '../count-by-session.js'
 import type { InboxPage, Transport } from '../transport/transport.js'
-import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
+import { ListStore, type ListPage, type ListStoreOptions, type ListView } from './list-store.js'
 import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
 
 export interface InboxView extends ListView<Interaction> {
-  /** Answers on their way, by interaction. */
+  /** The answers that are being sent, by interaction. */
   readonly submissions: ReadonlyMap<string, Submission>
-  /** Settled a moment ago, here or elsewhere: still there to be seen, and no longer counted. */
+  /** Settled within the last five seconds, here or elsewhere: still shown, but no longer counted. */
   readonly leaving: readonly Interaction[]
-  /** How many are pending, those that are not loaded included. */
+  /** How many are pending, including those that are not loaded. */
   readonly total: number
-  /** The same for each session in which something waits. */
+  /** How many are pending in each session that has any. */
   readonly perSession: ReadonlyMap<string, number>
-  /** Arrived while this was open, and not loaded because they are on a later page. */
+  /** Opened since the list was fetched, and not loaded because they belong to a later page. */
   readonly unlisted: readonly Arrival[]
 }
 
-/** What a notification needs to know of a request. */
+/** What a notification shows of a new request. */
 export type Arrival = Pick<Interaction, 'interactionId' | 'sessionId' | 'kind' | 'toolName'>
 
-type Counts = Pick<InboxView, 'total' | 'perSession'>
+type InboxCounts = Pick<InboxView, 'total' | 'perSession'>
 
 interface InboxStoreOptions extends ListStoreOptions {
   transport: Transport
@@ -38,30 +37,29 @@ interface InboxStoreOptions extends ListStoreOptions {
   serverClock: ServerClock
 }
 
-/** Long enough to read who answered, and what. */
+/** How long a settled interaction is still shown: long enough to read who answered, and what. */
 const LEAVE_MS = 5000
-
-/** The counts are asked for anew at most this often. */
-const COUNT_MS = 500
-/** With fewer left of the pages that are loaded, the next one is. */
-const LOW = 20
+/** The counts are requested at most this often. */
+const COUNT_INTERVAL_MS = 500
+/** With fewer items than this, the next page is loaded. */
+const MIN_ITEMS = 20
 
 /**
- * Everything that waits for a person, in all sessions, oldest first. Once all pages are loaded the stream of changes keeps
- * the counts exact. Before that only the gateway can count: a change is no difference to add, since it may have happened
- * before the gateway counted.
+ * Everything that is pending in all sessions, oldest first. Once all pages are loaded, the items themselves are counted. Before
+ * that only the gateway can count: adding or subtracting one for each event would be wrong for events that the gateway had
+ * counted already.
  */
 export class InboxStore extends ListStore<Interaction, InboxView> {
   readonly #transport: Transport
   readonly #outbox: Outbox
   readonly #serverClock: ServerClock
   readonly #clock: Clock
-  readonly #leaving = new Map<string, { item: Interaction; disarm: () => void }>()
+  readonly #leaving = new Map<string, { item: Interaction; cancelTimer: () => void }>()
   readonly #unlisted = new Map<string, Arrival>()
-  /** Pending by their event, while the request that follows it is still to come (L1). */
+  /** Ids whose `interaction_pending: true` has come, and whose request comes next (L1). */
   readonly #announced = new Set<string>()
-  #counts: Counts = { total: 0, perSession: new Map() }
-  #disarmCount: (() => void) | null = null
+  #counts: InboxCounts = { total: 0, perSession: new Map() }
+  #cancelCount: (() => void) | null = null
   #stopListening: () => void = () => undefined
 
   constructor(options: InboxStoreOptions) {
@@ -72,12 +70,12 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     this.#outbox = options.outbox
   }
 
-  /** The server's clock: deadlines are told in its time. */
+  /** Server time, in epoch milliseconds: deadlines are in server time. */
   serverNow(): number {
     return this.#serverClock.now()
   }
 
-  /** The same as in the session itself. */
+  /** Answers an interaction; the same as `respond` of its session's store. */
   respond({ sessionId, interactionId, digest }: Interaction, answer: Json): Promise<Outcome> {
     return this.#outbox.submit({ sessionId, interactionId, answer, digest })
   }
@@ -95,43 +93,45 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
   protected override start(): void {
     super.start()
     this.#stopListening = this.#outbox.on(({ events }) => {
-      for (const event of events) this.take(event)
+      for (const event of events) this.receive(event)
       this.changed()
     })
   }
 
   protected override stop(): void {
     this.#stopListening()
-    for (const { disarm } of this.#leaving.values()) disarm()
+    for (const { cancelTimer } of this.#leaving.values()) cancelTimer()
     this.#leaving.clear()
-    this.#disarmCount?.()
-    this.#disarmCount = null
+    this.#cancelCount?.()
+    this.#cancelCount = null
     super.stop()
   }
 
-  protected override async fetch(query: { after?: string; limit: number }): Promise<Page<Interaction>> {
+  protected override async fetch(query: { after?: string; limit: number }): Promise<ListPage<Interaction>> {
     const { interactions: items, next, ...counts } = await this.#transport.inbox(query)
-    this.#counted(counts)
-    // A new first page replaces all that was loaded; what arrives from then on is told again.
+    this.#setCounts(counts)
+    // The list was fetched from its beginning, so everything that is not on the page is on a later one.
     if (query.after === undefined) this.#unlisted.clear()
-    const timed = items.find(({ expiresAt }) => expiresAt !== undefined)
-    // Only a snapshot tells the time, and a countdown by a clock that is wrong is worse than none.
-    if (timed && !this.#serverClock.isKnown) {
-      await this.#serverClock.ask(() => this.#transport.snapshot(timed.sessionId)).catch(() => undefined)
+    const withDeadline = items.find(({ expiresAt }) => expiresAt !== undefined)
+    // Only a snapshot has the server time, and a countdown by a wrong clock is worse than none.
+    if (withDeadline && !this.#serverClock.isKnown) {
+      const snapshot = () => this.#transport.snapshot(withDeadline.sessionId)
+      // The list is worth showing without it.
+      await this.#serverClock.setBy(snapshot).catch(() => undefined)
     }
     return { items, next }
   }
 
-  protected override take(event: SessionEvent): void {
-    this.#serverClock.heard(event.at)
-    super.take(event)
+  protected override receive(event: SessionEvent): void {
+    this.#serverClock.observe(event.at)
+    super.receive(event)
     const { items, more } = this.list()
     if (!more || event.type !== 'interaction_pending') return
     this.#countSoon()
-    if (items && items.length < LOW) void this.loadMore().catch(() => undefined)
+    if (items && items.length < MIN_ITEMS) void this.loadMore().catch(() => undefined)
   }
 
-  protected override apply({ items, next }: Page<Interaction>, event: SessionEvent): Interaction[] {
+  protected override apply({ items, next }: ListPage<Interaction>, event: SessionEvent): Interaction[] {
     const index =
       'interactionId' in event ? items.findIndex((item) => item.interactionId === event.interactionId) : -1
     switch (event.type) {
@@ -140,14 +140,14 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
         this.#announced.add(event.interactionId)
         return items
       case 'interaction_request':
-        // The newest come last: where there are more pages, it is on the last of them.
+        // The newest come last, so if there are more pages it belongs to the last of them.
         if (!this.#announced.delete(event.interactionId) || index >= 0) return items
         if (next === null) return [...items, openInteraction(event)]
         this.#unlisted.set(event.interactionId, arrivalOf(event))
         this.changed()
         return items
       case 'interaction_response':
-        // A gateway from before L2 closes what is superseded by this alone.
+        // Gateways from before L2 do not send `interaction_pending: false` for a superseded one.
         if (event.settlement === 'superseded') return this.#close(items, event.interactionId)
         return index < 0 ? items : items.with(index, respondToInteraction(items[index]!, event))
       case 'interaction_progress':
@@ -157,47 +157,54 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     }
   }
 
-  /** It is pending no longer (L2). What was asked anew leaves without a trace. */
+  /** Removes what is no longer pending (L2). A superseded one has no settlement here, and is not shown as leaving. */
   #close(items: Interaction[], interactionId: string): Interaction[] {
     this.#announced.delete(interactionId)
     if (this.#unlisted.delete(interactionId)) this.changed()
     const index = items.findIndex((item) => item.interactionId === interactionId)
     if (index < 0) return items
     const item = items[index]!
-    if (item.settlement !== undefined) this.#letLeave(closeInteraction(item))
+    if (item.settlement !== undefined) this.#showLeaving(closeInteraction(item))
     return items.toSpliced(index, 1)
   }
 
   #countSoon(): void {
-    this.#disarmCount ??= this.#clock.alarm(this.#clock.now() + COUNT_MS, () => {
-      this.#disarmCount = null
-      // What fails is asked for again with the next change, or when the gateway is back.
+    this.#cancelCount ??= this.#clock.alarm(this.#clock.now() + COUNT_INTERVAL_MS, () => {
+      this.#cancelCount = null
+      // If it fails, the next event or reconnect requests the counts again.
       this.#count().catch(() => undefined)
     })
   }
 
   async #count(): Promise<void> {
-    this.#counted(await this.#transport.inbox({ limit: 1 }))
+    this.#setCounts(await this.#transport.inbox({ limit: 1 }))
     const { items, more } = this.list()
-    // What was on the other pages has been settled: nothing is left to load.
+    // Everything on the other pages was settled: the list is fetched again, and then has no more pages.
     if (more && items && this.#counts.total <= items.length) this.refresh()
     this.changed()
   }
 
-  #counted({ total, perSession }: Pick<InboxPage, 'total' | 'perSession'>): void {
+  #setCounts({ total, perSession }: Pick<InboxPage, 'total' | 'perSession'>): void {
     this.#counts = { total, perSession: new Map(Object.entries(perSession)) }
   }
 
-  #letLeave(item: Interaction): void {
+  #showLeaving(item: Interaction): void {
     const { interactionId } = item
-    const disarm = this.#clock.alarm(this.#clock.now() + LEAVE_MS, () => {
+    const cancelTimer = this.#clock.alarm(this.#clock.now() + LEAVE_MS, () => {
       this.#leaving.delete(interactionId)
       this.changed()
     })
-    this.#leaving.set(interactionId, { item, disarm })
+    this.#leaving.set(interactionId, { item, cancelTimer })
   }
 }
 
 function arrivalOf({ interactionId, sessionId, kind, toolName }: Arrival): Arrival {
   return { interactionId, sessionId, kind, toolName }
+}
+
+/** How many of these belong to each session. */
+export function countBySession(items: Iterable<{ sessionId: string }>): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { sessionId } of items) counts.set(sessionId, (counts.get(sessionId) ?? 0) + 1)
+  return counts
 }

@@ -1,6 +1,5 @@
-import type { AskbackError, SessionEvent } from '@askback/protocol'
-import type { Pauses } from '../pauses.js'
-import { isPassing } from '../transport/http-errors.js'
+import type { AskbackError, Backoff, SessionEvent } from '@askback/protocol'
+import { isRetryable } from '../transport/gateway-errors.js'
 import type { ChangesHub } from './changes-hub.js'
 import { ExternalStore, type StoreOptions } from './external-store.js'
 import type { ConnectionStatus } from './session-feed.js'
@@ -8,33 +7,36 @@ import type { ConnectionStatus } from './session-feed.js'
 export interface ListView<T> {
   readonly connection: ConnectionStatus
   readonly error: AskbackError | null
-  /** `null` until the first page is there. */
+  /** `null` until the first page was fetched. */
   readonly items: readonly T[] | null
-  /** Whether there are more than these. */
+  /** Whether there are more than these: `loadMore` fetches them. */
   readonly more: boolean
 }
 
 export interface ListStoreOptions extends StoreOptions {
   changes: ChangesHub
-  pauses: Pauses
+  backoff: Backoff
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   items: T[]
   next: string | null
 }
 
-const PAGE = 100
-const LARGEST_PAGE = 1000
+const PAGE_SIZE = 100
+const MAX_PAGE_SIZE = 1000
 
-/** A list over all sessions: fetched whenever the stream of changes opens, and kept up to date by it. */
+/**
+ * A list over all sessions. It is fetched each time the stream of changes opens, and then updated with the events of that
+ * stream. Events that arrive during a fetch are applied again to the fetched page, which may or may not include them.
+ */
 export abstract class ListStore<T, View extends ListView<T> = ListView<T>> extends ExternalStore<View> {
   readonly #options: ListStoreOptions
-  #page: Page<T> | null = null
+  #page: ListPage<T> | null = null
   #connection: ConnectionStatus = 'connecting'
   #error: AskbackError | null = null
-  /** What happened while the page was on its way, which may or may not know of it. */
-  #meanwhile: SessionEvent[] | null = null
+  /** The events that have arrived since the fetch under way began. */
+  #duringFetch: SessionEvent[] | null = null
   #fetching: AbortController | null = null
   #isStale = false
   #stopListening: () => void = () => undefined
@@ -44,18 +46,18 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
     this.#options = options
   }
 
-  /** The next page. */
+  /** Fetches the next page. Rejects if that fails. */
   async loadMore(): Promise<void> {
     const page = this.#page
     if (!page || page.next === null) return
-    const more = await this.fetch({ after: page.next, limit: PAGE })
-    // A new first page has come in between.
+    const more = await this.fetch({ after: page.next, limit: PAGE_SIZE })
+    // The list was fetched again in between.
     if (this.#page?.next !== page.next) return
     this.#page = { items: [...this.#page.items, ...more.items], next: more.next }
     this.changed()
   }
 
-  /** The whole list once more. */
+  /** Fetches the list again. If that fails for good, the view has the error. */
   refresh(): void {
     this.#isStale = true
     if (this.#fetching) return
@@ -71,19 +73,19 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
       })
   }
 
-  protected abstract fetch(query: { after?: string; limit: number }): Promise<Page<T>>
-  /** The list after an event, the same if that changes nothing; `null` if only the gateway knows. */
-  protected abstract apply(page: Page<T>, event: SessionEvent): T[] | null
+  protected abstract fetch(query: { after?: string; limit: number }): Promise<ListPage<T>>
+  /** The items after an event: the same array if nothing changes, `null` if the list has to be fetched again. */
+  protected abstract apply(page: ListPage<T>, event: SessionEvent): T[] | null
 
   protected list(): ListView<T> {
     const { items = null, next = null } = this.#page ?? {}
     return { connection: this.#connection, error: this.#error, items, more: next !== null }
   }
 
-  /** What happened, told by another way than the stream. */
-  protected take(event: SessionEvent): void {
-    this.#meanwhile?.push(event)
-    this.#take(event)
+  /** Applies an event, from the stream or from the reply to an answer. */
+  protected receive(event: SessionEvent): void {
+    this.#duringFetch?.push(event)
+    this.#applyEvent(event)
   }
 
   protected override start(): void {
@@ -94,7 +96,7 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
         if (status === 'live') this.refresh()
         this.changed()
       },
-      event: (event) => this.take(event),
+      event: (event) => this.receive(event),
     })
   }
 
@@ -106,31 +108,31 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
   }
 
   async #fetchAll(signal: AbortSignal): Promise<void> {
-    const limit = Math.min(Math.max(this.#page?.items.length ?? 0, PAGE), LARGEST_PAGE)
+    const limit = Math.min(Math.max(this.#page?.items.length ?? 0, PAGE_SIZE), MAX_PAGE_SIZE)
     for (let failures = 1; this.#isStale && !signal.aborted; failures++) {
       this.#isStale = false
-      this.#meanwhile = []
+      this.#duringFetch = []
       try {
         const page = await this.fetch({ limit })
         if (signal.aborted) return
-        this.#fill(page, this.#meanwhile)
+        this.#fill(page, this.#duringFetch)
       } catch (error) {
-        if (!isPassing(error)) throw error
+        if (!isRetryable(error)) throw error
         this.#isStale = true
-        await this.#options.pauses.before(failures, signal)
+        await this.#options.backoff.wait(failures, signal)
       }
     }
   }
 
-  #fill(page: Page<T>, missed: SessionEvent[]): void {
-    this.#meanwhile = null
+  #fill(page: ListPage<T>, missed: SessionEvent[]): void {
+    this.#duringFetch = null
     this.#page = page
     this.#error = null
-    for (const event of missed) this.#take(event)
+    for (const event of missed) this.#applyEvent(event)
     this.changed()
   }
 
-  #take(event: SessionEvent): void {
+  #applyEvent(event: SessionEvent): void {
     if (!this.#page) return
     const items = this.apply(this.#page, event)
     if (items === null) return this.refresh()

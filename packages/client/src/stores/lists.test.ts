@@ -1,8 +1,8 @@
 import { AskbackError } from '@askback/protocol'
+import { fakeClock } from '@askback/protocol/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { turn } from '../layout/layout-cases.test.helper.js'
-import { fakeClock } from '../testing/fake-clock.js'
 import { scriptedTransport, type ScriptedTransport } from '../testing/scripted-transport.js'
 import { asked, askedQuestion, settled } from '../testing/session-events.js'
 import { createClient, type ClientOptions } from './client.js'
@@ -19,7 +19,7 @@ const ids = ({ getSnapshot }: ReturnType<typeof setup>['inbox']) =>
   getSnapshot().items?.map(({ interactionId }) => interactionId)
 
 describe('the inbox', () => {
-  it('holds what is pending in every session, and follows', async () => {
+  it('lists what is pending in every session, and is updated by events', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     transport.play('s2', ...askedQuestion('i2'))
@@ -41,7 +41,7 @@ describe('the inbox', () => {
     expect(inbox.getSnapshot()).toBe(before)
   })
 
-  it('[L2] holds what `interaction_pending` says is pending, and infers nothing from request and response', async () => {
+  it('[L2] lists what `interaction_pending` says is pending, and infers nothing from requests and responses', async () => {
     const { inbox, transport } = setup()
     const [opens, request] = asked('i1')
     const [response, closes] = settled('i1')
@@ -62,7 +62,7 @@ describe('the inbox', () => {
     ])
   })
 
-  it('[lesson 16] shows no ghost of what was settled while the page was on its way', async () => {
+  it('does not show what was settled while the list was being fetched', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'), ...asked('i2'))
     const fetch = transport.inbox.bind(transport)
@@ -75,7 +75,7 @@ describe('the inbox', () => {
     await eventually(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
   })
 
-  it('looks again after it was offline, when nothing is told', async () => {
+  it('is fetched again after it was offline, since missed events are not sent', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     inbox.subscribe(() => undefined)
@@ -88,7 +88,7 @@ describe('the inbox', () => {
     await eventually(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
   })
 
-  it('answers in place', async () => {
+  it('sends answers', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     inbox.subscribe(() => undefined)
@@ -101,7 +101,7 @@ describe('the inbox', () => {
     expect(inbox.getSnapshot().submissions.size).toBe(0)
   })
 
-  it('tries again when a page does not come, and tells when it never will', async () => {
+  it('retries a fetch that failed, and shows an error that will not pass', async () => {
     const { inbox, transport, clock } = setup()
     transport.failNext('inbox', new AskbackError('unavailable', 'not now'))
     inbox.subscribe(() => undefined)
@@ -114,7 +114,7 @@ describe('the inbox', () => {
     await eventually(() => expect(inbox.getSnapshot().error).toMatchObject({ code: 'forbidden' }))
   })
 
-  it('goes on page by page', async () => {
+  it('loads page by page', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'), ...asked('i2'))
     const all = transport.inbox.bind(transport)
@@ -138,11 +138,11 @@ describe('the inbox', () => {
 })
 
 describe('an inbox of more than one page', () => {
-  /** `many` in session s1, of which the gateway gives 100 at a time, and one in session s2. */
-  async function begin(many = 150) {
+  /** An inbox with `count` interactions in session s1 and one in session s2; the gateway sends 100 at a time. */
+  async function largeInbox(count = 150) {
     const test = setup()
     const { inbox, transport } = test
-    for (let index = 0; index < many; index++) transport.play('s1', ...asked(`i${index}`))
+    for (let index = 0; index < count; index++) transport.play('s1', ...asked(`i${index}`))
     transport.play('s2', ...asked('other'))
     pageBy(transport)
     inbox.subscribe(() => undefined)
@@ -154,7 +154,7 @@ describe('an inbox of more than one page', () => {
 
   function pageBy(transport: ScriptedTransport) {
     const all = transport.inbox.bind(transport)
-    /** Every id that was ever pending, in order: a cursor outlives what it stands for. */
+    /** Every id that was ever pending, in order: a cursor stays valid after its interaction was settled. */
     const order: string[] = []
     transport.inbox = async (query = {}) => {
       const { interactions, ...counts } = await all(query)
@@ -171,14 +171,14 @@ describe('an inbox of more than one page', () => {
     }
   }
 
-  it('counts what is not loaded as the gateway does', async () => {
-    const { view, counted } = await begin()
+  it('has the counts of the gateway, including what is not loaded', async () => {
+    const { view, counted } = await largeInbox()
     expect(view().items).toHaveLength(100)
     expect(counted()).toEqual([151, 150, 1])
   })
 
-  it('asks anew for the counts when something opens or settles, once for what comes together', async () => {
-    const { transport, clock, counted } = await begin()
+  it('requests the counts again after changes, once for those that come together', async () => {
+    const { transport, clock, counted } = await largeInbox()
     const before = transport.calls.filter(({ method }) => method === 'inbox').length
     transport.play('s2', ...asked('new'), ...settled('other'))
     transport.play('s2', ...asked('newer'))
@@ -189,8 +189,8 @@ describe('an inbox of more than one page', () => {
     expect(transport.calls.filter(({ method }) => method === 'inbox')).toHaveLength(before + 1)
   })
 
-  it('tells of requests that arrive beyond what is loaded, until they are settled or loaded', async () => {
-    const { inbox, transport, view } = await begin()
+  it('lists new requests that are on a later page until they are settled or loaded', async () => {
+    const { inbox, transport, view } = await largeInbox()
     const unlisted = () => view().unlisted.map(({ interactionId }) => interactionId)
     expect(unlisted()).toEqual([])
     transport.play('s2', ...asked('new'), ...asked('newer'))
@@ -201,22 +201,22 @@ describe('an inbox of more than one page', () => {
     expect(view()).toMatchObject({ more: false, unlisted: [], total: 152 })
   })
 
-  it('is exact again once all of it is loaded', async () => {
-    const { inbox, transport, counted } = await begin()
+  it('counts its own items once all of them are loaded', async () => {
+    const { inbox, transport, counted } = await largeInbox()
     await inbox.loadMore()
     transport.play('s1', ...settled('i3'))
     await eventually(() => expect(counted()).toEqual([150, 149, 1]))
   })
 
-  it('loads more before the loaded ones run out', async () => {
-    const { transport, view } = await begin(120)
+  it('loads the next page before its items run out', async () => {
+    const { transport, view } = await largeInbox(120)
     for (let index = 0; index < 95; index++) transport.play('s1', ...settled(`i${index}`))
     await eventually(() => expect(view()).toMatchObject({ more: false, total: 26 }))
     expect(view().items).toHaveLength(26)
   })
 
-  it('knows that there is no more when the others were settled elsewhere', async () => {
-    const { transport, clock, view } = await begin()
+  it('has no more pages once everything on them was settled', async () => {
+    const { transport, clock, view } = await largeInbox()
     for (let index = 100; index < 150; index++) transport.play('s1', ...settled(`i${index}`))
     transport.play('s2', ...settled('other'))
     await eventually(() => {
@@ -227,7 +227,7 @@ describe('an inbox of more than one page', () => {
 })
 
 describe('the session list', () => {
-  it('follows status and mode, new sessions and those that end', async () => {
+  it('shows status and mode, new sessions and deletions', async () => {
     const { sessions, transport } = setup()
     transport.play('s1')
     sessions.subscribe(() => undefined)
@@ -242,7 +242,7 @@ describe('the session list', () => {
     await eventually(() => expect(list()).toEqual(['s2 idle']))
   })
 
-  it('tells which session was deleted, also if it is not in the list', async () => {
+  it('reports deleted sessions, also those that are not in the list', async () => {
     const sessionEnded = vi.fn<(sessionId: string) => void>()
     const { sessions, transport } = setup({ sessionEnded })
     sessions.subscribe(() => undefined)
@@ -253,7 +253,7 @@ describe('the session list', () => {
     await eventually(() => expect(sessionEnded).toHaveBeenCalledWith('s1'))
   })
 
-  it('asks the gateway for a session that it only hears of', async () => {
+  it('is fetched again when an event names an unknown session', async () => {
     const { sessions, transport } = setup()
     sessions.subscribe(() => undefined)
     await eventually(() => expect(sessions.getSnapshot().items).toEqual([]))
@@ -279,7 +279,7 @@ describe('a session beyond the list', () => {
     return { ...parts, snapshots, others }
   }
 
-  it('is looked up once, for who needs it', async () => {
+  it('is looked up once', async () => {
     const { sessions, snapshots, others } = longList()
     await sessions.lookUp(['old'])
     expect(snapshots()).toEqual([])
@@ -291,7 +291,7 @@ describe('a session beyond the list', () => {
     expect(sessions.getSnapshot().items).toHaveLength(1)
   })
 
-  it('is looked up again if it did not come', async () => {
+  it('is looked up again if that failed', async () => {
     const { sessions, transport, others } = longList()
     sessions.subscribe(() => undefined)
     await eventually(() => expect(sessions.getSnapshot().items).toHaveLength(1))
@@ -304,7 +304,7 @@ describe('a session beyond the list', () => {
 })
 
 describe('the one stream over all sessions', () => {
-  it('is shared, opened for the first who needs it and closed after the last', async () => {
+  it('is shared: it opens with the first listener and closes after the last', async () => {
     const { inbox, sessions, transport, clock } = setup()
     const streams: AbortSignal[] = []
     const changes = transport.changes.bind(transport)
@@ -323,7 +323,7 @@ describe('the one stream over all sessions', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('an end of the login is told, and a new one begins it anew', async () => {
+  it('shows that the login has ended, and opens again after a new one', async () => {
     const { inbox, client, transport } = setup()
     const changes = transport.changes.bind(transport)
     transport.changes = () => {
@@ -337,8 +337,8 @@ describe('the one stream over all sessions', () => {
   })
 })
 
-describe('the inbox, of what was settled', () => {
-  it('shows who did, for a moment, and counts it no longer', async () => {
+describe('a settled interaction in the inbox', () => {
+  it('is shown for five seconds with who answered, and not counted', async () => {
     const { inbox, transport, clock } = setup()
     transport.play('s1', ...asked('i1'), ...asked('i2'))
     inbox.subscribe(() => undefined)
@@ -355,7 +355,7 @@ describe('the inbox, of what was settled', () => {
     expect(inbox.getSnapshot().leaving).toEqual([])
   })
 
-  it('keeps nothing of what was asked anew', async () => {
+  it('is not shown if it was superseded', async () => {
     const { inbox, transport } = setup()
     transport.play('s1', ...asked('i1'))
     inbox.subscribe(() => undefined)
@@ -366,7 +366,7 @@ describe('the inbox, of what was settled', () => {
   })
 })
 
-it('[lesson 22] the inbox counts by the clock of the gateway', async () => {
+it('the inbox has server time, whatever the clock of this machine says', async () => {
   const clock = fakeClock()
   const transport = scriptedTransport({ now: () => clock.now() + 3_600_000 })
   const { inbox } = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush() })

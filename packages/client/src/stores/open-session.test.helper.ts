@@ -1,13 +1,13 @@
-import { fakeClock, type FakeClock } from '../testing/fake-clock.js'
+import { fakeClock, type FakeClock } from '@askback/protocol/testing'
 import { scriptedTransport, type ScriptedTransport } from '../testing/scripted-transport.js'
 import { createClient, type ClientOptions } from './client.js'
 
 export interface OpenSessionOptions extends ClientOptions {
-  /** Before anybody looks. */
+  /** Runs before the session has a listener. */
   prepare?: (transport: ScriptedTransport, clock: FakeClock) => void
 }
 
-/** A client on a scripted transport, with one session that somebody looks at. */
+/** A client on a scripted transport, with one session that has a listener. `notified` has the `seq` at each notification. */
 export function openSession({ prepare, ...options }: OpenSessionOptions = {}) {
   const clock = fakeClock()
   const transport = scriptedTransport({ now: () => clock.now() })
@@ -15,7 +15,7 @@ export function openSession({ prepare, ...options }: OpenSessionOptions = {}) {
   prepare?.(transport, clock)
   const client = createClient(transport, { clock, random: () => 0, schedule: (flush) => flush(), ...options })
   const store = client.session('s1')
-  const told: number[] = []
-  const leave = store.subscribe(() => told.push(store.getSnapshot().state?.seq ?? 0))
-  return { clock, transport, client, store, told, leave, view: () => store.getSnapshot() }
+  const notified: number[] = []
+  const leave = store.subscribe(() => notified.push(store.getSnapshot().state?.seq ?? 0))
+  return { clock, transport, client, store, notified, leave, view: () => store.getSnapshot() }
 }

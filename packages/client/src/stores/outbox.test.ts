@@ -18,20 +18,20 @@ async function pendingSession(options: OpenSessionOptions = {}) {
   return { ...session, responds, status }
 }
 
-function memoryStorage(...entries: [string, string][]): OutboxStorage & { kept: Map<string, string> } {
-  const kept = new Map(entries)
+function memoryStorage(...initial: [string, string][]): OutboxStorage & { entries: Map<string, string> } {
+  const entries = new Map(initial)
   return {
-    kept,
-    read: () => [...kept.values()],
+    entries,
+    read: () => [...entries.values()],
     write(interactionId, value) {
-      if (value === null) kept.delete(interactionId)
-      else kept.set(interactionId, value)
+      if (value === null) entries.delete(interactionId)
+      else entries.set(interactionId, value)
     },
   }
 }
 
 describe('an answer', () => {
-  it('is bound to what was shown, folded at once, and dropped when the stream tells it again', async () => {
+  it('is bound to the request that was shown, and shown as settled before the stream sends it', async () => {
     const { store, view, responds, status } = await pendingSession()
     const answering = store.respond('i1', approve)
     expect(status()).toBe('sending')
@@ -47,14 +47,14 @@ describe('an answer', () => {
     })
   })
 
-  it('pressed twice is sent once', async () => {
+  it('that is submitted twice is sent once', async () => {
     const { store, responds } = await pendingSession()
     const [first, second] = await Promise.all([store.respond('i1', approve), store.respond('i1', approve)])
     expect(first).toBe(second)
     expect(responds()).toHaveLength(1)
   })
 
-  it('is kept while the gateway is away, and sent under the same key when it is back', async () => {
+  it('is queued while the gateway is unreachable, and sent under the same key when it is back', async () => {
     const { store, transport, responds, status } = await pendingSession()
     transport.online(false)
     const answering = store.respond('i1', approve)
@@ -66,7 +66,7 @@ describe('an answer', () => {
     expect(new Set(keys).size).toBe(1)
   })
 
-  it('is tried again after a while if nobody says that the gateway is back', async () => {
+  it('is retried with backoff if nothing signals that the gateway is back', async () => {
     const { store, transport, clock, status } = await pendingSession()
     transport.failNext('respond', offline)
     const answering = store.respond('i1', approve)
@@ -75,7 +75,7 @@ describe('an answer', () => {
     expect(await answering).toMatchObject({ ok: true })
   })
 
-  it('is sent though nobody looks at the session any more', async () => {
+  it('is sent even if its session has no listeners any more', async () => {
     const { store, transport, clock, leave, client } = await pendingSession()
     transport.online(false)
     const answering = store.respond('i1', approve)
@@ -104,20 +104,20 @@ describe('an answer', () => {
     await eventually(() =>
       expect(transport.calls.slice(before).map(({ method }) => method)).toEqual(['respond']),
     )
-    await eventually(() => expect(storage.kept.size).toBe(0))
+    await eventually(() => expect(storage.entries.size).toBe(0))
   })
 
-  it('is not kept any more once it was refused', async () => {
+  it('is removed from the storage once it was refused', async () => {
     const storage = memoryStorage()
     const { store, transport } = await pendingSession({ storage })
     transport.failNext('respond', new AskbackError('invalid_answer', 'That is no option.'))
     const answering = store.respond('i1', approve)
-    expect([...storage.kept.keys()]).toEqual(['i1'])
+    expect([...storage.entries.keys()]).toEqual(['i1'])
     await answering
-    expect(storage.kept.size).toBe(0)
+    expect(storage.entries.size).toBe(0)
   })
 
-  it('is kept beside those of other windows, whichever of them is closed first', async () => {
+  it('is stored beside those of other windows, whichever of them closes first', async () => {
     const storage = memoryStorage()
     const prepare = ({ play }: ScriptedTransport) => void play('s1', ...asked('i1'), ...asked('i2'))
     const { store, transport, client } = await pendingSession({ storage, prepare })
@@ -132,10 +132,10 @@ describe('an answer', () => {
     transport.online(true)
     const next = createClient(transport, { storage })
     expect([...next.outbox.of('s1').keys()]).toEqual(['i1', 'i2'])
-    await eventually(() => expect(storage.kept.size).toBe(0))
+    await eventually(() => expect(storage.entries.size).toBe(0))
   })
 
-  it('goes on being queued, and says so, while it is tried again and again', async () => {
+  it('stays queued while it is retried', async () => {
     const { store, transport, clock, client, responds, status } = await pendingSession()
     transport.online(false)
     const seen = new Set<string | undefined>()
@@ -150,7 +150,7 @@ describe('an answer', () => {
   })
 
   it.each(['', 'no json', 'null', '{"a":1}', '[1]', '{"sessionId":1}'])(
-    'is found though %j is kept beside it',
+    'is restored even if the storage also has %j',
     (value) => {
       const ours = JSON.stringify({ sessionId: 's1', interactionId: 'i1', answer: approve, key: 'k' })
       const storage = memoryStorage(['other', value], ['i1', ours])
@@ -160,7 +160,7 @@ describe('an answer', () => {
 })
 
 describe('an answer that is refused', () => {
-  it('fails with what was wrong, and can be given again or let go', async () => {
+  it('fails with the reason, and can be retried or dismissed', async () => {
     const { store, transport, client, view, status } = await pendingSession()
     transport.failNext('respond', new AskbackError('invalid_answer', 'That is no option.'))
     expect(await store.respond('i1', approve)).toMatchObject({ ok: false, error: { code: 'invalid_answer' } })
@@ -175,7 +175,7 @@ describe('an answer that is refused', () => {
     expect(status()).toBeUndefined()
   })
 
-  it('[lesson 8] the loser of a race sees the winner', async () => {
+  it('because another was first shows that one', async () => {
     const { store, transport, view, status } = await pendingSession()
     const by = { id: 'bob', name: 'Bob' }
     transport.play('s1', ...settled('i1', { settlement: 'denied', by, answer: { decision: 'deny' } }))
@@ -187,7 +187,7 @@ describe('an answer that is refused', () => {
     expect(status()).toBeUndefined()
   })
 
-  it('waits for a login that is over to come back', async () => {
+  it('because the login has ended is sent after a new login', async () => {
     const { store, transport, client, status } = await pendingSession()
     transport.failNext('respond', new AskbackError('unauthorized', 'Log in again.'))
     const answering = store.respond('i1', approve)

@@ -1,125 +1,137 @@
 import {
   asAskbackError,
+  interactionInError,
   type AskbackError,
+  type Backoff,
   type Interaction,
   type Json,
   type SessionEvent,
 } from '@askback/protocol'
-import type { Pauses } from '../pauses.js'
-import { randomKey } from '../random-key.js'
-import { isPassing } from '../transport/http-errors.js'
-import { interactionIn } from '../transport/own-answer.js'
-import type { RespondInput, Transport } from '../transport/transport.js'
+import { isRetryable } from '../transport/gateway-errors.js'
+import { randomKey, type RespondInput, type Transport } from '../transport/transport.js'
 
-/** An answer on its way. */
+/** An answer that is being sent, or that could not be sent. */
 export interface Submission extends Readonly<RespondInput> {
-  /** `queued` while the gateway cannot be reached: it is sent when that is back. */
+  /** `queued`: the gateway cannot be reached, and the answer is sent when it is back. `failed`: the gateway refused it. */
   readonly status: 'sending' | 'queued' | 'failed'
   readonly error?: AskbackError
 }
 
+/** How sending an answer ended: a refusal is a value, not an exception. */
 export type Outcome = { ok: true; interaction: Interaction } | { ok: false; error: AskbackError }
 
 /**
- * Keeps what is on its way over a reload; `localStorage` will do. Each answer is kept on its own, as several windows may
- * share it.
+ * Stores answers over a reload, for example in `localStorage`. Each answer is an entry of its own, because several windows may
+ * share the storage.
  */
 export interface OutboxStorage {
-  /** All that is kept. */
+  /** All entries. */
   read(): string[]
-  /** `null` forgets it. */
+  /** Writes the entry of an interaction; `null` removes it. */
   write(interactionId: string, value: string | null): void
 }
 
 export interface OutboxOptions {
   transport: Transport
-  pauses: Pauses
+  backoff: Backoff
   storage?: OutboxStorage | undefined
   newKey?: (() => string) | undefined
 }
 
-interface Entry {
+interface OutboxEntry {
   submission: Submission
   key: string
   outcome: Promise<Outcome>
 }
 
-type Listener = (news: { sessionId: string; events: SessionEvent[] }) => void
+type OutboxListener = (change: { sessionId: string; events: SessionEvent[] }) => void
 
 const NONE: ReadonlyMap<string, Submission> = new Map()
 
-/** Answers that are being sent, for as long as it takes: each counts once, however often it is tried. */
+/**
+ * Sends answers until each is accepted or refused. It retries with backoff under one idempotency key, so an answer counts once
+ * however often it is sent.
+ *
+ *   submit ──▶ sending ──(accepted, or settled by somebody else)──▶ removed
+ *                │  └──(refused)──▶ failed ──(retry)──▶ sending
+ *                └──(unreachable)──▶ queued ──(backoff, retryNow)──▶ sent again
+ */
 export class Outbox {
   readonly #options: OutboxOptions
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, OutboxEntry>()
   readonly #bySession = new Map<string, ReadonlyMap<string, Submission>>()
   #all = NONE
-  readonly #listeners = new Set<Listener>()
+  readonly #listeners = new Set<OutboxListener>()
   readonly #closing = new AbortController()
 
   constructor(options: OutboxOptions) {
     this.#options = options
     for (const value of options.storage?.read() ?? []) {
-      const kept = parseKept(value)
-      if (kept) this.#add(kept.input, kept.key)
+      const stored = parseStored(value)
+      if (stored) this.#add(stored.input, stored.key)
     }
   }
 
-  /** Resolves when it is settled, or when it never will be. A second one while the first is under way is the same. */
+  /**
+   * Sends an answer. Resolves when it is accepted or refused; it never rejects. While an answer to the same interaction is being
+   * sent, that one is returned and the second is ignored.
+   */
   submit(input: RespondInput): Promise<Outcome> {
     const known = this.#entries.get(input.interactionId)
     if (known && known.submission.status !== 'failed') return known.outcome
     return this.#add(input, (this.#options.newKey ?? randomKey)()).outcome
   }
 
-  /** Sends a failed one again. */
+  /** Sends a failed answer again; `null` if there is none. */
   retry(interactionId: string): Promise<Outcome> | null {
     const submission = this.#entries.get(interactionId)?.submission
     return submission?.status === 'failed' ? this.submit(inputOf(submission)) : null
   }
 
+  /** Removes a failed answer. */
   dismiss(interactionId: string): void {
     const entry = this.#entries.get(interactionId)
     if (entry?.submission.status === 'failed') this.#remove(entry.submission, [])
   }
 
-  /** Of all sessions; the same map until something changes. */
+  /** The answers of all sessions, by interaction; the same map until something changes. */
   get all(): ReadonlyMap<string, Submission> {
     return this.#all
   }
 
-  /** The same map until something changes. */
+  /** The answers of one session, by interaction; the same map until something changes. */
   of(sessionId: string): ReadonlyMap<string, Submission> {
     return this.#bySession.get(sessionId) ?? NONE
   }
 
-  on(listener: Listener): () => void {
+  /** Calls `listener` after each change, with the events that an accepted answer has appended. */
+  on(listener: OutboxListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** The gateway is back. */
-  nudge(): void {
-    this.#options.pauses.wake()
+  /** Sends queued answers now: call it when the gateway is back. */
+  retryNow(): void {
+    this.#options.backoff.retryNow()
   }
 
   close(): void {
     this.#closing.abort()
   }
 
-  #add(input: RespondInput, key: string): Entry {
+  #add(input: RespondInput, key: string): OutboxEntry {
     const submission: Submission = { ...inputOf(input), status: 'sending' }
-    // In a later moment, as the entry must be there when it is told of.
+    // Not before the entry is in the map, as sending notifies listeners.
     const outcome = Promise.resolve().then(() => this.#send(entry))
-    const entry: Entry = { submission, key, outcome }
+    const entry: OutboxEntry = { submission, key, outcome }
     this.#entries.set(input.interactionId, entry)
-    this.#keep(input, JSON.stringify({ ...inputOf(input), key }))
+    this.#store(input, JSON.stringify({ ...inputOf(input), key }))
     this.#changed(input.sessionId)
     return entry
   }
 
-  async #send(entry: Entry): Promise<Outcome> {
-    const { transport, pauses } = this.#options
+  async #send(entry: OutboxEntry): Promise<Outcome> {
+    const { transport, backoff } = this.#options
     const input = inputOf(entry.submission)
     for (let failures = 1; ; failures++) {
       try {
@@ -128,62 +140,62 @@ export class Outbox {
         return { ok: true, interaction }
       } catch (caught) {
         const error = asAskbackError(caught)
-        if (!mayPass(error)) return this.#refused(entry, error)
+        if (!mayBeAcceptedLater(error)) return this.#refused(entry, error)
         this.#set(entry, { ...input, status: 'queued', error })
-        await pauses.before(failures, this.#closing.signal)
-        // It is sent by whoever finds it in the storage.
+        await backoff.wait(failures, this.#closing.signal)
+        // The next client with the same storage sends it.
         if (this.#closing.signal.aborted) return { ok: false, error }
       }
     }
   }
 
-  #refused(entry: Entry, error: AskbackError): Outcome {
+  #refused(entry: OutboxEntry, error: AskbackError): Outcome {
     const input = inputOf(entry.submission)
-    // The log shows what became of it: somebody else's answer, or the same question once more.
-    if (interactionIn(error)) this.#remove(input, [])
+    // The log shows what happened instead: another answer, or a request that replaces this one.
+    if (interactionInError(error)) this.#remove(input, [])
     else {
-      this.#keep(input, null)
+      this.#store(input, null)
       this.#set(entry, { ...input, status: 'failed', error })
     }
     return { ok: false, error }
   }
 
-  #set(entry: Entry, submission: Submission): void {
+  #set(entry: OutboxEntry, submission: Submission): void {
     entry.submission = submission
     this.#changed(submission.sessionId)
   }
 
   #remove(input: RespondInput, events: SessionEvent[]): void {
     this.#entries.delete(input.interactionId)
-    this.#keep(input, null)
+    this.#store(input, null)
     this.#changed(input.sessionId, events)
   }
 
-  #keep({ interactionId }: RespondInput, value: string | null): void {
+  #store({ interactionId }: RespondInput, value: string | null): void {
     this.#options.storage?.write(interactionId, value)
   }
 
   #changed(sessionId: string, events: SessionEvent[] = []): void {
     const all = [...this.#entries.values()]
     this.#all = new Map(all.map(({ submission }) => [submission.interactionId, submission]))
-    const ours = [...this.#all].filter(([, submission]) => submission.sessionId === sessionId)
-    if (ours.length === 0) this.#bySession.delete(sessionId)
-    else this.#bySession.set(sessionId, new Map(ours))
+    const ofSession = [...this.#all].filter(([, submission]) => submission.sessionId === sessionId)
+    if (ofSession.length === 0) this.#bySession.delete(sessionId)
+    else this.#bySession.set(sessionId, new Map(ofSession))
     for (const listener of this.#listeners) listener({ sessionId, events })
   }
 }
 
-/** A login that is over may come back; what the gateway refused otherwise, it will refuse again. */
-function mayPass(error: AskbackError): boolean {
-  return error.code === 'unauthorized' || (isPassing(error) && error.code !== 'internal')
+/** The person may log in again. An answer that failed as `internal` might fail the same way for ever, so the person decides. */
+function mayBeAcceptedLater(error: AskbackError): boolean {
+  return error.code === 'unauthorized' || (isRetryable(error) && error.code !== 'internal')
 }
 
 function inputOf({ sessionId, interactionId, answer, digest }: RespondInput): RespondInput {
   return { sessionId, interactionId, answer, ...(digest !== undefined && { digest }) }
 }
 
-/** `null` for what was not written by us. */
-function parseKept(value: string): { input: RespondInput; key: string } | null {
+/** `null` if the value was not written by an outbox. */
+function parseStored(value: string): { input: RespondInput; key: string } | null {
   try {
     const { sessionId, interactionId, answer, digest, key } = JSON.parse(value) as Partial<
       Record<string, Json>

@@ -1,29 +1,44 @@
-import { asAskbackError, type AskbackError, type SessionEvent } from '@askback/protocol'
-import type { Clock } from '../clock.js'
-import type { Pauses } from '../pauses.js'
-import { isPassing } from '../transport/http-errors.js'
+import {
+  asAskbackError,
+  type AskbackError,
+  type Backoff,
+  type Clock,
+  type SessionEvent,
+} from '@askback/protocol'
+import { isRetryable } from '../transport/gateway-errors.js'
 import type { StreamItem, Transport } from '../transport/transport.js'
 import type { ServerClock } from './server-clock.js'
 import { SessionFold } from './session-fold.js'
 
+/** `unauthorized`: the login is missing or has ended, so nothing is tried until there is a new one. */
 export type ConnectionStatus = 'connecting' | 'live' | 'offline' | 'unauthorized'
 
 export interface SessionFeedOptions {
   transport: Transport
-  pauses: Pauses
+  backoff: Backoff
   clock: Clock
   serverClock: ServerClock
-  changed: (when?: 'live') => void
-  /** The gateway answers again. */
-  connected: () => void
+  /** Called when the view has changed; `live` if only a text that is being written has grown. */
+  onChanged: (when?: 'live') => void
+  /** Called when the gateway answers again. */
+  onConnected: () => void
 }
 
+/** How long to wait for missing events before they are requested. */
 const GAP_MS = 1000
-const OLDER_PAGE = 500
-/** By then a new stream has told what is being made. */
-const RETOLD_MS = 2000
+const OLDER_PAGE_SIZE = 500
+/** By then a new stream has sent all unfinished blocks again. */
+const LIVE_RESENT_MS = 2000
 
-/** Keeps a session's fold up to date: a snapshot, then what follows it, and what got lost on the way. */
+/**
+ * Keeps the state of one session up to date.
+ *
+ *   connecting ──(snapshot, then stream)──▶ live ──(lost)──▶ offline ──(backoff)──▶ live
+ *        └──(refused)──▶ unauthorized or offline, with an error, until `reconnect`
+ *
+ * It takes a snapshot once, and then only the events after it. If events are missing, they are usually on their way; after
+ * `GAP_MS` they are requested. On `resync` the cursor does not belong to the log any more, and a new snapshot is taken.
+ */
 export class SessionFeed {
   readonly fold = new SessionFold()
   readonly #sessionId: string
@@ -31,8 +46,8 @@ export class SessionFeed {
   #connection: ConnectionStatus = 'connecting'
   #error: AskbackError | null = null
   #running: AbortController | null = null
-  #disarmGap: (() => void) | null = null
-  #disarmSweep: () => void = () => undefined
+  #cancelGapTimer: (() => void) | null = null
+  #cancelSweep: () => void = () => undefined
 
   constructor(sessionId: string, options: SessionFeedOptions) {
     this.#sessionId = sessionId
@@ -50,39 +65,43 @@ export class SessionFeed {
   start(): void {
     const running = new AbortController()
     this.#running = running
-    this.#run(running.signal).catch((error: unknown) => this.#give(error, running.signal))
+    this.#run(running.signal).catch((error: unknown) => this.#fail(error, running.signal))
   }
 
   stop(): void {
     this.#running?.abort()
     this.#running = null
-    this.#closeGap()
-    this.#disarmSweep()
+    this.#stopGapTimer()
+    this.#cancelSweep()
     this.#connection = 'connecting'
   }
 
+  /** Tries again at once if it is not connected, for example after a new login. */
   reconnect(): void {
     if (!this.#running || this.#connection === 'live') return
     this.stop()
     this.start()
   }
 
-  /** Events that came by another way than the stream. */
-  offer(events: readonly SessionEvent[]): void {
-    if (this.fold.offer(events)) this.#options.changed()
+  /** Adds events, from the stream or from the reply to an answer. */
+  receive(events: readonly SessionEvent[]): void {
+    if (this.fold.add(events)) this.#options.onChanged()
     this.#watchGap()
   }
 
-  /** Whether there was anything. */
+  /** Fetches the page before the oldest event known. Returns whether there was one. */
   async loadOlderPage(): Promise<boolean> {
-    const before = this.fold.lookBack()
-    const { events } = await this.#options.transport.history(this.#sessionId, { before, limit: OLDER_PAGE })
+    const before = this.fold.startOfHistory()
+    const { events } = await this.#options.transport.history(this.#sessionId, {
+      before,
+      limit: OLDER_PAGE_SIZE,
+    })
     this.fold.prepend(before, events)
     return events.length > 0
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { transport, pauses } = this.#options
+    const { transport, backoff } = this.#options
     let failures = 0
     while (!signal.aborted) {
       try {
@@ -91,90 +110,91 @@ export class SessionFeed {
         for await (const item of transport.events(this.#sessionId, { seq, logId }, signal)) {
           if (item.type === 'event') failures = 0
           if (item.type === 'resync') await this.#load(signal)
-          else this.#take(item)
+          else this.#receiveItem(item)
         }
-        // A resync, mostly: the new snapshot is there already. One upon the other is another matter.
+        // It ended after a resync, usually: the new snapshot is loaded, so go on at once. Several in a row wait.
         if (failures++ === 0) continue
       } catch (error) {
         if (signal.aborted) return
-        if (!isPassing(error)) throw error
+        if (!isRetryable(error)) throw error
         failures += 1
         this.#setConnection('offline')
       }
-      await pauses.before(failures, signal)
+      await backoff.wait(failures, signal)
     }
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const { transport, serverClock, changed } = this.#options
-    const snapshot = await serverClock.ask(() => transport.snapshot(this.#sessionId))
+    const { transport, serverClock, onChanged } = this.#options
+    const snapshot = await serverClock.setBy(() => transport.snapshot(this.#sessionId))
     if (signal.aborted) return
     this.fold.load(snapshot)
     this.#error = null
-    changed()
+    onChanged()
   }
 
-  #take(item: Exclude<StreamItem, { type: 'resync' }>): void {
-    const { serverClock, changed, connected } = this.#options
+  #receiveItem(item: Exclude<StreamItem, { type: 'resync' }>): void {
+    const { serverClock, onChanged, onConnected } = this.#options
     switch (item.type) {
       case 'event':
-        serverClock.heard(item.event.at)
-        this.offer([item.event])
+        serverClock.observe(item.event.at)
+        this.receive([item.event])
         break
       case 'live':
-        if (this.fold.offerLive(item.event)) changed('live')
+        if (this.fold.addLive(item.event)) onChanged('live')
         break
       case 'connection':
         this.#setConnection(item.status)
-        if (item.status === 'live') this.#renewLive()
-        if (item.status === 'live') connected()
+        if (item.status === 'live') this.#sweepLiveLater()
+        if (item.status === 'live') onConnected()
         break
     }
   }
 
-  #renewLive(): void {
-    const { clock, changed } = this.#options
-    this.fold.live.renew()
-    this.#disarmSweep()
-    this.#disarmSweep = clock.alarm(clock.now() + RETOLD_MS, () => {
+  /** A new stream sends the unfinished blocks again. Those it does not send are removed a little later. */
+  #sweepLiveLater(): void {
+    const { clock, onChanged } = this.#options
+    this.fold.live.beginStream()
+    this.#cancelSweep()
+    this.#cancelSweep = clock.alarm(clock.now() + LIVE_RESENT_MS, () => {
       this.fold.live.sweep()
-      changed()
+      onChanged()
     })
   }
 
-  /** What is missing is mostly on its way; if it does not come, it is fetched. */
+  /** Requests missing events if they do not come by themselves. */
   #watchGap(): void {
     const { clock } = this.#options
     const signal = this.#running?.signal
-    if (!this.fold.hasGap || !signal) return this.#closeGap()
-    this.#disarmGap ??= clock.alarm(clock.now() + GAP_MS, () => {
-      this.#disarmGap = null
+    if (!this.fold.hasGap || !signal) return this.#stopGapTimer()
+    this.#cancelGapTimer ??= clock.alarm(clock.now() + GAP_MS, () => {
+      this.#cancelGapTimer = null
       this.#fillGap(signal).catch(() => this.#watchGap())
     })
   }
 
-  #closeGap(): void {
-    this.#disarmGap?.()
-    this.#disarmGap = null
+  #stopGapTimer(): void {
+    this.#cancelGapTimer?.()
+    this.#cancelGapTimer = null
   }
 
   async #fillGap(signal: AbortSignal): Promise<void> {
     const after = this.fold.state?.seq
     if (after === undefined || !this.fold.hasGap) return
     const { events } = await this.#options.transport.history(this.#sessionId, { after })
-    if (!signal.aborted) this.offer(events)
+    if (!signal.aborted) this.receive(events)
   }
 
   #setConnection(status: ConnectionStatus): void {
     if (this.#connection === status) return
     this.#connection = status
-    this.#options.changed()
+    this.#options.onChanged()
   }
 
-  #give(error: unknown, signal: AbortSignal): void {
+  #fail(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return
     this.#error = asAskbackError(error)
     this.#connection = this.#error.code === 'unauthorized' ? 'unauthorized' : 'offline'
-    this.#options.changed()
+    this.#options.onChanged()
   }
 }

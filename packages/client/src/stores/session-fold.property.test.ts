@@ -17,26 +17,26 @@ import {
 import { SessionFold } from './session-fold.js'
 
 const few = fc.integer({ min: 0, max: 4 })
-const place = fc.record(
+const envelope = fc.record(
   { turnId: few.map((n) => `t${n}`), responseId: few.map((n) => `r${n}`) },
   { requiredKeys: [] },
 )
 const onCall = few.map((n) => ({ toolCallId: `c${n}` }))
 
-/** What may happen, and some that should not. */
+/** Events of a log, including some that a desk would not write. */
 const step: fc.Arbitrary<NewEvent[]> = fc.oneof(
   few.map((n) => [says(`message ${n}`)]),
   few.map((n) => [turn(`t${n}`)]),
   few.map((n) => [over(`t${n}`)]),
-  fc.tuple(fc.uuid(), place).map(([id, at]) => [wrote(id, at)]),
+  fc.tuple(fc.uuid(), envelope).map(([id, at]) => [wrote(id, at)]),
   fc
-    .tuple(few, few, place)
+    .tuple(few, few, envelope)
     .map(([n, parent, at]) => [
       called(`c${n}`, { ...at, ...(parent > 2 && { parentToolCallId: `c${parent}` }) }),
     ]),
   fc.tuple(few, fc.boolean()).map(([n, isError]) => [ended(`c${n}`, { isError })]),
-  fc.tuple(few, place, onCall).map(([n, at, call]) => asked(`i${n}`, { ...at, ...call })),
-  fc.tuple(few, place, onCall).map(([n, at, call]) => askedQuestion(`q${n}`, { ...at, ...call })),
+  fc.tuple(few, envelope, onCall).map(([n, at, call]) => asked(`i${n}`, { ...at, ...call })),
+  fc.tuple(few, envelope, onCall).map(([n, at, call]) => askedQuestion(`q${n}`, { ...at, ...call })),
   fc
     .tuple(
       few,
@@ -65,10 +65,10 @@ const logs = fc.array(step, { maxLength: 60 }).map((steps) => {
   return log.events
 })
 
-it('what is laid out event by event is what is laid out of the whole', () => {
-  const making = fc.array(liveBlock, { maxLength: 3 })
+it('laying out event by event gives the layout of the whole log', () => {
+  const unfinished = fc.array(liveBlock, { maxLength: 3 })
   fc.assert(
-    fc.property(logs, fc.infiniteStream(making), (events, blocks) => {
+    fc.property(logs, fc.infiniteStream(unfinished), (events, blocks) => {
       const draw = createLayout()
       let state = emptyState('s1')
       for (const event of events) {
@@ -97,7 +97,7 @@ it('every pending interaction has exactly one card', () => {
   )
 })
 
-it('events in any order, any number of times, make the same state', () => {
+it('events in any order, any number of times, give the same state', () => {
   const delivery = logs.chain((events) =>
     fc.tuple(
       fc.constant(events),
@@ -109,7 +109,7 @@ it('events in any order, any number of times, make the same state', () => {
     fc.property(delivery, ([events, known, delivered]) => {
       const folded = new SessionFold()
       folded.load(snapshotOf(events.slice(0, known)))
-      for (const event of delivered) folded.offer([event])
+      for (const event of delivered) folded.add([event])
       expect(folded.hasGap).toBe(false)
       expect(stateToJson(folded.state!)).toEqual(
         stateToJson(fold(emptyState('s1'), events, { turnsKept: Infinity })),
@@ -119,16 +119,16 @@ it('events in any order, any number of times, make the same state', () => {
   )
 })
 
-it('what is laid out after a look at the past is what is laid out of the whole, and what was there is still the same', () => {
-  const looks = logs.chain((events) => fc.tuple(fc.constant(events), fc.integer({ min: 1, max: 20 })))
+it('loading older pages gives the state of the whole log, and keeps the identity of what was there', () => {
+  const pagedLogs = logs.chain((events) => fc.tuple(fc.constant(events), fc.integer({ min: 1, max: 20 })))
   fc.assert(
-    fc.property(looks, ([events, page]) => {
+    fc.property(pagedLogs, ([events, page]) => {
       const folded = new SessionFold()
       folded.load(snapshotOf(events))
       const draw = createLayout()
       const wholeState = fold(emptyState('s1'), events, { turnsKept: Infinity })
       for (let isMore = true; isMore;) {
-        const end = folded.lookBack()
+        const end = folded.startOfHistory()
         const older = events.filter(({ seq }) => seq < end).slice(-page)
         const before = folded.state!
         folded.prepend(end, older)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { SessionSnapshot } from '../transport/transport.js'
 import { SessionFold } from './session-fold.js'
 
-/** The log of a session that was made `anew` or not, in which somebody says so many things. */
+/** A log with this many messages; `name` tells the events of two logs apart. */
 function logOf(name: string, messages: number): SessionEvent[] {
   const envelope = (seq: number) => ({ seq, id: `${name}${seq}`, sessionId: 's', at: seq })
   return [
@@ -28,24 +28,24 @@ function snapshotOf(events: SessionEvent[]): SessionSnapshot {
   } as unknown as SessionSnapshot
 }
 
-it('what came early of a log that is gone is not folded into the next one', () => {
+it('an early event of a deleted log is not folded into the next log', () => {
   const [old, next] = [logOf('old', 2), logOf('new', 2)]
   const session = new SessionFold()
   session.load(snapshotOf(old.slice(0, 1)))
-  // The reply to a write overtakes the stream.
-  session.offer([old[2]!])
+  // The events in the reply to a write may come before those of the stream.
+  session.add([old[2]!])
   session.load(snapshotOf(next.slice(0, 1)))
-  for (const event of next.slice(1)) session.offer([event])
+  for (const event of next.slice(1)) session.add([event])
   const shown = JSON.stringify(session.state!.turns)
   expect(shown).toContain('new 3')
   expect(shown).not.toContain('old')
 })
 
-it('what came early of the same log is kept over a new snapshot', () => {
+it('an early event of the same log stays buffered over a new snapshot', () => {
   const log = logOf('same', 3)
   const session = new SessionFold()
   session.load(snapshotOf(log.slice(0, 1)))
-  session.offer([log[3]!])
+  session.add([log[3]!])
   session.load(snapshotOf(log.slice(0, 3)))
   expect(session.state!.seq).toBe(4)
 })

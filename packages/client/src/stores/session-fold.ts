@@ -10,71 +10,78 @@ import {
 } from '@askback/protocol'
 import { LiveBlocks } from '../layout/live-blocks.js'
 import type { SessionSnapshot } from '../transport/transport.js'
-import { keepIdentity } from './keep-identity.js'
 
-/** What is on the screen stays there: only a new snapshot takes turns away. */
+/** What is on the screen stays there: only a new snapshot removes turns. */
 const KEEP_ALL = { turnsKept: Number.POSITIVE_INFINITY }
 
-/** A session as far as it is known here: events go in as they come, in any order and more than once. */
+/**
+ * The state of one session on this client. Events may be added in any order and more than once: those that come early are
+ * buffered until the events before them are there, those that are known are dropped.
+ *
+ * To show older turns, the client fetches older pages of the log and folds all events again from the oldest page on. Only after
+ * the first such request it remembers the events themselves.
+ */
 export class SessionFold {
   readonly live = new LiveBlocks()
   #state: SessionState | null = null
-  /** What came before its turn. */
-  readonly #ahead = new Map<number, SessionEvent>()
-  /** All events from some place on; kept only after somebody has looked back. */
-  #past: { start: number; events: SessionEvent[] } | null = null
+  /** Events that came early, by `seq`. */
+  readonly #early = new Map<number, SessionEvent>()
+  /** All events from `start` on; `null` until older pages are requested. */
+  #history: { start: number; events: SessionEvent[] } | null = null
 
   get state(): SessionState | null {
     return this.#state
   }
 
-  /** Whether something is missing before what has come. */
+  /** Whether events are missing before some that have come. */
   get hasGap(): boolean {
-    return this.#ahead.size > 0
+    return this.#early.size > 0
   }
 
+  /** Replaces the state. Throws `invalid_request` if the gateway is of another version than this page. */
   load({ state, live }: SessionSnapshot): void {
     if (state.version !== STATE_VERSION) {
       throw new AskbackError('invalid_request', 'The gateway has been updated. Reload this page to go on.')
     }
     const next = stateFromJson(state)
-    // The session was deleted and made again: what was kept belongs to the log that is gone.
-    if (this.#state && this.#state.logId !== next.logId) this.#ahead.clear()
+    // The session was deleted and created again: the buffered events belong to the log that is gone.
+    if (this.#state && this.#state.logId !== next.logId) this.#early.clear()
     this.#state = next
-    this.#past = null
+    this.#history = null
     this.live.clear()
     for (const event of live) this.live.add(event, this.#state)
-    for (const seq of this.#ahead.keys()) if (seq <= this.#state.seq) this.#ahead.delete(seq)
+    for (const seq of this.#early.keys()) if (seq <= this.#state.seq) this.#early.delete(seq)
     this.#advance()
   }
 
-  /** Whether anything changed. */
-  offer(events: readonly SessionEvent[]): boolean {
+  /** Returns whether the state has changed. */
+  add(events: readonly SessionEvent[]): boolean {
     if (!this.#state) return false
-    for (const event of events) if (event.seq > this.#state.seq) this.#ahead.set(event.seq, event)
+    for (const event of events) if (event.seq > this.#state.seq) this.#early.set(event.seq, event)
     return this.#advance()
   }
 
-  offerLive(event: LiveEvent): boolean {
+  /** Returns whether the unfinished blocks have changed. */
+  addLive(event: LiveEvent): boolean {
     const before = this.live.list
     this.live.add(event, this.#state)
     return this.live.list !== before
   }
 
-  /** Where the next older page has to end. */
-  lookBack(): number {
+  /** The `seq` of the oldest event that is remembered: the next older page ends before it. */
+  startOfHistory(): number {
     const start = (this.#state?.seq ?? 0) + 1
-    this.#past ??= { start, events: [] }
-    return this.#past.start
+    this.#history ??= { start, events: [] }
+    return this.#history.start
   }
 
-  /** A page of older events that ends right before `end`. Is shown as soon as it reaches further back than the state. */
+  /** Adds a page of older events that ends right before `end`. The state changes once the pages reach further back than it. */
   prepend(end: number, page: readonly SessionEvent[]): void {
     const [first] = page
-    if (!this.#state || !first || this.#past?.start !== end) return
-    const events = [...page, ...this.#past.events]
-    this.#past = { start: first.seq, events }
-    const longer = fold(beforeAll(this.#state, events), events, KEEP_ALL)
+    if (!this.#state || !first || this.#history?.start !== end) return
+    const events = [...page, ...this.#history.events]
+    this.#history = { start: first.seq, events }
+    const longer = fold(stateBefore(this.#state, events), events, KEEP_ALL)
     if (longer.turns.length > this.#state.turns.length || first.seq === 1) {
       this.#state = keepIdentity(this.#state, longer)
     }
@@ -84,32 +91,35 @@ export class SessionFold {
     if (!this.#state) return false
     const next: SessionEvent[] = []
     for (let seq = this.#state.seq + 1; ; seq++) {
-      const event = this.#ahead.get(seq)
+      const event = this.#early.get(seq)
       if (!event) break
-      this.#ahead.delete(seq)
+      this.#early.delete(seq)
       next.push(event)
     }
     if (next.length === 0) return false
     this.#state = fold(this.#state, next, KEEP_ALL)
-    this.#past?.events.push(...next)
+    this.#history?.events.push(...next)
     this.live.finish(next)
     return true
   }
 }
 
-/** The state that these events are folded into, to make of them what is known at their end. */
-function beforeAll(state: SessionState, events: readonly SessionEvent[]): SessionState {
+/**
+ * The state before `events`, which end where `state` does: folding the events into it gives `state` with more turns. What is
+ * pending and was opened before these events is taken from `state`.
+ */
+function stateBefore(state: SessionState, events: readonly SessionEvent[]): SessionState {
   const { seq } = events[0]!
-  const asked = new Set(
+  const requested = new Set(
     events.flatMap((event) => (event.type === 'interaction_request' ? [event.interactionId] : [])),
   )
-  // A page may begin between `interaction_pending` and its request.
+  // A page may begin between `interaction_pending` and its request, so the two are looked for separately.
   const opened = new Set(
     events.flatMap((event) =>
       event.type === 'interaction_pending' && event.pending ? [event.interactionId] : [],
     ),
   )
-  const older = pendingOf(state).filter((item) => !asked.has(item.interactionId))
+  const older = pendingOf(state).filter((item) => !requested.has(item.interactionId))
   const opensTurn = events.some(
     (event) => event.type === 'turn_started' && event.turnId === state.activeTurnId,
   )
@@ -123,7 +133,44 @@ function beforeAll(state: SessionState, events: readonly SessionEvent[]): Sessio
     interactions: new Map(older.map((item) => [item.interactionId, item])),
     pendingIds: new Set([...state.pendingIds].filter((id) => !opened.has(id))),
     supersededId: null,
-    adrift: new Set(older.map((item) => item.interactionId)),
-    callsAdrift: new Set(),
+    pendingOutsideWindow: new Set(older.map((item) => item.interactionId)),
+    callsOutsideWindow: new Set(),
   }
+}
+
+/**
+ * `next` was folded from the events of `before` and some older ones. Every turn, tool call and interaction that is equal in both
+ * is taken from `before`, so that the layout, which compares by identity, does not lay it out again.
+ */
+function keepIdentity(before: SessionState, next: SessionState): SessionState {
+  const turns = new Map(before.turns.map((turn) => [turn.key, turn]))
+  return {
+    ...next,
+    turns: next.turns.map((turn) => sameOrNext(turns.get(turn.key), turn)),
+    toolCalls: sameValues(before.toolCalls, next.toolCalls),
+    interactions: sameValues(before.interactions, next.interactions),
+  }
+}
+
+function sameValues<T>(before: ReadonlyMap<string, T>, next: ReadonlyMap<string, T>): Map<string, T> {
+  return new Map([...next].map(([key, value]) => [key, sameOrNext(before.get(key), value)]))
+}
+
+function sameOrNext<T>(before: T | undefined, next: T): T {
+  return before !== undefined && isSame(before, next, COMPARED_DEPTH) ? before : next
+}
+
+/** A turn, its items, one item. What lies deeper comes from the event itself, and is the same object. */
+const COMPARED_DEPTH = 3
+
+function isSame(one: unknown, other: unknown, depth: number): boolean {
+  if (Object.is(one, other)) return true
+  if (depth === 0 || typeof one !== 'object' || typeof other !== 'object' || !one || !other) return false
+  const names = Object.keys(one)
+  if (names.length !== Object.keys(other).length) return false
+  return names.every(
+    (name) =>
+      Object.hasOwn(other, name) &&
+      isSame(one[name as keyof typeof one], other[name as keyof typeof other], depth - 1),
+  )
 }

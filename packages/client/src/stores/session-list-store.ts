@@ -1,9 +1,9 @@
 import type { Session, SessionEvent } from '@askback/protocol'
 import type { Transport } from '../transport/transport.js'
-import { ListStore, type ListStoreOptions, type ListView, type Page } from './list-store.js'
+import { ListStore, type ListPage, type ListStoreOptions, type ListView } from './list-store.js'
 
 export interface SessionListView extends ListView<Session> {
-  /** Older ones that were looked up, as they were then. */
+  /** Sessions beyond the loaded pages that were looked up, as they were at that time. */
   readonly others: ReadonlyMap<string, Session>
 }
 
@@ -12,7 +12,7 @@ interface SessionListStoreOptions extends ListStoreOptions {
   sessionEnded?: ((sessionId: string) => void) | undefined
 }
 
-/** All sessions, newest first. */
+/** The list of all sessions, newest first. */
 export class SessionListStore extends ListStore<Session, SessionListView> {
   readonly #transport: Transport
   readonly #sessionEnded: ((sessionId: string) => void) | undefined
@@ -25,7 +25,10 @@ export class SessionListStore extends ListStore<Session, SessionListView> {
     this.#sessionEnded = options.sessionEnded
   }
 
-  /** Fetches those that are not in the list: something may still wait in an old one. */
+  /**
+   * Fetches sessions that are not in the list, for example old ones in which something is pending. Each is fetched once; one that
+   * fails is fetched by the next call.
+   */
   async lookUp(sessionIds: Iterable<string>): Promise<void> {
     const { items } = this.list()
     if (!items) return
@@ -47,12 +50,12 @@ export class SessionListStore extends ListStore<Session, SessionListView> {
     return { ...this.list(), others: this.#others }
   }
 
-  protected override async fetch(query: { after?: string; limit: number }): Promise<Page<Session>> {
+  protected override async fetch(query: { after?: string; limit: number }): Promise<ListPage<Session>> {
     const { sessions: items, next } = await this.#transport.sessions(query)
     return { items, next }
   }
 
-  protected override apply({ items }: Page<Session>, event: SessionEvent): Session[] | null {
+  protected override apply({ items }: ListPage<Session>, event: SessionEvent): Session[] | null {
     const index = items.findIndex(({ id }) => id === event.sessionId)
     if (event.type === 'session_started') return index < 0 ? null : items
     if (event.type !== 'session_status') return items
@@ -61,7 +64,7 @@ export class SessionListStore extends ListStore<Session, SessionListView> {
       this.#sessionEnded?.(event.sessionId)
       return index < 0 ? items : items.toSpliced(index, 1)
     }
-    // One that is not in the list is new, or on a later page: the gateway knows.
+    // A session that is not in the list is new or on a later page: only the gateway knows.
     if (index < 0) return null
     const known = items[index]!
     const isSame = known.status === status && known.permissionMode === permissionMode

@@ -6,11 +6,11 @@ import { draw } from '../testing/draw.js'
 import { asked, called, EventLog, settled, started, wrote } from '../testing/session-events.js'
 import { openSession } from './open-session.test.helper.js'
 
-const live = async ({ view }: ReturnType<typeof openSession>) =>
+const isLive = async ({ view }: ReturnType<typeof openSession>) =>
   eventually(() => expect(view()).toMatchObject({ connection: 'live' }))
 
-describe('what it shows', () => {
-  it('begins with a snapshot and goes on with what follows', async () => {
+describe('the view', () => {
+  it('begins with a snapshot and continues with the events after it', async () => {
     const session = openSession()
     expect(session.view()).toMatchObject({
       connection: 'connecting',
@@ -18,7 +18,7 @@ describe('what it shows', () => {
       layout: null,
       typing: false,
     })
-    await live(session)
+    await isLive(session)
     session.transport.play('s1', turn('t1'), wrote('b1', r1))
     await eventually(() => expect(session.view().state?.seq).toBe(3))
     expect(draw(session.view().layout!)).toBe('turn t1\n  response r1\n    text "text of b1"\ntyping')
@@ -28,7 +28,7 @@ describe('what it shows', () => {
 
   it('is the same object until something changes', async () => {
     const session = openSession()
-    await live(session)
+    await isLive(session)
     const before = session.view()
     expect(session.view()).toBe(before)
     expect(before.layout).toBe(before.layout)
@@ -36,48 +36,48 @@ describe('what it shows', () => {
     await eventually(() => expect(session.view()).not.toBe(before))
   })
 
-  it('tells once of what came together', async () => {
+  it('notifies once for changes that come together', async () => {
     const flushes: (() => void)[] = []
     const session = openSession({ schedule: (flush) => flushes.push(flush) })
-    await live(session)
+    await isLive(session)
     flushes.splice(0).forEach((flush) => flush())
-    const before = session.told.length
+    const before = session.notified.length
     session.transport.play('s1', ...Array.from({ length: 50 }, (_, n) => wrote(`b${n}`)))
     await eventually(() => expect(session.view().state?.seq).toBe(51))
     flushes.splice(0).forEach((flush) => flush())
-    expect(session.told.slice(before)).toEqual([51])
+    expect(session.notified.slice(before)).toEqual([51])
   })
 
-  it('tells of a text that is being written when it is time for that, or with what is more urgent', async () => {
+  it('notifies of a growing text on its own schedule, or together with a more urgent change', async () => {
     const frames: (() => void)[] = []
     const session = openSession({ scheduleLive: (flush) => frames.push(flush) })
-    await live(session)
+    await isLive(session)
     session.transport.play('s1', turn('t1'))
     await eventually(() => expect(session.view().typing).toBe(true))
     const grow = (offset: number) =>
       session.transport.playLive('s1', { type: 'text_delta', blockId: 'b1', offset, text: 'x' })
     const isWritten = (text: string) =>
       eventually(() => expect(draw(session.view().layout!)).toContain(`"${text}" streaming`))
-    const before = session.told.length
+    const before = session.notified.length
     grow(0)
     grow(1)
     await isWritten('xx')
-    expect([session.told.length - before, frames.length]).toEqual([0, 1])
+    expect([session.notified.length - before, frames.length]).toEqual([0, 1])
     frames.pop()!()
-    expect(session.told.length - before).toBe(1)
+    expect(session.notified.length - before).toBe(1)
 
     grow(2)
     await isWritten('xxx')
     session.transport.play('s1', wrote('b2'))
-    await eventually(() => expect(session.told.length - before).toBe(2))
+    await eventually(() => expect(session.notified.length - before).toBe(2))
     frames.pop()!()
-    expect(session.told.length - before).toBe(2)
+    expect(session.notified.length - before).toBe(2)
   })
 
-  it('[lesson 21] types neither offline nor before it knows', async () => {
+  it('shows no typing while offline or before the first snapshot', async () => {
     const session = openSession({ prepare: ({ play }) => play('s1', turn('t1')) })
     expect(session.view().typing).toBe(false)
-    await live(session)
+    await isLive(session)
     expect(session.view().typing).toBe(true)
     session.transport.online(false)
     await eventually(() => expect(session.view()).toMatchObject({ connection: 'offline', typing: false }))
@@ -85,9 +85,9 @@ describe('what it shows', () => {
     await eventually(() => expect(session.view()).toMatchObject({ connection: 'live', typing: true }))
   })
 
-  it('shows blocks that are being made, until they are in the log or the gateway is lost', async () => {
+  it('shows unfinished blocks until they are in the log, or a new stream does not send them', async () => {
     const session = openSession()
-    await live(session)
+    await isLive(session)
     session.transport.play('s1', turn('t1'))
     const piece = { type: 'text_delta', blockId: 'b1', offset: 0, text: 'He' } as const
     session.transport.playLive('s1', piece)
@@ -105,9 +105,9 @@ describe('what it shows', () => {
 })
 
 describe('the order of events', () => {
-  it('[lesson 20] folds only the next one: ahead waits, behind and double is dropped', async () => {
+  it('folds only the next event: it buffers early ones and drops known ones', async () => {
     const session = openSession()
-    await live(session)
+    await isLive(session)
     const other = new EventLog('s1')
     other.append(started(), turn('t1'), called('c1', r1), ...asked('i1', { toolCallId: 'c1', ...r1 }))
     const [, second, ...rest] = other.events
@@ -119,9 +119,9 @@ describe('the order of events', () => {
     expect(draw(session.view().layout!)).toContain('approval i1 open')
   })
 
-  it('asks for a missing part that does not come by itself', async () => {
+  it('requests missing events that do not come by themselves', async () => {
     const session = openSession()
-    await live(session)
+    await isLive(session)
     const behind = new EventLog('s1')
     behind.append(started(), wrote('b1'), wrote('b2'))
     session.transport.deliver('s1', { type: 'event', event: behind.events[2]! })
@@ -135,9 +135,9 @@ describe('the order of events', () => {
     expect(session.transport.calls.at(-1)?.args).toEqual(['s1', { after: 1 }])
   })
 
-  it('[lesson 15] takes a new snapshot when its place means nothing any more', async () => {
+  it('takes a new snapshot when its cursor does not belong to the log any more', async () => {
     const session = openSession()
-    await live(session)
+    await isLive(session)
     session.transport.play('s1', wrote('b1'))
     await eventually(() => expect(session.view().state?.seq).toBe(2))
     session.transport.deliver('s1', { type: 'resync' })
@@ -148,28 +148,28 @@ describe('the order of events', () => {
 })
 
 describe('time', () => {
-  it('[lesson 22] counts by the clock of the server', async () => {
+  it('is server time, whatever the clock of this machine says', async () => {
     const session = openSession({
       prepare(transport, clock) {
         const snapshot = transport.snapshot.bind(transport)
         transport.snapshot = async (id) => ({ ...(await snapshot(id)), now: clock.now() + 3_600_000 })
       },
     })
-    await live(session)
+    await isLive(session)
     expect(session.store.serverNow() - session.clock.now()).toBe(3_600_000)
     session.clock.advance(5000)
     expect(session.store.serverNow() - session.clock.now()).toBe(3_600_000)
   })
 
-  it('what has happened is not in the future', async () => {
+  it('is never before the time of an event', async () => {
     const session = openSession()
-    await live(session)
+    await isLive(session)
     const [event] = session.transport.play('s1', wrote('b1'))
     await eventually(() => expect(session.store.serverNow()).toBe(event!.at))
   })
 })
 
-describe('the past', () => {
+describe('older turns', () => {
   const turns = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, n) => [
       turn(`t${from + n}`),
@@ -177,11 +177,11 @@ describe('the past', () => {
       over(`t${from + n}`),
     ]).flat()
 
-  it('loads older turns, some at a time, until there are none', async () => {
+  it('are loaded some at a time, until there are none', async () => {
     const session = openSession({
       prepare: ({ play }) => play('s1', ...asked('old', { turnId: 't0' }), ...turns(0, 60)),
     })
-    await live(session)
+    await isLive(session)
     expect(session.view()).toMatchObject({ older: 'available' })
     expect(session.view().state?.turns).toHaveLength(21)
     const loading = session.store.loadOlder()
@@ -190,14 +190,14 @@ describe('the past', () => {
     expect(session.view().state?.turns).toHaveLength(60)
     expect(session.view()).toMatchObject({ older: 'none' })
     expect(pendingOf(session.view().state!)).toMatchObject([{ interactionId: 'old' }])
-    expect(session.view().state?.adrift).toEqual(new Set())
+    expect(session.view().state?.pendingOutsideWindow).toEqual(new Set())
   })
 
-  it('goes on where it was with what happens meanwhile', async () => {
+  it('are loaded while new events arrive', async () => {
     const session = openSession({
       prepare: ({ play }) => play('s1', ...asked('old', { turnId: 't0' }), ...turns(0, 400)),
     })
-    await live(session)
+    await isLive(session)
     const loading = session.store.loadOlder()
     session.transport.play('s1', ...turns(400, 402), ...settled('old'))
     await loading
@@ -211,21 +211,21 @@ describe('the past', () => {
     expect(session.view().state?.turns).toHaveLength(402)
   })
 
-  it('keeps on the screen what was there', async () => {
+  it('stay on the screen when new turns come', async () => {
     const session = openSession({ prepare: ({ play }) => play('s1', ...turns(0, 5)) })
-    await live(session)
+    await isLive(session)
     session.transport.play('s1', ...turns(5, 40))
     await eventually(() => expect(session.view().state?.turns).toHaveLength(40))
     expect(session.view().older).toBe('none')
   })
 })
 
-describe('what goes wrong', () => {
+describe('an error', () => {
   it.each([
     ['not_found', 'offline'],
     ['forbidden', 'offline'],
     ['unauthorized', 'unauthorized'],
-  ] as const)('%s is told and not tried again', async (code, connection) => {
+  ] as const)('%s is shown, and not retried before reconnect', async (code, connection) => {
     const session = openSession({
       prepare: ({ failNext }) => failNext('snapshot', new AskbackError(code, 'no')),
     })
@@ -233,11 +233,11 @@ describe('what goes wrong', () => {
     session.clock.advance(3_600_000)
     expect(session.transport.calls.filter(({ method }) => method === 'snapshot')).toHaveLength(1)
     session.store.reconnect()
-    await live(session)
+    await isLive(session)
     expect(session.view().error).toBeNull()
   })
 
-  it('what may pass is tried again', async () => {
+  it('that may pass is retried', async () => {
     const session = openSession({
       prepare: ({ failNext }) => failNext('snapshot', new AskbackError('unavailable', 'draining')),
     })

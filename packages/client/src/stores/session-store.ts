@@ -1,5 +1,6 @@
 import type {
   AskbackError,
+  Backoff,
   Json,
   MessageBody,
   PermissionMode,
@@ -8,7 +9,6 @@ import type {
 } from '@askback/protocol'
 import { createLayout, isTyping } from '../layout/layout.js'
 import type { Layout } from '../layout/layout-model.js'
-import type { Pauses } from '../pauses.js'
 import type { Routed, Transport } from '../transport/transport.js'
 import { ExternalStore, type StoreOptions } from './external-store.js'
 import type { Outbox, Outcome, Submission } from './outbox.js'
@@ -18,61 +18,76 @@ import { SessionFeed, type ConnectionStatus } from './session-feed.js'
 export interface SessionView {
   readonly sessionId: string
   readonly connection: ConnectionStatus
-  /** Why there is nothing to show, or nothing more: `not_found`, `forbidden`, `unauthorized`. */
+  /** Why the session cannot be shown, or is not updated any more: `not_found`, `forbidden`, `unauthorized`. */
   readonly error: AskbackError | null
-  /** `null` until the first snapshot is there. */
+  /** `null` until the first snapshot has come. */
   readonly state: SessionState | null
   readonly layout: Layout | null
-  /** Never while a person is waited for, nor while it is not known what the agent does. */
+  /** Whether the agent works. False while a person is asked, and while there is no connection to know it from. */
   readonly typing: boolean
-  /** Answers on their way, by interaction. */
+  /** The answers that are being sent, by interaction. */
   readonly submissions: ReadonlyMap<string, Submission>
+  /** Whether there are older turns to load. */
   readonly older: 'none' | 'available' | 'loading'
 }
 
 export interface SessionStoreOptions extends StoreOptions {
   transport: Transport
   outbox: Outbox
-  pauses: Pauses
+  backoff: Backoff
   serverClock: ServerClock
 }
 
+/** How many turns `loadOlder` adds at least. */
 const OLDER_TURNS = 10
 
-/** One session, kept up to date while somebody looks at it. */
+/**
+ * The store of one session: its state, its layout and the calls that a surface makes. It is up to date while it has listeners.
+ *
+ * @example
+ * const store = client.session(sessionId)
+ * store.subscribe(() => render(store.getSnapshot().layout))
+ */
 export class SessionStore extends ExternalStore<SessionView> {
   readonly sessionId: string
   readonly #transport: Transport
   readonly #outbox: Outbox
   readonly #feed: SessionFeed
   readonly #serverClock: ServerClock
-  readonly #draw = createLayout()
+  readonly #layOut = createLayout()
   #isLoadingOlder = false
   #stopListening: () => void = () => undefined
 
   constructor(sessionId: string, options: SessionStoreOptions) {
     super(options)
-    const { transport, outbox, pauses, clock, serverClock } = options
+    const { transport, outbox, backoff, clock, serverClock } = options
     this.sessionId = sessionId
     this.#transport = transport
     this.#outbox = outbox
     this.#serverClock = serverClock
     this.#feed = new SessionFeed(sessionId, {
       transport,
-      pauses,
+      backoff,
       clock,
       serverClock,
-      changed: (when) => this.changed(when),
-      connected: () => outbox.nudge(),
+      onChanged: (when) => this.changed(when),
+      onConnected: () => outbox.retryNow(),
     })
   }
 
-  /** The server's clock: deadlines are told in its time. */
+  /** Server time, in epoch milliseconds: deadlines are in server time. */
   serverNow(): number {
     return this.#serverClock.now()
   }
 
-  /** Bound to the request as it is shown. Where the gateway cannot be reached it is kept, and sent later. */
+  /**
+   * Answers an interaction, bound to the request as it is shown. If the gateway cannot be reached, the answer is queued and sent
+   * later. Resolves when it is accepted or refused; it never rejects.
+   *
+   * @example
+   * const result = await store.respond(interactionId, { decision: 'approve' })
+   * if (!result.ok) console.log(result.error.message)
+   */
   respond(interactionId: string, answer: Json): Promise<Outcome> {
     const { sessionId } = this
     const digest = this.#feed.fold.state?.interactions.get(interactionId)?.digest
@@ -83,6 +98,7 @@ export class SessionStore extends ExternalStore<SessionView> {
     await this.#transport.cancel(this.sessionId, interactionId)
   }
 
+  /** Sends a text: it answers something pending, or goes to the agent. */
   send(message: string | MessageBody): Promise<Routed> {
     return this.#transport.send(this.sessionId, message)
   }
@@ -99,12 +115,12 @@ export class SessionStore extends ExternalStore<SessionView> {
     return this.#transport.setPermissionMode(this.sessionId, mode)
   }
 
-  /** After a new login, or to look again for what was not there. */
+  /** Tries again at once if it is not connected: after a new login, or to look again for a session that was not found. */
   reconnect(): void {
     this.#feed.reconnect()
   }
 
-  /** Some turns more of the past. */
+  /** Loads at least ten older turns, if there are any. Rejects if the gateway cannot be reached. */
   async loadOlder(): Promise<void> {
     const { fold } = this.#feed
     const shown = fold.state?.turns.length ?? 0
@@ -120,7 +136,8 @@ export class SessionStore extends ExternalStore<SessionView> {
     }
   }
 
-  #isKnown(event: SessionEvent): boolean {
+  /** Whether this is the response to an interaction of this state. */
+  #isKnownResponse(event: SessionEvent): boolean {
     return (
       event.type === 'interaction_response' &&
       (this.#feed.fold.state?.interactions.has(event.interactionId) ?? false)
@@ -132,16 +149,16 @@ export class SessionStore extends ExternalStore<SessionView> {
     const { connection, error, fold } = this.#feed
     const { state, live } = fold
     const blocks = live.list
-    const draw = this.#draw
+    const layOut = this.#layOut
     let layout: Layout | undefined
     return {
       sessionId,
       connection,
       error,
       state,
-      // Not before somebody looks: a burst of events is laid out once.
+      // Computed when it is read, so that a burst of events is laid out once.
       get layout() {
-        return state && (layout ??= draw(state, blocks))
+        return state && (layout ??= layOut(state, blocks))
       },
       typing: connection === 'live' && state !== null && isTyping(state),
       submissions: this.#outbox.of(sessionId),
@@ -152,8 +169,9 @@ export class SessionStore extends ExternalStore<SessionView> {
   protected override start(): void {
     this.#stopListening = this.#outbox.on(({ sessionId, events }) => {
       if (sessionId !== this.sessionId) return
-      // The reply may be about a log that is gone: one about a request that is not known here waits for the stream.
-      if (events.some((event) => this.#isKnown(event))) this.#feed.offer(events)
+      // The session may have been deleted and created again, and the reply be about the old log. Events about an interaction
+      // that is not known here are left to the stream.
+      if (events.some((event) => this.#isKnownResponse(event))) this.#feed.receive(events)
       this.changed()
     })
     this.#feed.start()

@@ -1,6 +1,7 @@
 import {
   AskbackError,
   parseIndexedAnswers,
+  pendingMeantBy,
   questionRequest,
   type ApprovalAnswer,
   type Interaction,
@@ -10,14 +11,18 @@ import {
 import type { CallOptions, Settled, Transport } from '../transport/transport.js'
 
 /**
- * The interaction itself, or the tool call that it is about. A call that has held different requests needs the interaction,
- * or the digest of the request that the person has seen: else the answer is refused as `ambiguous`.
+ * What to answer: an interaction, or a tool call with one. If the call has had requests with different digests, name the digest
+ * of the request that the person has seen; else the answer is refused as `ambiguous`.
  */
 export type Target = Interaction | { sessionId: string; toolCallId: string; digest?: string }
 
 /**
- * Answers a question. By index, counted from 0: a label or a text of one's own; where several may be chosen, an array of
- * these, or a JSON array as a string. Or as whole replies, one for each question.
+ * Answers a question. `answers` maps the index of each question, counted from 0, to a label or a text of the person's own; for a
+ * question that takes several options, to an array of these, or a JSON array as a string. Or it is a list of whole replies, one
+ * for each question. Throws `invalid_answer` if it does not fit, and `already_settled` if somebody else was first.
+ *
+ * @example
+ * await submitAnswers(transport, { sessionId, toolCallId }, { 0: 'SQLite', 1: ['a', 'c'] })
  */
 export async function submitAnswers(
   transport: Transport,
@@ -25,64 +30,73 @@ export async function submitAnswers(
   answers: QuestionReply[] | Record<string, string | string[]>,
   options?: CallOptions,
 ): Promise<Settled> {
-  const found = await find(transport, target, 'question')
+  const found = await findInteraction(transport, target, 'question')
   const request = questionRequest.parse(found.interaction.request)
   const answer = Array.isArray(answers) ? { answers } : parseIndexedAnswers(request, answers)
   return respond(transport, found, answer as unknown as Json, options)
 }
 
-/** Approves the call as it was shown. */
+/**
+ * Approves a tool call as it was shown. Throws `already_settled` if somebody else was first.
+ *
+ * @example
+ * await approveTool(transport, interaction, { scope: 'session' })
+ */
 export async function approveTool(
   transport: Transport,
   target: Target,
   answer: Pick<ApprovalAnswer, 'scope' | 'updatedInput'> = {},
   options?: CallOptions,
 ): Promise<Settled> {
-  const found = await find(transport, target, 'approval')
+  const found = await findInteraction(transport, target, 'approval')
   return respond(transport, found, { decision: 'approve', ...answer } as Json, options)
 }
 
+/**
+ * Denies a tool call. The agent gets `message` as the reason. Throws `already_settled` if somebody else was first.
+ *
+ * @example
+ * await denyTool(transport, interaction, 'Use npm, not yarn.')
+ */
 export async function denyTool(
   transport: Transport,
   target: Target,
   message?: string,
   options?: CallOptions,
 ): Promise<Settled> {
-  const found = await find(transport, target, 'approval')
+  const found = await findInteraction(transport, target, 'approval')
   const reason = message === undefined ? {} : { message }
   return respond(transport, found, { decision: 'deny', ...reason }, options)
 }
 
-interface Found {
+interface AnswerTarget {
   interaction: Interaction
-  /** What tells the server which request the caller has seen. */
+  /** Says which request the person has seen. */
   seen: { digest: string } | { toolCallId: string }
 }
 
 function respond(
   transport: Transport,
-  { interaction: { sessionId, interactionId }, seen }: Found,
+  { interaction: { sessionId, interactionId }, seen }: AnswerTarget,
   answer: Json,
   options?: CallOptions,
 ): Promise<Settled> {
   return transport.respond({ sessionId, interactionId, answer, ...seen }, options)
 }
 
-async function find(transport: Transport, target: Target, kind: string): Promise<Found> {
+async function findInteraction(transport: Transport, target: Target, kind: string): Promise<AnswerTarget> {
   if ('interactionId' in target) return { interaction: target, seen: { digest: target.digest } }
   const { sessionId, toolCallId, digest } = target
   const { state } = await transport.snapshot(sessionId)
   const isMeant = (item: Interaction) => item.toolCallId === toolCallId && item.kind === kind
-  const pending = state.pending.filter(isMeant)
-  const ofDigest = pending.filter((item) => item.digest === digest)
-  const [item, another] = ofDigest.length > 0 ? ofDigest : pending
-  if (another && (digest === undefined || ofDigest.length > 0)) {
+  const { candidates, isAmbiguous } = pendingMeantBy(state.pending.filter(isMeant), digest)
+  if (isAmbiguous) {
     throw new AskbackError(
       'ambiguous',
       `Several ${kind}s of this tool call are pending. Answer one by its interaction id.`,
     )
   }
-  const interaction = item ?? state.interactions.findLast(isMeant)
+  const interaction = candidates[0] ?? state.interactions.findLast(isMeant)
   if (interaction) return { interaction, seen: digest === undefined ? { toolCallId } : { digest } }
   throw new AskbackError('not_found', `The tool call ${toolCallId} has no ${kind} in this session.`)
 }

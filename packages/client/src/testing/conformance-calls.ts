@@ -2,16 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { approveTool, denyTool, submitAnswers } from '../stores/tool-answers.js'
 import { form, question, replies, type ConformanceSubject } from './conformance-subject.js'
 
-/** Every call, and that it does what it says. */
+/** Each call of a transport does what it says. */
 export function callsConform(subject: () => ConformanceSubject): void {
-  async function outside() {
+  /** A session without an agent. */
+  async function outsideSession() {
     const { transport, other, backend } = subject()
     const { id: sessionId } = await transport.create({ agent: null, title: 'Outside' })
     return { transport, other, backend, sessionId }
   }
 
   describe('calls', () => {
-    it('lists agents, makes a session and finds it again', async () => {
+    it('list agents, create a session and find it again', async () => {
       const { transport, backend } = subject()
       expect(await transport.agents()).toEqual([
         expect.objectContaining({ id: backend.agent, available: true }),
@@ -28,7 +29,7 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect(next).toBeNull()
     })
 
-    it('lists page by page', async () => {
+    it('list sessions page by page', async () => {
       const { transport } = subject()
       for (const title of ['one', 'two', 'three']) await transport.create({ agent: null, title })
       const first = await transport.sessions({ limit: 2 })
@@ -37,7 +38,7 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect(second).toMatchObject({ sessions: [{ title: 'one' }], next: null })
     })
 
-    it('makes one session for one key', async () => {
+    it('create one session for one idempotency key', async () => {
       const { transport } = subject()
       const options = { idempotencyKey: 'once' }
       const made = await transport.create({ agent: null }, options)
@@ -46,8 +47,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       await expect(transport.create({ agent: null, title: 'x' }, options)).rejects.toMatchObject(error)
     })
 
-    it('gives a snapshot that is plain data and nobody else’s', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('return a snapshot of plain data that the caller may change', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       await backend.ask({ sessionId, kind: 'question', request: question })
       const snapshot = await transport.snapshot(sessionId)
       expect(snapshot).toMatchObject({ session: { id: sessionId, status: 'waiting' }, live: [], seq: 4 })
@@ -60,8 +61,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect(again.state.turns).toHaveLength(1)
     })
 
-    it('pages through the log in both directions', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('page through the log in both directions', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       for (const n of [1, 2])
         await backend.ask({ sessionId, kind: 'form', request: { ...form, message: `${n}` } })
       const log = await backend.log(sessionId)
@@ -75,8 +76,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect(await transport.history(sessionId, { before: 3, limit: 2 })).toMatchObject({ next: null })
     })
 
-    it('sends a message to the log of a session without an agent, or to what is pending, and says which', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('send a message to what is pending, or to the log of a session without an agent, and say which', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       expect(await transport.send(sessionId, 'hello')).toEqual({ routed: 'log' })
       const { interactionId } = await backend.ask({ sessionId, kind: 'approval', request: { input: 1 } })
       expect(await transport.send(sessionId, { text: 'not that', route: 'interaction' })).toEqual({
@@ -88,8 +89,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect(log).toContainEqual(expect.objectContaining({ settlement: 'denied', message: 'not that' }))
     })
 
-    it('settles, and gives back the interaction and what was appended', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('settle an interaction, and return it with the appended events', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       const { interactionId, digest } = await backend.ask({ sessionId, kind: 'question', request: question })
       const settled = await transport.respond({ sessionId, interactionId, answer: replies, digest })
       expect(settled.interaction).toMatchObject({ interactionId, settlement: 'answered', answer: replies })
@@ -101,8 +102,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('answers by tool call', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('answer by tool call', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       const asked = await backend.ask({ sessionId, kind: 'question', request: question, toolCallId: 'c1' })
       const { interaction } = await submitAnswers(
         transport,
@@ -135,8 +136,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('answers by tool call as the route takes it: several choices as a JSON array in a string', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('answer by tool call in the format of the route: several options as a JSON array in a string', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       await backend.ask({ sessionId, kind: 'question', request: question, toolCallId: 'c1' })
       const target = { sessionId, toolCallId: 'c1' }
       const { interaction } = await submitAnswers(transport, target, { 0: 'SQLite', 1: '["c","of my own"]' })
@@ -145,14 +146,14 @@ export function callsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('cancels', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('cancel an interaction', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       const { interactionId } = await backend.ask({ sessionId, kind: 'question', request: question })
       expect(await transport.cancel(sessionId, interactionId)).toMatchObject({ settlement: 'cancelled' })
     })
 
-    it('interrupts and clears, which cancels what is pending', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('interrupt and clear, which cancel what is pending', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       await backend.ask({ sessionId, kind: 'question', request: question })
       await transport.interrupt(sessionId)
       expect((await transport.snapshot(sessionId)).state.pending).toEqual([])
@@ -162,8 +163,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       expect((await backend.log(sessionId)).at(-1)?.type).toMatch(/context_cleared|session_status/)
     })
 
-    it('sets the permission mode, in the name of its person', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('set the permission mode, in the name of the person', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       await transport.setPermissionMode(sessionId, 'acceptEdits')
       expect((await transport.snapshot(sessionId)).session.permissionMode).toBe('acceptEdits')
       expect((await backend.log(sessionId)).at(-1)).toMatchObject({
@@ -173,8 +174,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('shows the inbox over all sessions, oldest first', async () => {
-      const { transport, backend, sessionId } = await outside()
+    it('list the inbox over all sessions, oldest first', async () => {
+      const { transport, backend, sessionId } = await outsideSession()
       const second = await transport.create({ agent: null })
       const one = await backend.ask({ sessionId, kind: 'question', request: question })
       const two = await backend.ask({ sessionId: second.id, kind: 'form', request: form })
@@ -190,8 +191,8 @@ export function callsConform(subject: () => ConformanceSubject): void {
       ])
     })
 
-    it('removes a session', async () => {
-      const { transport, sessionId } = await outside()
+    it('remove a session', async () => {
+      const { transport, sessionId } = await outsideSession()
       await transport.remove(sessionId)
       await expect(transport.snapshot(sessionId)).rejects.toMatchObject({ code: 'not_found' })
     })

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { approveTool, denyTool, submitAnswers } from '../stores/tool-answers.js'
 import { form, question, readStream, replies, type ConformanceSubject } from './conformance-subject.js'
 
-/** What is refused is refused in the same words everywhere. */
+/** Every transport throws the same errors. */
 export function errorsConform(subject: () => ConformanceSubject): void {
-  async function asking(kind = 'question', request: unknown = question) {
+  /** A session without an agent, with one pending interaction. */
+  async function sessionWithRequest(kind = 'question', request: unknown = question) {
     const { transport, other, backend } = subject()
     const { id: sessionId } = await transport.create({ agent: null })
     const asked = await backend.ask({ sessionId, kind, request: request as never, toolCallId: 'c1' })
@@ -14,7 +15,7 @@ export function errorsConform(subject: () => ConformanceSubject): void {
   }
 
   describe('errors', () => {
-    it('are ours, with a code', async () => {
+    it('are an AskbackError with a code', async () => {
       const error: unknown = await subject()
         .transport.snapshot('nowhere')
         .then(undefined, (caught: unknown) => caught)
@@ -22,8 +23,8 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       expect(error).toMatchObject({ code: 'not_found' })
     })
 
-    it('not_found for what does not exist, [lesson 9] and not “already settled”', async () => {
-      const { transport, sessionId } = await asking()
+    it('are not_found for what does not exist, and never already_settled', async () => {
+      const { transport, sessionId } = await sessionWithRequest()
       const notFound = { code: 'not_found' }
       const answer = { sessionId, interactionId: 'never', answer: replies }
       await expect(transport.respond(answer)).rejects.toMatchObject(notFound)
@@ -37,8 +38,8 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       await expect(approveTool(transport, nothing)).rejects.toMatchObject(notFound)
     })
 
-    it('[L9] invalid_answer for one that does not fit, and it stays pending', async () => {
-      const { transport, sessionId, interactionId } = await asking()
+    it('[L9] are invalid_answer for an answer that does not fit, and the interaction stays pending', async () => {
+      const { transport, sessionId, interactionId } = await sessionWithRequest()
       const refused = { code: 'invalid_answer' }
       const answer = { answers: [{ selected: ['Oracle'] }, { selected: ['c'] }] }
       await expect(transport.respond({ sessionId, interactionId, answer })).rejects.toMatchObject(refused)
@@ -48,8 +49,8 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       expect((await transport.snapshot(sessionId)).state.pending).toHaveLength(1)
     })
 
-    it('[L6] invalid_answer with the errors of a form and what is asked anew', async () => {
-      const { transport, sessionId, interactionId } = await asking('form', form)
+    it('[L6] are invalid_answer with the errors of a form and the interaction that asks again', async () => {
+      const { transport, sessionId, interactionId } = await sessionWithRequest('form', form)
       const answering = transport.respond({ sessionId, interactionId, answer: { values: { port: 70_000 } } })
       await expect(answering).rejects.toMatchObject({
         code: 'invalid_answer',
@@ -57,8 +58,10 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('[L3] already_settled with the winner for everyone who comes later', async () => {
-      const { transport, other, sessionId, interactionId } = await asking('approval', { input: 1 })
+    it('[L3] are already_settled, with the first answer, for every later one', async () => {
+      const { transport, other, sessionId, interactionId } = await sessionWithRequest('approval', {
+        input: 1,
+      })
       await other.respond({ sessionId, interactionId, answer: { decision: 'deny', message: 'no' } })
       const late = {
         code: 'already_settled',
@@ -70,8 +73,8 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       await expect(transport.cancel(sessionId, interactionId)).rejects.toMatchObject(late)
     })
 
-    it('[L3] one’s own answer found there is success', async () => {
-      const { transport, backend, sessionId, interactionId } = await asking()
+    it('[L3] are no error if the same answer was accepted before', async () => {
+      const { transport, backend, sessionId, interactionId } = await sessionWithRequest()
       const input = { sessionId, interactionId, answer: replies }
       await transport.respond(input)
       expect(await transport.respond(input)).toMatchObject({ interaction: { settlement: 'answered' } })
@@ -79,14 +82,14 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       expect(responses).toHaveLength(1)
     })
 
-    it('[L12] digest_mismatch for an answer to another version', async () => {
-      const { transport, sessionId, interactionId } = await asking()
+    it('[L12] are digest_mismatch for an answer to another version of the request', async () => {
+      const { transport, sessionId, interactionId } = await sessionWithRequest()
       const input = { sessionId, interactionId, answer: replies, digest: '0'.repeat(64) }
       await expect(transport.respond(input)).rejects.toMatchObject({ code: 'digest_mismatch' })
     })
 
-    it('ambiguous where a tool call holds several', async () => {
-      const { transport, backend, sessionId } = await asking()
+    it('are ambiguous if a tool call has several pending interactions', async () => {
+      const { transport, backend, sessionId } = await sessionWithRequest()
       await backend.ask({ sessionId, kind: 'question', request: question, toolCallId: 'c1' })
       const target = { sessionId, toolCallId: 'c1' }
       await expect(submitAnswers(transport, target, replies.answers)).rejects.toMatchObject({
@@ -94,8 +97,8 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('ambiguous where a tool call has held another request, unless the digest or the interaction is named', async () => {
-      const { transport, backend, sessionId } = await asking('approval', { input: 'rm' })
+    it('are ambiguous if a tool call has had another request, unless the digest or the interaction is named', async () => {
+      const { transport, backend, sessionId } = await sessionWithRequest('approval', { input: 'rm' })
       const owned = { sessionId, kind: 'approval', toolCallId: 'c1', attach: true }
       const shown = await backend.ask({ ...owned, request: { input: 'rm' } })
       const swapped = await backend.ask({ ...owned, request: { input: 'rm -rf' } })
@@ -112,8 +115,8 @@ export function errorsConform(subject: () => ConformanceSubject): void {
       })
     })
 
-    it('needs_decision, nothing_pending and invalid_request', async () => {
-      const { transport, sessionId } = await asking('approval', { input: 1 })
+    it('are needs_decision, nothing_pending or invalid_request for messages that cannot be routed', async () => {
+      const { transport, sessionId } = await sessionWithRequest('approval', { input: 1 })
       await expect(transport.send(sessionId, 'yes')).rejects.toMatchObject({ code: 'needs_decision' })
       await transport.send(sessionId, 'because not')
       const nobody = transport.send(sessionId, { text: 'x', route: 'interaction' })

@@ -1,37 +1,39 @@
 import { stateToJson } from '@askback/protocol'
+import type { FakeClock } from '@askback/protocol/testing'
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../stores/client.js'
 import {
-  awake,
   question,
   readStream,
   replies,
   until,
+  withoutBackoff,
   type ConformanceSubject,
   type TransportFaults,
 } from './conformance-subject.js'
-import type { FakeClock } from './fake-clock.js'
 
-/** What may go wrong on the way changes nothing of what arrives. */
+/** Whatever goes wrong between client and host, everything arrives once and in order. */
 export function faultsConform(
   subject: () => ConformanceSubject & { faults: TransportFaults },
   clock: () => FakeClock,
 ): void {
-  async function reading() {
+  /** A session whose events are read over the transport. */
+  async function startReading() {
     const { transport, other, backend, faults } = subject()
     const { id: sessionId } = await transport.create({ agent: null })
     const reader = readStream(transport, sessionId)
     await until(() => expect(reader.events).toHaveLength(1))
     const ask = () => backend.ask({ sessionId, kind: 'question', request: question })
-    const inStep = async () => {
+    const hasWholeLog = async () => {
       const log = await backend.log(sessionId)
       await until(() => expect(reader.events).toEqual(log), transport)
     }
-    return { transport, other, backend, faults, sessionId, reader, ask, inStep }
+    return { transport, other, backend, faults, sessionId, reader, ask, hasWholeLog }
   }
 
-  async function watching() {
-    const { transport, ...rest } = await reading()
+  /** A session that a client's store keeps up to date. */
+  async function startWatching() {
+    const { transport, ...rest } = await startReading()
     rest.reader.stop()
     const client = createClient(transport, { clock: clock(), random: () => 0 })
     const store = client.session(rest.sessionId)
@@ -40,60 +42,60 @@ export function faultsConform(
     return { transport, client, store, view: () => store.getSnapshot(), ...rest }
   }
 
-  describe('a stream goes on where it was', () => {
+  describe('a stream continues at its position', () => {
     it('after its connection was lost, again and again', async () => {
-      const { reader, faults, ask, inStep } = await reading()
+      const { reader, faults, ask, hasWholeLog } = await startReading()
       for (let times = 0; times < 3; times++) {
         faults.cut()
         await ask()
-        await inStep()
+        await hasWholeLog()
       }
-      // An attempt may still meet a connection that was lost with the others.
+      // An attempt may be made on a connection that was cut with the others, and add another pair.
       const changes = reader.statuses.filter((status, at, all) => status !== all[at - 1])
       expect(changes.slice(0, 3)).toEqual(['live', 'offline', 'live'])
       reader.stop()
     })
 
     it('after a frame was cut in the middle', async () => {
-      const { reader, faults, ask, inStep } = await reading()
+      const { reader, faults, ask, hasWholeLog } = await startReading()
       faults.cutMidFrame()
       await ask()
-      await inStep()
+      await hasWholeLog()
       expect(reader.statuses).toContain('offline')
       reader.stop()
     })
 
-    it('after the host was gone and came back', async () => {
-      const { reader, faults, ask, inStep, transport } = await reading()
+    it('after the host was restarted', async () => {
+      const { reader, faults, ask, hasWholeLog, transport } = await startReading()
       await ask()
       await faults.restart()
       await until(() => expect(reader.statuses.at(-1)).toBe('live'), transport)
       await ask()
-      await inStep()
+      await hasWholeLog()
       reader.stop()
     })
 
-    it('after nothing came through for too long', async () => {
-      const { reader, faults, ask, inStep } = await reading()
+    it('after nothing was received for too long', async () => {
+      const { reader, faults, ask, hasWholeLog } = await startReading()
       faults.stall()
       await ask()
       clock().advance(44_000)
       expect(reader.statuses).toEqual(['live'])
       clock().advance(1000)
-      await inStep()
+      await hasWholeLog()
       reader.stop()
     })
   })
 
-  describe('a store has what the host has', () => {
-    it('though events come twice and in another order', async () => {
-      const { transport, faults, backend, sessionId, view, ask } = await watching()
+  describe('a store has the state of the host', () => {
+    it('although events arrive twice and in another order', async () => {
+      const { transport, faults, backend, sessionId, view, ask } = await startWatching()
       faults.shuffle(true)
       for (let times = 0; times < 5; times++) {
         const { interactionId } = await ask()
         const answer = { sessionId, interactionId, answer: replies }
         if (times === 3) faults.cut()
-        if (times % 2 === 0) await awake(transport, transport.respond(answer))
+        if (times % 2 === 0) await withoutBackoff(transport, transport.respond(answer))
       }
       const { length } = await backend.log(sessionId)
       await until(() => expect(view().state?.seq).toBe(length), transport)
@@ -101,8 +103,8 @@ export function faultsConform(
       expect(JSON.parse(JSON.stringify(stateToJson(view().state!)))).toEqual(state)
     })
 
-    it('in the inbox too, after it was away', async () => {
-      const { client, transport, faults, ask } = await watching()
+    it('and the inbox as well, after it was offline', async () => {
+      const { client, transport, faults, ask } = await startWatching()
       const { inbox } = client
       inbox.subscribe(() => undefined)
       const ids = () => inbox.getSnapshot().items?.map(({ interactionId }) => interactionId)
@@ -116,28 +118,31 @@ export function faultsConform(
   })
 
   describe('a write counts once', () => {
-    it('[lesson 10] though its answer was lost and it was sent again', async () => {
-      const { transport, faults, backend, sessionId, ask, reader } = await reading()
+    it('although its reply was lost and it was sent again', async () => {
+      const { transport, faults, backend, sessionId, ask, reader } = await startReading()
       reader.stop()
       const { interactionId } = await ask()
       faults.loseNextReply()
-      const settled = await awake(transport, transport.respond({ sessionId, interactionId, answer: replies }))
+      const settled = await withoutBackoff(
+        transport,
+        transport.respond({ sessionId, interactionId, answer: replies }),
+      )
       expect(settled.interaction).toMatchObject({ settlement: 'answered', answer: replies })
       const log = await backend.log(sessionId)
       expect(log.filter(({ type }) => type === 'interaction_response')).toHaveLength(1)
     })
 
-    it('a message as well', async () => {
-      const { transport, faults, backend, sessionId, reader } = await reading()
+    it('and so does a message', async () => {
+      const { transport, faults, backend, sessionId, reader } = await startReading()
       reader.stop()
       faults.loseNextReply()
-      expect(await awake(transport, transport.send(sessionId, 'hello'))).toEqual({ routed: 'log' })
+      expect(await withoutBackoff(transport, transport.send(sessionId, 'hello'))).toEqual({ routed: 'log' })
       const log = await backend.log(sessionId)
       expect(log.filter(({ type }) => type === 'user_message')).toHaveLength(1)
     })
 
-    it('an answer given offline is kept and sent', async () => {
-      const { client, store, transport, faults, backend, sessionId, view, ask } = await watching()
+    it('and an answer given offline is queued and sent', async () => {
+      const { client, store, transport, faults, backend, sessionId, view, ask } = await startWatching()
       const { interactionId } = await ask()
       await until(() => expect(view().state?.pendingIds.size).toBe(1))
       faults.offline()
@@ -154,17 +159,17 @@ export function faultsConform(
     })
   })
 
-  describe('a credential that is no longer good', () => {
-    it('ends streams and calls as unauthorized, and is not tried again', async () => {
-      const { transport, faults, sessionId, reader } = await reading()
+  describe('a revoked credential', () => {
+    it('ends streams and calls as unauthorized, without another attempt', async () => {
+      const { transport, faults, sessionId, reader } = await startReading()
       const client = createClient(transport, { clock: clock(), random: () => 0 })
       const store = client.session(sessionId)
       store.subscribe(() => undefined)
       await until(() => expect(store.getSnapshot().connection).toBe('live'))
       await faults.revoke()
-      const waking = until(() => expect(store.getSnapshot().connection).toBe('unauthorized'), transport)
+      const storeEnded = until(() => expect(store.getSnapshot().connection).toBe('unauthorized'), transport)
       await expect(reader.over).rejects.toMatchObject({ code: 'unauthorized' })
-      await waking
+      await storeEnded
       await expect(transport.snapshot(sessionId)).rejects.toMatchObject({ code: 'unauthorized' })
       const answer = { sessionId, interactionId: 'any', answer: replies }
       await expect(transport.respond(answer)).rejects.toMatchObject({ code: 'unauthorized' })

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { ChangeItem } from '../transport/transport.js'
 import { question, readStream, replies, until, type ConformanceSubject } from './conformance-subject.js'
 
-/** Events come from any place on, and then as they happen. */
+/** A stream sends the events after a position, and then new ones as they happen. */
 export function streamsConform(subject: () => ConformanceSubject): void {
-  async function asking() {
+  /** A session without an agent, with one pending question. */
+  async function sessionWithQuestion() {
     const { transport, backend } = subject()
     const { id: sessionId } = await transport.create({ agent: null })
     const asked = await backend.ask({ sessionId, kind: 'question', request: question })
@@ -12,8 +13,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
   }
 
   describe('events', () => {
-    it('come from the beginning, and then as they happen', async () => {
-      const { transport, backend, sessionId, interactionId } = await asking()
+    it('are sent from the beginning, and then as they happen', async () => {
+      const { transport, backend, sessionId, interactionId } = await sessionWithQuestion()
       const reader = readStream(transport, sessionId)
       await until(() => expect(reader.events).toHaveLength(4))
       expect(reader.statuses).toEqual(['live'])
@@ -24,8 +25,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       await reader.over
     })
 
-    it('come from any place on', async () => {
-      const { transport, backend, sessionId } = await asking()
+    it('are sent from any position', async () => {
+      const { transport, backend, sessionId } = await sessionWithQuestion()
       const { logId } = await transport.snapshot(sessionId)
       const log = await backend.log(sessionId)
       for (const after of [{ seq: 2, logId }, 2]) {
@@ -35,8 +36,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       }
     })
 
-    it('go to everyone who reads', async () => {
-      const { transport, backend, sessionId, interactionId } = await asking()
+    it('are sent to every reader', async () => {
+      const { transport, backend, sessionId, interactionId } = await sessionWithQuestion()
       const readers = [readStream(transport, sessionId), readStream(transport, sessionId, 3)]
       await until(() => expect(readers.map(({ events }) => events.length)).toEqual([4, 1]))
       await transport.respond({ sessionId, interactionId, answer: replies })
@@ -49,18 +50,18 @@ export function streamsConform(subject: () => ConformanceSubject): void {
     })
 
     it.each([
-      ['a place past the end', { seq: 99 }],
-      ['a place in another log', { seq: 1, logId: 'another' }],
-    ])('%s gets a resync, and the stream is over', async (_name, after) => {
-      const { transport, sessionId } = await asking()
+      ['past the end', { seq: 99 }],
+      ['in another log', { seq: 1, logId: 'another' }],
+    ])('end with a resync for a position %s', async (_name, after) => {
+      const { transport, sessionId } = await sessionWithQuestion()
       const reader = readStream(transport, sessionId, after)
       await reader.over
       expect(reader.items.at(-1)).toEqual({ type: 'resync' })
       expect(reader.events).toEqual([])
     })
 
-    it('tell of the end of a session', async () => {
-      const { transport, sessionId } = await asking()
+    it('end with not_found when the session is removed', async () => {
+      const { transport, sessionId } = await sessionWithQuestion()
       const reader = readStream(transport, sessionId)
       await until(() => expect(reader.events).toHaveLength(4))
       await transport.remove(sessionId)
@@ -68,8 +69,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       expect(reader.events.at(-1)).toMatchObject({ type: 'session_status', status: 'ended' })
     })
 
-    it('that are read are the reader’s own', async () => {
-      const { transport, backend, sessionId } = await asking()
+    it('belong to the reader, which may change them', async () => {
+      const { transport, backend, sessionId } = await sessionWithQuestion()
       const reader = readStream(transport, sessionId)
       await until(() => expect(reader.events).toHaveLength(4))
       for (const event of reader.events) event.at = 0
@@ -77,8 +78,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       reader.stop()
     })
 
-    it('stop when they are aborted, also before they began', async () => {
-      const { transport, sessionId } = await asking()
+    it('stop when the signal aborts, also before they began', async () => {
+      const { transport, sessionId } = await sessionWithQuestion()
       const stopped = AbortSignal.abort()
       const items: unknown[] = []
       for await (const item of transport.events(sessionId, 0, stopped)) items.push(item)
@@ -87,8 +88,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
     })
   })
 
-  describe('blocks that are being made', () => {
-    it('are streamed, and told so far to whoever comes later', async () => {
+  describe('unfinished blocks', () => {
+    it('are streamed, and sent as far as they are to a reader that comes later', async () => {
       const { transport, backend } = subject()
       const { id: sessionId } = await transport.create({ agent: backend.agent })
       const reader = readStream(transport, sessionId)
@@ -115,8 +116,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
   })
 
   describe('changes', () => {
-    it('tell of interactions and status in every session', async () => {
-      const { transport, backend, sessionId, interactionId } = await asking()
+    it('are the interaction and status events of every session', async () => {
+      const { transport, backend, sessionId, interactionId } = await sessionWithQuestion()
       const stopping = new AbortController()
       const items: ChangeItem[] = []
       const over = (async () => {
@@ -126,12 +127,12 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       await transport.respond({ sessionId, interactionId, answer: replies })
       const second = await transport.create({ agent: null })
       await backend.ask({ sessionId: second.id, kind: 'question', request: question })
-      const told = () =>
+      const received = () =>
         items.flatMap((item) => (item.type === 'event' ? [`${item.event.sessionId} ${item.event.type}`] : []))
       await until(() => {
-        expect(told()).toContain(`${sessionId} interaction_response`)
-        expect(told()).toContain(`${second.id} interaction_request`)
-        expect(told()).toContain(`${second.id} session_status`)
+        expect(received()).toContain(`${sessionId} interaction_response`)
+        expect(received()).toContain(`${second.id} interaction_request`)
+        expect(received()).toContain(`${second.id} session_status`)
       })
       stopping.abort()
       await over

@@ -1,51 +1,51 @@
 import type { Interaction, LiveEvent, OpenBody, Reported, SessionEvent } from '@askback/protocol'
+import type { FakeClock } from '@askback/protocol/testing'
 import { vi } from 'vitest'
 import type { StreamItem, Transport } from '../transport/transport.js'
-import type { FakeClock } from './fake-clock.js'
 
-/** A transport on a real host, and everything around it that a test has to move. */
+/** A transport on a real host, and the parts around it that a test controls. */
 export interface ConformanceSubject {
   transport: Transport
-  /** Of another person, on the same host. */
+  /** A transport of another person, on the same host. */
   other: Transport
   backend: ConformanceBackend
-  /** `null` where nothing lies between client and host. */
+  /** `null` if nothing between client and host can fail. */
   faults: TransportFaults | null
   close(): Promise<void>
 }
 
-/** Time stands still unless a test moves it, and all chances are the same. */
+/** Sets up a subject with a clock that stands still unless a test moves it, and without randomness. */
 export type SetUp = (timing: { clock: FakeClock; random: () => number }) => Promise<ConformanceSubject>
 
 export interface ConformanceBackend {
-  /** An agent that does nothing by itself. */
+  /** The id of an agent that does nothing by itself. */
   readonly agent: string
-  /** Asks as an agent would. */
+  /** Opens an interaction, as an agent would. */
   ask(input: OpenBody & { sessionId: string }): Promise<Interaction>
   report(sessionId: string, ...events: Reported[]): Promise<void>
-  /** A piece of a block, of a session whose agent runs. */
+  /** Sends a piece of an unfinished block, in a session whose agent runs. */
   live(sessionId: string, delta: Omit<Extract<LiveEvent, { type: 'text_delta' }>, 'offset'>): void
-  /** The log as the host has it. */
+  /** The log of the host. */
   log(sessionId: string): Promise<SessionEvent[]>
 }
 
 export interface TransportFaults {
-  /** Every connection is lost. */
+  /** Cuts every connection. */
   cut(): void
-  /** Of what comes next from the host only a part arrives, and then the connection is lost. */
+  /** Cuts a connection in the middle of the next data from the host. */
   cutMidFrame(): void
-  /** Nothing comes through any more, though the connection stands. */
+  /** Lets nothing through any more on the open streams, without closing them. */
   stall(): void
-  /** The host cannot be reached, until it can be again. */
+  /** Makes the host unreachable until `online`. */
   offline(): void
   online(): void
-  /** The host ends, and comes back with its log. */
+  /** Stops the host and starts it again with the same log. */
   restart(): Promise<void>
-  /** Events come more than once and in another order. */
+  /** Delivers events twice and in another order. */
   shuffle(isOn: boolean): void
-  /** The next write arrives, and its answer does not. */
+  /** Lets the next write reach the host, and loses its reply. */
   loseNextReply(): void
-  /** The credential is no longer good. */
+  /** Revokes the credential of the transport. */
   revoke(): Promise<void>
 }
 
@@ -53,11 +53,12 @@ export interface StreamReader {
   readonly items: StreamItem[]
   readonly events: SessionEvent[]
   readonly statuses: string[]
-  /** Resolves when the stream is over; rejects with what it threw. */
+  /** Resolves when the stream has ended; rejects with what it threw. */
   readonly over: Promise<void>
   stop(): void
 }
 
+/** Collects everything that a stream of events yields. */
 export function readStream(
   transport: Transport,
   sessionId: string,
@@ -68,6 +69,7 @@ export function readStream(
   const over = (async () => {
     for await (const item of transport.events(sessionId, after, stopping.signal)) items.push(item)
   })()
+  // A test that expects a rejection awaits `over` itself.
   over.catch(() => undefined)
   return {
     items,
@@ -82,26 +84,26 @@ export function readStream(
   }
 }
 
-/** Waits until it holds; `transport` is told to try again at once meanwhile. */
+/** Waits until `check` passes. If a `transport` is given, its waits between attempts are ended meanwhile: time stands still. */
 export async function until(check: () => void | Promise<void>, transport?: Transport): Promise<void> {
   await vi.waitFor(
     async () => {
-      transport?.wake()
+      transport?.retryNow()
       await check()
     },
     { timeout: 60_000, interval: 10 },
   )
 }
 
-/** The outcome of a call, whose pauses between attempts are cut short. */
-export async function awake<T>(transport: Transport, call: Promise<T>): Promise<T> {
-  let isOver = false
-  const over = () => {
-    isOver = true
+/** The result of a call whose waits between attempts are ended at once. */
+export async function withoutBackoff<T>(transport: Transport, call: Promise<T>): Promise<T> {
+  let isDone = false
+  const finish = () => {
+    isDone = true
   }
-  call.then(over, over)
+  call.then(finish, finish)
   await until(() => {
-    if (!isOver) throw new Error('The call is still under way.')
+    if (!isDone) throw new Error('The call is still under way.')
   }, transport)
   return call
 }

@@ -1,6 +1,6 @@
 import type { Block, Card, Container, Layout, ToolBlock } from '../layout/layout-model.js'
 
-/** A layout as indented lines: what a table of cases can say at a glance. */
+/** A layout as indented lines of text, for tables of test cases. */
 export function draw({ turns, typing, waiting }: Layout): string {
   const lines = turns.flatMap((turn) => [
     `turn ${turn.key}${turn.reason ? ` ${turn.reason}` : ''}`,
@@ -43,7 +43,7 @@ function drawBlock(block: Block): string[] {
 function drawCall(call: ToolBlock): string[] {
   const words = [call.placeholder ? 'placeholder' : 'call', call.toolCallId, call.status]
   if (call.source !== null) words.push(`(${call.source})`)
-  if (call.waiting && call.status !== 'waiting') words.push('holding one that waits')
+  if (call.waiting && call.status !== 'waiting') words.push('contains one that waits')
   if (call.partialInput !== undefined) words.push(call.partialInput)
   if (call.liveOutput !== undefined) words.push(`> ${call.liveOutput}`)
   return [words.join(' '), ...indent([...call.approvals.map(drawCard), ...call.children.flatMap(drawBlock)])]

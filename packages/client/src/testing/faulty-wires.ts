@@ -1,15 +1,15 @@
 import type { Fetch } from '../transport/http-calls.js'
-import type { WebSocketConstructor, WebSocketLike } from '../transport/web-socket-like.js'
+import type { WebSocketConstructor, WebSocketLike } from '../transport/socket-connection.js'
 
-/** What is done to what comes over a wire; may be changed at any time. */
+/** The faults of a connection. A test may change them at any time. */
 export interface WireFaults {
-  /** What comes together comes in reverse order, and every event twice. */
+  /** Frames that arrive together are delivered in reverse order, and each of them twice. */
   shuffle: boolean
-  /** How many writes get through without their answer. */
+  /** How many of the next writes reach the gateway but get no reply. */
   lostReplies: number
 }
 
-/** A `fetch` on a bad day. */
+/** A `fetch` with these faults. */
 export function faultyFetch(faults: WireFaults, inner: Fetch = (input, init) => fetch(input, init)): Fetch {
   return async (input, init) => {
     const response = await inner(input, init)
@@ -25,11 +25,12 @@ export function faultyFetch(faults: WireFaults, inner: Fetch = (input, init) => 
   }
 }
 
-/** A `WebSocket` on a bad day. */
+/** A `WebSocket` with these faults. */
 export function faultyWebSocket(faults: WireFaults, Base: WebSocketConstructor): WebSocketConstructor {
   return class FaultyWebSocket implements WebSocketLike {
     readonly #socket: WebSocketLike
-    readonly #lost = new Set<unknown>()
+    /** The `ref` of each request whose reply will be lost. */
+    readonly #lostRefs = new Set<unknown>()
 
     constructor(url: string, options?: { headers: Record<string, string> }) {
       this.#socket = options ? new Base(url, options) : new Base(url)
@@ -39,7 +40,7 @@ export function faultyWebSocket(faults: WireFaults, Base: WebSocketConstructor):
       const { op, ref } = JSON.parse(data) as { op?: unknown; ref?: unknown }
       if (op === 'respond' && faults.lostReplies > 0) {
         faults.lostReplies -= 1
-        this.#lost.add(ref)
+        this.#lostRefs.add(ref)
       }
       this.#socket.send(data)
     }
@@ -50,19 +51,19 @@ export function faultyWebSocket(faults: WireFaults, Base: WebSocketConstructor):
 
     addEventListener(type: 'open' | 'message' | 'close' | 'error', listener: (event: object) => void): void {
       if (type !== 'message') return this.#socket.addEventListener(type, listener)
-      const together: { data: unknown }[] = []
+      const batch: { data: unknown }[] = []
       this.#socket.addEventListener('message', (event) => {
         const data = 'data' in event ? event.data : null
         const { ref } = JSON.parse(String(data)) as { ref?: unknown }
-        if (ref !== undefined && this.#lost.has(ref)) return this.close()
+        if (ref !== undefined && this.#lostRefs.has(ref)) return this.close()
         if (!faults.shuffle || ref !== undefined) return listener({ data })
-        together.push({ data })
-        if (together.length > 1) return
+        batch.push({ data })
+        if (batch.length > 1) return
         setTimeout(() => {
-          for (const event of together
+          for (const event of batch
             .splice(0)
             .reverse()
-            .flatMap((one) => [one, one]))
+            .flatMap((each) => [each, each]))
             listener(event)
         }, 0)
       })
@@ -70,7 +71,7 @@ export function faultyWebSocket(faults: WireFaults, Base: WebSocketConstructor):
   }
 }
 
-/** A frame of server-sent events ends with an empty line. */
+/** Splits the stream into frames of server-sent events, which end with an empty line. */
 function shuffledFrames(faults: WireFaults): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()

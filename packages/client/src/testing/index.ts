@@ -1,3 +1,4 @@
+export { fakeClock, type FakeClock } from '@askback/protocol/testing'
 export {
   type ConformanceBackend,
   type ConformanceSubject,
@@ -5,7 +6,6 @@ export {
   type TransportFaults,
 } from './conformance-subject.js'
 export { draw } from './draw.js'
-export { fakeClock, type FakeClock } from './fake-clock.js'
 export { faultyFetch, faultyWebSocket, type WireFaults } from './faulty-wires.js'
 export {
   scriptedTransport,

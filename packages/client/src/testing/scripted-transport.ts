@@ -1,59 +1,90 @@
 import {
   AskbackError,
+  AsyncQueue,
+  emptyState,
+  fold,
   pendingOf,
   sessionOf,
+  stateToJson,
+  type Actor,
+  type Interaction,
   type LiveEvent,
   type NewEvent,
   type SessionEvent,
+  type SessionState,
+  type SettlementKind,
 } from '@askback/protocol'
-import { countBySession } from '../count-by-session.js'
-import { AsyncQueue } from '../transport/async-queue.js'
-import { ownAnswer } from '../transport/own-answer.js'
+import { countBySession } from '../stores/inbox-store.js'
 import {
+  alreadyAnswered,
   cursorOf,
   type AgentInfo,
   type ChangeItem,
+  type Cursor,
+  type RespondInput,
+  type SessionSnapshot,
+  type Settled,
   type StreamItem,
   type Transport,
 } from '../transport/transport.js'
-import { ScriptedSession } from './scripted-session.js'
-import { settled, started } from './session-events.js'
+import { EventLog, settled, started } from './session-events.js'
 
 export interface ScriptedTransport extends Transport {
-  /** What was called, with what. */
+  /** Every call, with its arguments. */
   readonly calls: { method: string; args: unknown[] }[]
-  /** Goes on with a session's log, and makes the session if there is none. Readers get it at once. */
+  /** Appends events to a session's log, which it creates if there is none. Readers get them at once. */
   readonly play: (sessionId: string, ...events: NewEvent[]) => SessionEvent[]
-  /** A piece of a block that is being made. */
+  /** Sends a live event: a piece of an unfinished block. */
   readonly playLive: (sessionId: string, event: LiveEvent) => void
-  /** Anything, as a transport might deliver it. */
+  /** Sends any item to the readers of a session, without the log: for example events twice or out of order. */
   readonly deliver: (sessionId: string, item: StreamItem) => void
-  /** From now on calls fail as `unavailable`, and streams are offline; `true` ends that. */
+  /** With `false`, calls fail as `unavailable` and streams are offline, until it is called with `true`. */
   readonly online: (isOnline: boolean) => void
-  /** The next call of this name fails so. */
+  /** Makes the next call of this method fail with this error. */
   readonly failNext: (method: keyof Transport, error: AskbackError) => void
 }
 
 export interface ScriptedTransportOptions {
+  /** @default none */
   agents?: AgentInfo[]
+  /**
+   * The person who answers.
+   *
+   * @default { id: 'me' }
+   */
   by?: { id: string; name?: string }
+  /**
+   * Server time, in epoch milliseconds.
+   *
+   * @default 1_800_000_000_000
+   */
   now?: () => number
 }
 
-/** A transport without anything behind it: plays what a test says, and writes down what it was asked. */
-export function scriptedTransport(options: ScriptedTransportOptions = {}): ScriptedTransport {
-  const { agents = [], by = { id: 'me' }, now = () => 1_800_000_000_000 } = options
+/**
+ * A transport without a gateway, for tests of surfaces: the test appends events, and the transport records every call.
+ *
+ * @example
+ * const transport = scriptedTransport()
+ * transport.play('s1', ...asked('i1'))
+ * const client = createClient(transport)
+ */
+export function scriptedTransport({
+  agents = [],
+  by = { id: 'me' },
+  now = () => 1_800_000_000_000,
+}: ScriptedTransportOptions = {}): ScriptedTransport {
   const sessions = new Map<string, ScriptedSession>()
   const watchers = new Set<AsyncQueue<ChangeItem>>()
-  const failing = new Map<string, AskbackError>()
+  const nextErrors = new Map<string, AskbackError>()
   const calls: ScriptedTransport['calls'] = []
   let isOnline = true
 
-  /** Writes the call down, and lets it fail if it is meant to. */
-  async function called<T>(method: string, args: unknown[], answer: () => T): Promise<T> {
+  /** Records the call, fails it if the test says so, and else returns a copy of the reply. */
+  async function recordCall<T>(method: string, args: unknown[], answer: () => T): Promise<T> {
     calls.push({ method, args })
-    const error = failing.get(method)
-    failing.delete(method)
+    const error = nextErrors.get(method)
+    nextErrors.delete(method)
     if (error) throw error
     if (!isOnline) throw new AskbackError('unavailable', 'The gateway cannot be reached.')
     return structuredClone(answer())
@@ -65,9 +96,9 @@ export function scriptedTransport(options: ScriptedTransportOptions = {}): Scrip
     throw new AskbackError('not_found', `There is no session ${sessionId}.`)
   }
 
-  function tell(sessionId: string, events: SessionEvent[]): SessionEvent[] {
+  function publish(sessionId: string, events: SessionEvent[]): SessionEvent[] {
     for (const event of events) {
-      sessions.get(sessionId)?.stream({ type: 'event', event })
+      sessions.get(sessionId)?.publish({ type: 'event', event })
       for (const watcher of watchers) watcher.push({ type: 'event', event })
     }
     return events
@@ -75,9 +106,9 @@ export function scriptedTransport(options: ScriptedTransportOptions = {}): Scrip
 
   function play(sessionId: string, ...events: NewEvent[]): SessionEvent[] {
     const known = sessions.get(sessionId)
-    const playing = known ?? new ScriptedSession(sessionId)
-    sessions.set(sessionId, playing)
-    return tell(sessionId, playing.append(known ? events : [started(), ...events]))
+    const target = known ?? new ScriptedSession(sessionId)
+    sessions.set(sessionId, target)
+    return publish(sessionId, target.append(known ? events : [started(), ...events]))
   }
 
   function endWith<T>(queue: AsyncQueue<T>, signal: AbortSignal | undefined): AsyncQueue<T> {
@@ -88,73 +119,73 @@ export function scriptedTransport(options: ScriptedTransportOptions = {}): Scrip
   return {
     calls,
     play,
-    playLive: (sessionId, event) => session(sessionId).stream({ type: 'live', event }),
-    deliver: (sessionId, item) => session(sessionId).stream(item),
+    playLive: (sessionId, event) => session(sessionId).publish({ type: 'live', event }),
+    deliver: (sessionId, item) => session(sessionId).publish(item),
     online(value) {
       isOnline = value
       const error = new AskbackError('unavailable', 'The gateway cannot be reached.')
       const item = value
         ? ({ type: 'connection', status: 'live' } as const)
         : ({ type: 'connection', status: 'offline', error } as const)
-      for (const playing of sessions.values()) playing.stream(item)
+      for (const each of sessions.values()) each.publish(item)
       for (const watcher of watchers) watcher.push(item)
     },
-    failNext: (method, error) => failing.set(method, error),
+    failNext: (method, error) => nextErrors.set(method, error),
 
-    agents: () => called('agents', [], () => agents),
+    agents: () => recordCall('agents', [], () => agents),
     sessions: (query) =>
-      called('sessions', [query], () => ({
+      recordCall('sessions', [query], () => ({
         sessions: [...sessions.values()].map(({ state }) => sessionOf(state)).reverse(),
         next: null,
       })),
-    create: (body = {}, asked) =>
-      called('create', [body, asked], () => {
+    create: (body = {}, options) =>
+      recordCall('create', [body, options], () => {
         const { agent = 'demo', title, cwd, permissionMode = 'default' } = body
         const id = `s${sessions.size + 1}`
-        const playing = new ScriptedSession(id)
-        sessions.set(id, playing)
+        const created = new ScriptedSession(id)
+        sessions.set(id, created)
         const begin = { type: 'session_started', agent, permissionMode } as const
-        tell(
+        publish(
           id,
-          playing.append([
+          created.append([
             { ...begin, ...(title !== undefined && { title }), ...(cwd !== undefined && { cwd }) },
           ]),
         )
-        return sessionOf(playing.state)
+        return sessionOf(created.state)
       }),
-    snapshot: (sessionId) => called('snapshot', [sessionId], () => session(sessionId).snapshot(now())),
+    snapshot: (sessionId) => recordCall('snapshot', [sessionId], () => session(sessionId).snapshot(now())),
     events: (sessionId, after, signal) => {
       calls.push({ method: 'events', args: [sessionId, after] })
       return endWith(session(sessionId).read(cursorOf(after)), signal)
     },
     history: (sessionId, query = {}) =>
-      called('history', [sessionId, query], () => {
+      recordCall('history', [sessionId, query], () => {
         const { after = 0, before = Number.POSITIVE_INFINITY, limit = 1000 } = query
         const all = session(sessionId).log.events.filter(({ seq }) => seq > after && seq < before)
         const events = query.before === undefined ? all.slice(0, limit) : all.slice(-limit)
         const edge = query.before === undefined ? events.at(-1) : events[0]
         return { events, next: events.length < all.length ? edge!.seq : null }
       }),
-    send: (sessionId, message, asked) =>
-      called('send', [sessionId, message, asked], () => {
+    send: (sessionId, message, options) =>
+      recordCall('send', [sessionId, message, options], () => {
         const text = typeof message === 'string' ? message : message.text
         play(sessionId, { type: 'user_message', text, by })
         return { routed: 'agent' as const }
       }),
-    respond: (input, asked) =>
-      called('respond', [input, asked], () => {
+    respond: (input, options) =>
+      recordCall('respond', [input, options], () => {
         try {
           const answered = session(input.sessionId).settle(input, by)
-          tell(input.sessionId, answered.events)
+          publish(input.sessionId, answered.events)
           return answered
         } catch (error) {
-          const own = ownAnswer(error, input.answer)
-          if (own) return own
+          const earlier = alreadyAnswered(error, input.answer)
+          if (earlier) return earlier
           throw error
         }
       }),
-    cancel: (sessionId, interactionId, asked) =>
-      called('cancel', [sessionId, interactionId, asked], () => {
+    cancel: (sessionId, interactionId, options) =>
+      recordCall('cancel', [sessionId, interactionId, options], () => {
         const { toolCallId, toolName, kind } = session(sessionId).interaction(interactionId)
         play(
           sessionId,
@@ -162,24 +193,24 @@ export function scriptedTransport(options: ScriptedTransportOptions = {}): Scrip
         )
         return session(sessionId).state.interactions.get(interactionId)!
       }),
-    interrupt: (sessionId, asked) => called('interrupt', [sessionId, asked], () => undefined),
-    clear: (sessionId, asked) => called('clear', [sessionId, asked], () => undefined),
-    setPermissionMode: (sessionId, mode, asked) =>
-      called('setPermissionMode', [sessionId, mode, asked], () => {
+    interrupt: (sessionId, options) => recordCall('interrupt', [sessionId, options], () => undefined),
+    clear: (sessionId, options) => recordCall('clear', [sessionId, options], () => undefined),
+    setPermissionMode: (sessionId, mode, options) =>
+      recordCall('setPermissionMode', [sessionId, mode, options], () => {
         play(sessionId, {
           type: 'session_status',
           status: session(sessionId).state.status,
           permissionMode: mode,
         })
       }),
-    remove: (sessionId, asked) =>
-      called('remove', [sessionId, asked], () => {
+    remove: (sessionId, options) =>
+      recordCall('remove', [sessionId, options], () => {
         const { permissionMode } = session(sessionId).state
         play(sessionId, { type: 'session_status', status: 'ended', permissionMode })
         sessions.delete(sessionId)
       }),
     inbox: (query) =>
-      called('inbox', [query], () => {
+      recordCall('inbox', [query], () => {
         const interactions = [...sessions.values()].flatMap(({ state }) => pendingOf(state))
         const perSession = Object.fromEntries(countBySession(interactions))
         return { interactions, next: null, total: interactions.length, perSession }
@@ -190,7 +221,73 @@ export function scriptedTransport(options: ScriptedTransportOptions = {}): Scrip
       if (isOnline) queue.push({ type: 'connection', status: 'live' })
       return endWith(queue, signal)
     },
-    wake: () => undefined,
+    retryNow: () => undefined,
     close: () => undefined,
   }
+}
+
+/** One session of a scripted transport: its log, and its readers. */
+class ScriptedSession {
+  readonly log: EventLog
+  readonly readers = new Set<AsyncQueue<StreamItem>>()
+  #state: SessionState
+
+  constructor(sessionId: string) {
+    this.log = new EventLog(sessionId)
+    this.#state = emptyState(sessionId)
+  }
+
+  get state(): SessionState {
+    return this.#state
+  }
+
+  append(events: NewEvent[]): SessionEvent[] {
+    const appended = this.log.append(...events)
+    this.#state = fold(this.#state, appended)
+    return appended
+  }
+
+  publish(item: StreamItem): void {
+    for (const reader of this.readers) reader.push(item)
+  }
+
+  read(after: Cursor): AsyncQueue<StreamItem> {
+    const queue = new AsyncQueue<StreamItem>(() => this.readers.delete(queue))
+    this.readers.add(queue)
+    queue.push({ type: 'connection', status: 'live' })
+    for (const event of this.log.events) if (event.seq > after.seq) queue.push({ type: 'event', event })
+    return queue
+  }
+
+  snapshot(now: number, live: LiveEvent[] = []): SessionSnapshot {
+    const { seq, logId } = this.#state
+    return { session: sessionOf(this.#state), state: stateToJson(this.#state), seq, now, logId, live }
+  }
+
+  /** Settles an interaction with the answer's own decision, as the desk does for approvals and plans. */
+  settle({ interactionId, answer }: RespondInput, by: Actor): Settled {
+    const item = this.interaction(interactionId)
+    const { toolCallId, toolName, kind, presentation, digest } = item
+    const settlement = settlementOf(answer)
+    const shared = { interactionId, toolCallId, toolName }
+    const events = this.append([
+      { type: 'interaction_response', ...shared, kind, digest, settlement, answer, by, via: 'direct' },
+      { type: 'interaction_pending', ...shared, presentation, pending: false, reason: settlement },
+    ])
+    return { interaction: this.#state.interactions.get(interactionId)!, events }
+  }
+
+  /** A pending interaction. Throws what a desk would throw: `not_found`, or `already_settled` with the interaction. */
+  interaction(interactionId: string): Interaction {
+    const item = this.#state.interactions.get(interactionId)
+    if (!item) throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
+    if (item.status === 'pending') return item
+    throw new AskbackError('already_settled', 'This was already settled.', { details: { interaction: item } })
+  }
+}
+
+function settlementOf(answer: RespondInput['answer']): SettlementKind {
+  const decision = typeof answer === 'object' && answer !== null && 'decision' in answer && answer['decision']
+  if (decision === false) return 'answered'
+  return decision === 'deny' || decision === 'adjust' ? 'denied' : 'approved'
 }

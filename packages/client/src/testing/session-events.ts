@@ -1,6 +1,6 @@
 import type { EventOf, Interaction, Json, NewEvent, SessionEvent } from '@askback/protocol'
 
-/** Gives events their place in one session's log, so that a test says only what matters to it. */
+/** A session's log for tests: gives events their envelope, so that a test says only what matters to it. */
 export class EventLog {
   readonly sessionId: string
   readonly events: SessionEvent[] = []
@@ -11,7 +11,7 @@ export class EventLog {
     this.#start = start
   }
 
-  /** The new events, stamped a second after the last. */
+  /** Appends events and returns them with their envelope. The time advances by one second per event of the log. */
   append(...events: NewEvent[]): SessionEvent[] {
     const at = this.#start + 1000 * this.events.length
     const { sessionId } = this
@@ -24,14 +24,15 @@ export class EventLog {
   }
 }
 
+/** `session_started`, which begins every log. */
 export function started(fields: Partial<EventOf<'session_started'>> = {}): NewEvent {
   return { type: 'session_started', agent: 'demo', permissionMode: 'default', ...fields }
 }
 
-type Asked = Partial<EventOf<'interaction_request'>> & { toolCallId?: string }
+type RequestFields = Partial<EventOf<'interaction_request'>> & { toolCallId?: string }
 
-/** L1: pending, then the request. */
-export function asked(interactionId: string, fields: Asked = {}): NewEvent[] {
+/** Opens an approval (L1): `interaction_pending: true`, then the request. */
+export function asked(interactionId: string, fields: RequestFields = {}): NewEvent[] {
   const { toolCallId = `call-${interactionId}`, toolName = 'Bash', presentation = 'tool' } = fields
   const { turnId, responseId, expiresAt } = fields
   const shared = {
@@ -71,7 +72,8 @@ export const databaseQuestion: Json = {
   ],
 }
 
-export function askedQuestion(interactionId: string, fields: Asked = {}): NewEvent[] {
+/** Opens a question. */
+export function askedQuestion(interactionId: string, fields: RequestFields = {}): NewEvent[] {
   return asked(interactionId, {
     kind: 'question',
     presentation: 'questionnaire',
@@ -81,10 +83,10 @@ export function askedQuestion(interactionId: string, fields: Asked = {}): NewEve
   })
 }
 
-type Settled = Partial<EventOf<'interaction_response'>> & Pick<Interaction, 'settlement'>
+type ResponseFields = Partial<EventOf<'interaction_response'>> & Pick<Interaction, 'settlement'>
 
-/** L2: the response, then the end of pending. */
-export function settled(interactionId: string, fields: Settled = {}): NewEvent[] {
+/** Settles an interaction (L2): the response, then `interaction_pending: false`. */
+export function settled(interactionId: string, fields: ResponseFields = {}): NewEvent[] {
   const { settlement = 'approved', toolCallId = `call-${interactionId}`, toolName = 'Bash' } = fields
   const shared = { interactionId, toolCallId, toolName }
   const response: NewEvent = {
@@ -102,14 +104,17 @@ export function settled(interactionId: string, fields: Settled = {}): NewEvent[]
   ]
 }
 
+/** `tool_call`. */
 export function called(toolCallId: string, fields: Partial<EventOf<'tool_call'>> = {}): NewEvent {
   return { type: 'tool_call', toolCallId, toolName: 'Bash', input: { command: 'ls' }, ...fields }
 }
 
+/** `tool_result`. */
 export function ended(toolCallId: string, fields: Partial<EventOf<'tool_result'>> = {}): NewEvent {
   return { type: 'tool_result', toolCallId, output: 'done', isError: false, ...fields }
 }
 
+/** `text`. */
 export function wrote(blockId: string, fields: Partial<EventOf<'text'>> = {}): NewEvent {
   return { type: 'text', blockId, text: `text of ${blockId}`, ...fields }
 }

@@ -1,12 +1,21 @@
+import { fakeClock, type FakeClock } from '@askback/protocol/testing'
 import { afterEach, beforeEach, describe } from 'vitest'
 import { callsConform } from './conformance-calls.js'
 import { errorsConform } from './conformance-errors.js'
 import { faultsConform } from './conformance-faults.js'
 import { streamsConform } from './conformance-streams.js'
 import type { ConformanceSubject, SetUp } from './conformance-subject.js'
-import { fakeClock, type FakeClock } from './fake-clock.js'
 
-/** What every transport does, so that nobody can tell which one it is. `isReliable` says that nothing can get lost on it. */
+/**
+ * The tests that every transport passes, so that a surface cannot tell which one it uses.
+ *
+ * @param options.isReliable - set if nothing can get lost on this transport; then the tests with faults are left out
+ *
+ * @example
+ * transportConformance('MyTransport', async ({ clock, random }) => ({
+ *   transport: new MyTransport({ clock, random }), other, backend, faults, close,
+ * }))
+ */
 export function transportConformance(name: string, setUp: SetUp, { isReliable = false } = {}): void {
   describe(`${name} as a transport`, () => {
     let clock: FakeClock
@@ -30,7 +39,7 @@ export function transportConformance(name: string, setUp: SetUp, { isReliable = 
     faultsConform(
       () => {
         const { faults } = subject
-        if (!faults) throw new Error(`${name} says how it fails, or that it is reliable.`)
+        if (!faults) throw new Error(`${name} must have faults, or be reliable.`)
         return { ...subject, faults }
       },
       () => clock,

@@ -1,21 +1,23 @@
-import type { LiveEvent, SessionEvent } from '@askback/protocol'
-import { AsyncQueue } from './async-queue.js'
+import { AsyncQueue, type LiveEvent, type SessionEvent } from '@askback/protocol'
 import type { DirectHost } from './direct-host.js'
+import { endsSession, sessionNotFound, StreamPosition } from './stream-items.js'
 import type { ChangeItem, Cursor, StreamItem } from './transport.js'
-import { endsSession, gone, Place } from './wire-items.js'
 
-type Item = { events: SessionEvent[] } | { live: LiveEvent }
+type QueuedItem = { events: SessionEvent[] } | { live: LiveEvent }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
-/** A session's events from the host itself: first the log up to the head that it names, then what follows as it comes. */
+/**
+ * The events of a session, from the host itself. It begins to follow first, then reads the log up to the head that `follow`
+ * returned, then passes on what the follower has queued: so no event is missed in between.
+ */
 export async function* directEvents(
   host: DirectHost,
   sessionId: string,
   after: Cursor,
   signal: AbortSignal,
 ): AsyncGenerator<StreamItem, undefined> {
-  const items = new AsyncQueue<Item>()
+  const items = new AsyncQueue<QueuedItem>()
   const stopLive = host.onLive((live) => {
     if (live.sessionId === sessionId) items.push({ live: live.event })
   })
@@ -24,24 +26,24 @@ export async function* directEvents(
     advanced: ({ events }) => items.push({ events }),
     gone() {
       isGone = true
-      items.fail(gone(sessionId))
+      items.fail(sessionNotFound(sessionId))
     },
   })
   const end = () => items.end()
   signal.addEventListener('abort', end)
   try {
-    const place = new Place(after)
-    if (place.seq > head.seq || (place.logId ?? head.logId) !== head.logId) {
+    const position = new StreamPosition(after)
+    if (position.seq > head.seq || (position.logId ?? head.logId) !== head.logId) {
       yield { type: 'resync' }
       return
     }
     yield { type: 'connection', status: 'live' }
-    while (place.seq < head.seq) {
-      const events = await host.desk.events(sessionId, { after: place.seq, limit: PAGE })
-      // If the log is still there after the read, the page came from it.
+    while (position.seq < head.seq) {
+      const events = await host.desk.events(sessionId, { after: position.seq, limit: PAGE_SIZE })
+      // The session may have been deleted and created again. If its log still exists after the read, the page is from it.
       await host.desk.refresh(sessionId)
-      if (isGone || events.length === 0) throw gone(sessionId)
-      yield* fresh(events, place)
+      if (isGone || events.length === 0) throw sessionNotFound(sessionId)
+      yield* newEvents(events, position)
     }
     for (const event of host.liveBlocks(sessionId)) yield { type: 'live', event }
     for await (const item of items) {
@@ -49,8 +51,8 @@ export async function* directEvents(
         yield { type: 'live', event: item.live }
         continue
       }
-      yield* fresh(item.events, place)
-      if (item.events.some(endsSession)) throw gone(sessionId)
+      yield* newEvents(item.events, position)
+      if (item.events.some(endsSession)) throw sessionNotFound(sessionId)
     }
   } finally {
     signal.removeEventListener('abort', end)
@@ -60,14 +62,14 @@ export async function* directEvents(
   }
 }
 
-/** What every inbox and session list needs to know, of all sessions, from now on. */
+/** The events of all sessions that inboxes and session lists need, from now on. */
 export async function* directChanges(
   host: DirectHost,
   signal: AbortSignal,
 ): AsyncGenerator<ChangeItem, undefined> {
   const queue = new AsyncQueue<SessionEvent>()
   const stop = await host.desk.followAll((events) => {
-    for (const event of events) if (concernsAll(event)) queue.push(event)
+    for (const event of events) if (isForLists(event)) queue.push(event)
   })
   const end = () => queue.end()
   signal.addEventListener('abort', end)
@@ -81,10 +83,10 @@ export async function* directChanges(
   }
 }
 
-function* fresh(events: SessionEvent[], place: Place): Generator<StreamItem> {
-  for (const event of events) if (place.take(event)) yield { type: 'event', event }
+function* newEvents(events: SessionEvent[], position: StreamPosition): Generator<StreamItem> {
+  for (const event of events) if (position.advance(event)) yield { type: 'event', event }
 }
 
-function concernsAll({ type }: SessionEvent): boolean {
+function isForLists({ type }: SessionEvent): boolean {
   return type === 'session_started' || type === 'session_status' || type.startsWith('interaction_')
 }

@@ -11,43 +11,51 @@ import type {
 } from '@askback/protocol'
 import type { AgentInfo, InboxPage, RespondInput, Routed, SessionSnapshot, Settled } from './transport.js'
 
-interface Origin {
+/** Who makes a call, on which surface, and under which idempotency key. */
+interface CallOrigin {
   by?: Actor
   via?: Via
   idempotencyKey?: string
 }
 
-/** What the in-process transport needs of a host; that of `@askback/core` is one. */
+/**
+ * The part of a host that `DirectTransport` uses. The host of `@askback/core` satisfies it; this package must not depend on
+ * that one, because `core` is not needed by clients of a gateway.
+ */
 export interface DirectHost {
   readonly desk: DirectDesk
   agents(): Promise<AgentInfo[]>
-  createSession(body: CreateSessionBody & Origin): Promise<{ session: Session }>
+  createSession(body: CreateSessionBody & CallOrigin): Promise<{ session: Session }>
   snapshot(sessionId: string): Promise<SessionSnapshot>
-  message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
-  interrupt(sessionId: string, origin: Origin): Promise<void>
-  clear(sessionId: string, origin: Origin): Promise<void>
-  setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin): Promise<void>
-  deleteSession(sessionId: string, origin: Origin): Promise<void>
+  message(input: CallOrigin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
+  interrupt(sessionId: string, origin: CallOrigin): Promise<void>
+  clear(sessionId: string, origin: CallOrigin): Promise<void>
+  setPermissionMode(sessionId: string, mode: PermissionMode, origin: CallOrigin): Promise<void>
+  deleteSession(sessionId: string, origin: CallOrigin): Promise<void>
+  /** The unfinished blocks so far. */
   liveBlocks(sessionId: string): LiveEvent[]
+  /** Calls `listener` for the live events of all sessions, until the returned function is called. */
   onLive(listener: (live: { sessionId: string; event: LiveEvent }) => void): () => void
 }
 
 export interface DirectDesk {
-  respond(input: Origin & RespondInput): Promise<Settled>
-  cancel(input: Origin & { sessionId: string; interactionId: string }): Promise<{ interaction: Interaction }>
+  respond(input: CallOrigin & RespondInput): Promise<Settled>
+  cancel(
+    input: CallOrigin & { sessionId: string; interactionId: string },
+  ): Promise<{ interaction: Interaction }>
   events(
     sessionId: string,
     query: { after?: number; before?: number; limit: number },
   ): Promise<SessionEvent[]>
   inbox(query: { after?: string; limit?: number }): Promise<InboxPage>
   sessions(query: { after?: string; limit?: number }): Promise<{ items: Session[]; next: string | null }>
-  /** Tells every durable event of a session after the returned head, without gaps. */
+  /** Passes every durable event of a session after the returned head to the follower, without gaps. */
   follow(
     sessionId: string,
     follower: { advanced(advance: { events: SessionEvent[] }): void; gone(): void },
   ): Promise<{ head: { logId: string; seq: number }; stop: () => void }>
-  /** Tells what becomes durable in all sessions from now on. */
+  /** Calls `listener` with the durable events of all sessions, from now on. */
   followAll(listener: (events: SessionEvent[]) => void): Promise<() => void>
-  /** Looks whether the log that is followed is still there. */
+  /** Checks whether the log that is followed still exists; if not, followers get `gone` before this resolves. */
   refresh(sessionId: string): Promise<void>
 }

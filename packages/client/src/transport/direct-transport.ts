@@ -1,20 +1,20 @@
-import type {
-  Actor,
-  CreateSessionBody,
-  Interaction,
-  MessageBody,
-  PermissionMode,
-  Session,
-  SessionEvent,
+import {
+  AskbackError,
+  type Actor,
+  type CreateSessionBody,
+  type Interaction,
+  type MessageBody,
+  type PermissionMode,
+  type Session,
+  type SessionEvent,
 } from '@askback/protocol'
-import { randomKey } from '../random-key.js'
-import { copy, crossed, crossing } from './crossing.js'
 import { directChanges, directEvents } from './direct-events.js'
 import type { DirectHost } from './direct-host.js'
-import { ownAnswer } from './own-answer.js'
 import {
+  alreadyAnswered,
   cursorOf,
   messageOf,
+  randomKey,
   type AgentInfo,
   type CallOptions,
   type ChangeItem,
@@ -31,14 +31,26 @@ import {
 } from './transport.js'
 
 export interface DirectTransportOptions {
-  /** Whose doing everything is. */
+  /** The person in whose name every call is made. */
   actor: Actor
+  /**
+   * Makes an idempotency key for a call that has none.
+   *
+   * @default 128 random bits, in hex
+   */
   newKey?: () => string
 }
 
-const MOST = 1000
+const MAX_HISTORY = 1000
 
-/** A host in the same process. What crosses is copied, as a wire would do: neither side can change the other's. */
+/**
+ * Reaches a host in the same process. Everything that passes is copied, as JSON over a wire would be, so that neither side can
+ * change what the other holds.
+ *
+ * @example
+ * const host = createHost({ desk: createDesk({ store: memoryStore() }) })
+ * const client = createClient(new DirectTransport(host, { actor: { id: 'ada', name: 'Ada' } }))
+ */
 export class DirectTransport implements Transport {
   readonly #host: DirectHost
   readonly #actor: Actor
@@ -52,24 +64,24 @@ export class DirectTransport implements Transport {
   }
 
   agents(): Promise<AgentInfo[]> {
-    return crossing(() => this.#host.agents())
+    return throughWire(() => this.#host.agents())
   }
 
   sessions(query: PageQuery = {}): Promise<{ sessions: Session[]; next: string | null }> {
-    return crossing(async () => {
-      const { items: sessions, next } = await this.#host.desk.sessions(copy(query))
+    return throughWire(async () => {
+      const { items: sessions, next } = await this.#host.desk.sessions(wireCopy(query))
       return { sessions, next }
     })
   }
 
   async create(body: CreateSessionBody = {}, options?: CallOptions): Promise<Session> {
     const origin = this.#origin('create', options)
-    const { session } = await crossing(() => this.#host.createSession({ ...copy(body), ...origin }))
+    const { session } = await throughWire(() => this.#host.createSession({ ...wireCopy(body), ...origin }))
     return session
   }
 
   snapshot(sessionId: string): Promise<SessionSnapshot> {
-    return crossing(() => this.#host.snapshot(sessionId))
+    return throughWire(() => this.#host.snapshot(sessionId))
   }
 
   events(
@@ -85,10 +97,10 @@ export class DirectTransport implements Transport {
     sessionId: string,
     query: HistoryQuery = {},
   ): Promise<{ events: SessionEvent[]; next: number | null }> {
-    return crossing(async () => {
-      const { after = 0, before, limit = MOST } = query
-      const asked = before === undefined ? { after } : { after, before }
-      const events = await this.#host.desk.events(sessionId, { ...asked, limit: limit + 1 })
+    return throughWire(async () => {
+      const { after = 0, before, limit = MAX_HISTORY } = query
+      const range = before === undefined ? { after } : { after, before }
+      const events = await this.#host.desk.events(sessionId, { ...range, limit: limit + 1 })
       const isWhole = events.length <= limit
       if (before === undefined) {
         const page = events.slice(0, limit)
@@ -101,53 +113,53 @@ export class DirectTransport implements Transport {
 
   send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<Routed> {
     const origin = this.#origin('send', options)
-    return crossing(() => this.#host.message({ ...copy(messageOf(message)), sessionId, ...origin }))
+    return throughWire(() => this.#host.message({ ...wireCopy(messageOf(message)), sessionId, ...origin }))
   }
 
   async respond(input: RespondInput, options?: CallOptions): Promise<Settled> {
     const origin = this.#origin('respond', options)
     try {
-      return await crossing(() => this.#host.desk.respond({ ...input, ...origin }))
+      return await throughWire(() => this.#host.desk.respond({ ...input, ...origin }))
     } catch (error) {
-      const own = ownAnswer(error, input.answer)
-      if (own) return own
+      const settled = alreadyAnswered(error, input.answer)
+      if (settled) return settled
       throw error
     }
   }
 
   async cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction> {
     const origin = this.#origin('cancel', options)
-    const asked = { sessionId, interactionId, ...origin }
-    return (await crossing(() => this.#host.desk.cancel(asked))).interaction
+    const input = { sessionId, interactionId, ...origin }
+    return (await throughWire(() => this.#host.desk.cancel(input))).interaction
   }
 
   async interrupt(sessionId: string, options?: CallOptions): Promise<void> {
-    await crossing(() => this.#host.interrupt(sessionId, this.#origin('interrupt', options)))
+    await throughWire(() => this.#host.interrupt(sessionId, this.#origin('interrupt', options)))
   }
 
   async clear(sessionId: string, options?: CallOptions): Promise<void> {
-    await crossing(() => this.#host.clear(sessionId, this.#origin('clear', options)))
+    await throughWire(() => this.#host.clear(sessionId, this.#origin('clear', options)))
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode, options?: CallOptions): Promise<void> {
     const origin = this.#origin('set_mode', options)
-    await crossing(() => this.#host.setPermissionMode(sessionId, mode, origin))
+    await throughWire(() => this.#host.setPermissionMode(sessionId, mode, origin))
   }
 
   async remove(sessionId: string, options?: CallOptions): Promise<void> {
-    await crossing(() => this.#host.deleteSession(sessionId, this.#origin('remove', options)))
+    await throughWire(() => this.#host.deleteSession(sessionId, this.#origin('remove', options)))
   }
 
   inbox(query: PageQuery = {}): Promise<InboxPage> {
-    return crossing(() => this.#host.desk.inbox(copy(query)))
+    return throughWire(() => this.#host.desk.inbox(wireCopy(query)))
   }
 
   changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
     return this.#stream((aborted) => directChanges(this.#host, aborted), signal)
   }
 
-  wake(): void {
-    // Nothing here waits for a network.
+  retryNow(): void {
+    // There is no network, so nothing ever waits.
   }
 
   close(): void {
@@ -164,18 +176,39 @@ export class DirectTransport implements Transport {
     given?.addEventListener('abort', abort)
     this.#streams.add(stream)
     try {
-      for await (const item of open(stream.signal)) yield copy(item)
+      for await (const item of open(stream.signal)) yield wireCopy(item)
     } catch (error) {
-      throw crossed(error)
+      throw wireError(error)
     } finally {
       given?.removeEventListener('abort', abort)
       this.#streams.delete(stream)
     }
   }
 
-  /** A key counts for one kind of call of one person, as over HTTP. */
+  /** The scope of a key is the call and the person, as over HTTP. */
   #origin(call: string, { idempotencyKey = this.#newKey() }: CallOptions = {}) {
     const by = this.#actor
     return { by, via: 'direct' as const, idempotencyKey: `direct/${call}/${by.id}/${idempotencyKey}` }
   }
+}
+
+/** Calls into the host as if over a wire: the result is a copy, and every error is an `AskbackError`. */
+async function throughWire<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return wireCopy(await call())
+  } catch (error) {
+    throw wireError(error)
+  }
+}
+
+function wireError(error: unknown): AskbackError {
+  if (!(error instanceof AskbackError)) {
+    return new AskbackError('internal', 'Something went wrong in the host.', { cause: error })
+  }
+  const { code, message, details } = error
+  return new AskbackError(code, message, { details: wireCopy(details) })
+}
+
+function wireCopy<T>(value: T): T {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T)
 }

@@ -1,24 +1,27 @@
 import type { Fetch } from './http-calls.js'
 
-/** Everything that does not wait for time to pass has happened. */
-export async function quiet(): Promise<void> {
-  // A timer alone may come first where the machine is slow.
+/** Waits until everything has run that does not wait for a timer of the fake clock. */
+export async function settle(): Promise<void> {
+  // A timer alone may fire too early on a slow machine.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
   await new Promise((resolve) => setTimeout(resolve, 0))
 }
 
-export interface Received {
+export interface ReceivedRequest {
   url: string
   method: string
   headers: Headers
   body: unknown
 }
 
-type Answer = (request: Received, signal: AbortSignal | undefined) => Response | Promise<Response>
+type FakeResponse = (
+  request: ReceivedRequest,
+  signal: AbortSignal | undefined,
+) => Response | Promise<Response>
 
-/** A `fetch` that a test answers by itself, one call after the other; the last answer stays. */
-export function fakeGateway(...answers: Answer[]): { fetch: Fetch; received: Received[] } {
-  const received: Received[] = []
+/** A `fetch` with a fixed response for each call, one after the other; the last one is repeated. */
+export function fakeGateway(...answers: FakeResponse[]): { fetch: Fetch; received: ReceivedRequest[] } {
+  const received: ReceivedRequest[] = []
   return {
     received,
     async fetch(url, init = {}) {
@@ -31,27 +34,27 @@ export function fakeGateway(...answers: Answer[]): { fetch: Fetch; received: Rec
   }
 }
 
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): FakeResponse {
   return () => Response.json(body, { status, headers })
 }
 
-export function refusal(status: number, code: string, headers: Record<string, string> = {}): Answer {
+export function refusal(status: number, code: string, headers: Record<string, string> = {}): FakeResponse {
   return json({ error: { code, message: `It is ${code}.` } }, status, headers)
 }
 
-export const networkDown: Answer = () => {
+export const networkDown: FakeResponse = () => {
   throw new TypeError('fetch failed')
 }
 
-/** Never answers; gives up when it is told to. */
-export const silence: Answer = (_request, signal) =>
+/** Never responds, and rejects when it is aborted. */
+export const silence: FakeResponse = (_request, signal) =>
   new Promise((_resolve, reject) => {
     const abort = () => reject(new DOMException('Aborted', 'AbortError'))
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort)
   })
 
-/** A stream of server-sent events that the test writes. */
+/** A stream of server-sent events that the test writes to. */
 export function stream() {
   let controller: ReadableStreamDefaultController<Uint8Array>
   let isCancelled = false
@@ -64,7 +67,7 @@ export function stream() {
     },
   })
   const encoder = new TextEncoder()
-  const answer: Answer = (_request, signal) => {
+  const answer: FakeResponse = (_request, signal) => {
     signal?.addEventListener('abort', () => {
       if (!isCancelled) controller.error(new DOMException('Aborted', 'AbortError'))
     })

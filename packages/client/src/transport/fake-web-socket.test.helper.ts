@@ -1,8 +1,8 @@
-import type { WebSocketConstructor, WebSocketLike } from './web-socket-like.js'
+import type { WebSocketConstructor, WebSocketLike } from './socket-connection.js'
 
-type Listener = (event: object) => void
+type SocketListener = (event: object) => void
 
-/** Sockets whose other end is the test. */
+/** WebSockets whose other end is the test. */
 export function fakeWebSockets() {
   const sockets: FakeWebSocket[] = []
 
@@ -11,7 +11,7 @@ export function fakeWebSockets() {
     readonly headers: Record<string, string> | undefined
     readonly sent: Record<string, unknown>[] = []
     isClosed = false
-    readonly #listeners = new Map<string, Listener[]>()
+    readonly #listeners = new Map<string, SocketListener[]>()
 
     constructor(url: string, options?: { headers: Record<string, string> }) {
       this.url = url
@@ -27,7 +27,7 @@ export function fakeWebSockets() {
       this.isClosed = true
     }
 
-    addEventListener(type: string, listener: Listener): void {
+    addEventListener(type: string, listener: SocketListener): void {
       this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), listener])
     }
 
@@ -47,8 +47,8 @@ export function fakeWebSockets() {
       this.#emit('close', {})
     }
 
-    /** Says yes to the last that was sent. */
-    agree(more: object = {}): void {
+    /** Replies with success to the last message that was sent. */
+    accept(more: object = {}): void {
       this.receive({ ref: this.sent.at(-1)?.['ref'], ok: true, ...more })
     }
 

@@ -1,23 +1,22 @@
-import { AskbackError, PROOF_HEADER } from '@askback/protocol'
-import type { Pauses } from '../pauses.js'
-import { errorFrom, lost, retryAfterIn } from './http-errors.js'
+import { AskbackError, PROOF_HEADER, retryAfterMsIn, type Backoff } from '@askback/protocol'
+import { errorFromResponse, unreachable } from './gateway-errors.js'
 
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
 
 export interface HttpCallsOptions {
-  /** Of the gateway; empty for the one that served this page. */
+  /** The address of the gateway; empty for the gateway that served this page. */
   baseUrl: string
-  /** Without one the browser's login speaks: its cookie, and the proof that the page keeps. */
+  /** Without a token, the browser's login is used: its cookie, and the proof. */
   token?: string | undefined
-  /** Read for each request, as another window may have logged in meanwhile. */
+  /** Called for each request, because another window may have logged in since. */
   proof?: (() => string | null) | undefined
-  /** `cli`, `terminal` or `http`: where a person's answers are said to come from. */
+  /** The surface that answers are recorded with: `cli`, `terminal` or `http`. */
   surface?: string | undefined
   fetch?: Fetch | undefined
-  pauses: Pauses
+  backoff: Backoff
 }
 
-export interface Call {
+export interface HttpRequest {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   query?: Record<string, string | number | undefined>
@@ -28,10 +27,10 @@ export interface Call {
   signal?: AbortSignal | undefined
 }
 
-const ATTEMPTS = 4
+const MAX_ATTEMPTS = 4
 const TIMEOUT_MS = 30_000
 
-/** Requests with JSON answers. One that got no answer is sent again, under the same key, so that it counts once. */
+/** Sends requests with JSON replies. One that got no reply is sent again under the same idempotency key, so it counts once. */
 export class HttpCalls {
   readonly #options: HttpCallsOptions
   readonly #fetch: Fetch
@@ -39,57 +38,63 @@ export class HttpCalls {
 
   constructor(options: HttpCallsOptions) {
     this.#options = options
-    // A browser's fetch must be called without another `this`.
+    // A browser's `fetch` throws if it is called as a method of another object.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init))
     this.#base = `${options.baseUrl.replace(/\/+$/, '')}/api`
   }
 
-  async json<T>(call: Call): Promise<T> {
+  /** Throws `unavailable` after the last attempt, and any other error at once. */
+  async json<T>(request: HttpRequest): Promise<T> {
     for (let failures = 0; ;) {
       try {
-        return await this.#once<T>(call)
+        return await this.#attempt<T>(request)
       } catch (error) {
         failures += 1
-        const mayRetry = error instanceof AskbackError && error.code === 'unavailable' && failures < ATTEMPTS
-        if (!mayRetry || call.signal?.aborted) throw error
-        await this.#options.pauses.before(failures, call.signal, retryAfterIn(error))
+        const mayRetry =
+          error instanceof AskbackError && error.code === 'unavailable' && failures < MAX_ATTEMPTS
+        if (!mayRetry || request.signal?.aborted) throw error
+        await this.#options.backoff.wait(failures, request.signal, retryAfterMsIn(error) ?? 0)
       }
     }
   }
 
-  /** One attempt, for a response that is read as it comes. */
-  async open(call: Call): Promise<Response> {
-    const { method, path, query, signal } = call
+  /** One attempt without a timeout, for a response that is read as it comes. */
+  async open(request: HttpRequest): Promise<Response> {
+    const { method, path, query, signal } = request
     const response = await this.#fetch(`${this.#base}${path}${queryString(query)}`, {
       method,
-      headers: this.#headers(call),
+      headers: this.#headers(request),
       cache: 'no-store',
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
       ...(signal && { signal }),
     })
-    if (!response.ok) throw await errorFrom(response)
+    if (!response.ok) throw await errorFromResponse(response)
     return response
   }
 
-  async #once<T>(call: Call): Promise<T> {
-    const { clock } = this.#options.pauses
+  async #attempt<T>(request: HttpRequest): Promise<T> {
+    const { clock } = this.#options.backoff
     const attempt = new AbortController()
-    const abort = () => attempt.abort(call.signal?.reason)
-    const disarm = clock.alarm(clock.now() + TIMEOUT_MS, () => attempt.abort(new Error('No answer in time.')))
-    call.signal?.addEventListener('abort', abort)
-    if (call.signal?.aborted) abort()
+    const abort = () => attempt.abort(request.signal?.reason)
+    const cancelTimeout = clock.alarm(clock.now() + TIMEOUT_MS, () =>
+      attempt.abort(new Error('No answer in time.')),
+    )
+    request.signal?.addEventListener('abort', abort)
+    if (request.signal?.aborted) abort()
     try {
-      const response = await this.open({ ...call, signal: attempt.signal })
+      const response = await this.open({ ...request, signal: attempt.signal })
       return (await response.json()) as T
     } catch (error) {
-      throw error instanceof AskbackError ? error : lost(error)
+      // Also for a body that cannot be read: it may have been cut off.
+      throw error instanceof AskbackError ? error : unreachable(error)
     } finally {
-      disarm()
-      call.signal?.removeEventListener('abort', abort)
+      cancelTimeout()
+      request.signal?.removeEventListener('abort', abort)
     }
   }
 
-  #headers({ body, idempotencyKey, lastEventId, accept = 'application/json' }: Call): Record<string, string> {
+  #headers(request: HttpRequest): Record<string, string> {
+    const { body, idempotencyKey, lastEventId, accept = 'application/json' } = request
     return {
       accept,
       ...requestHeaders(this.#options),
@@ -100,21 +105,21 @@ export class HttpCalls {
   }
 }
 
-/** Who asks, and from where. */
+/** The headers that say who makes the request, and on which surface. */
 export function requestHeaders({
   token,
   proof,
   surface,
 }: Pick<HttpCallsOptions, 'token' | 'proof' | 'surface'>): Record<string, string> {
-  const shown = token === undefined ? proof?.() : null
+  const proofToSend = token === undefined ? proof?.() : null
   return {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...(shown && { [PROOF_HEADER]: shown }),
+    ...(proofToSend && { [PROOF_HEADER]: proofToSend }),
     ...(surface !== undefined && { 'askback-surface': surface }),
   }
 }
 
-function queryString(query: Call['query'] = {}): string {
+function queryString(query: HttpRequest['query'] = {}): string {
   const given = Object.entries(query).filter((entry) => entry[1] !== undefined)
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
   return search.size === 0 ? '' : `?${search}`

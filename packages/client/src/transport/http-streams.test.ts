@@ -1,15 +1,15 @@
 import type { SessionEvent } from '@askback/protocol'
+import { fakeClock } from '@askback/protocol/testing'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { readStream } from '../testing/conformance-subject.js'
-import { fakeClock } from '../testing/fake-clock.js'
 import { EventLog, started, wrote } from '../testing/session-events.js'
 import {
   fakeGateway,
   json,
   networkDown,
-  quiet,
   refusal,
+  settle,
   silence,
   stream,
 } from './fake-gateway.test.helper.js'
@@ -21,7 +21,7 @@ const frame = (event: SessionEvent) =>
   `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 const [first, second, third] = log.events.map(frame) as [string, string, string]
 
-function reading(...answers: Parameters<typeof fakeGateway>) {
+function startReading(...answers: Parameters<typeof fakeGateway>) {
   const clock = fakeClock()
   const { fetch, received } = fakeGateway(...answers)
   const transport = new HttpTransport({ baseUrl: 'http://gateway', fetch, clock, random: () => 0.5 })
@@ -30,9 +30,9 @@ function reading(...answers: Parameters<typeof fakeGateway>) {
 }
 
 describe('a stream of events', () => {
-  it('asks for what follows its place, and goes on from there', async () => {
+  it('requests the events after its position, and continues there after a lost connection', async () => {
     const [one, two] = [stream(), stream()]
-    const { reader, received, transport } = reading(one.answer, two.answer)
+    const { reader, received, transport } = startReading(one.answer, two.answer)
     await eventually(() => expect(reader.statuses).toEqual(['live']))
     expect(received[0]?.url).toBe('http://gateway/api/sessions/s1/events?log=log')
     expect(received[0]?.headers.get('accept')).toBe('text/event-stream')
@@ -41,7 +41,7 @@ describe('a stream of events', () => {
     await eventually(() => expect(reader.events).toHaveLength(1))
     one.fail()
     await eventually(() => {
-      transport.wake()
+      transport.retryNow()
       expect(received).toHaveLength(2)
     })
     expect(received[1]?.headers.get('last-event-id')).toBe('1')
@@ -52,48 +52,48 @@ describe('a stream of events', () => {
     await reader.over
   })
 
-  it('does not count what came early: it is asked for again', async () => {
+  it('requests an early event again, because the one before it is missing', async () => {
     const one = stream()
-    const { reader, received, transport } = reading(one.answer, silence)
+    const { reader, received, transport } = startReading(one.answer, silence)
     one.write(first + third)
     await eventually(() => expect(reader.events.map(({ seq }) => seq)).toEqual([1, 3]))
     one.end()
     await eventually(() => {
-      transport.wake()
+      transport.retryNow()
       expect(received[1]?.headers.get('last-event-id')).toBe('1')
     })
     reader.stop()
   })
 
-  it('lives as long as there are heartbeats, and no longer', async () => {
+  it('stays open while there are heartbeats, and reconnects without them', async () => {
     const [one, two] = [stream(), stream()]
-    const { reader, clock, received, transport } = reading(one.answer, two.answer)
+    const { reader, clock, received, transport } = startReading(one.answer, two.answer)
     await eventually(() => expect(reader.statuses).toEqual(['live']))
     for (let beats = 0; beats < 5; beats++) {
       clock.advance(44_000)
       one.write(':\n\n')
-      await quiet()
+      await settle()
     }
     expect(received).toHaveLength(1)
     clock.advance(45_000)
     await eventually(() => {
-      transport.wake()
+      transport.retryNow()
       expect(received).toHaveLength(2)
     })
     reader.stop()
   })
 
-  it('that never begins is given up, too', async () => {
-    const { reader, clock, received } = reading(silence)
+  it('is given up if it never begins', async () => {
+    const { reader, clock, received } = startReading(silence)
     await eventually(() => expect(received).toHaveLength(1))
     clock.advance(45_000)
     await eventually(() => expect(reader.statuses).toEqual(['offline']))
     reader.stop()
   })
 
-  it('that is in doubt is given up where the gateway cannot be reached, and only there', async () => {
+  it('is reconnected by verifyConnection if the gateway cannot be reached, and only then', async () => {
     const one = stream()
-    const { reader, received, transport, clock } = reading(
+    const { reader, received, transport, clock } = startReading(
       one.answer,
       refusal(429, 'rate_limited'),
       json({ sessions: [], next: null }),
@@ -101,11 +101,11 @@ describe('a stream of events', () => {
       silence,
     )
     await eventually(() => expect(reader.statuses).toEqual(['live']))
-    transport.doubt()
-    await quiet()
+    transport.verifyConnection()
+    await settle()
     expect(received).toHaveLength(2)
-    transport.doubt()
-    await quiet()
+    transport.verifyConnection()
+    await settle()
     expect(received).toHaveLength(3)
     expect(reader.statuses).toEqual(['live'])
     clock.advance(1000)
@@ -113,11 +113,11 @@ describe('a stream of events', () => {
     reader.stop()
   })
 
-  it('waits longer each time, with some chance in it, up to a limit', async () => {
-    const { reader, clock, received } = reading(networkDown)
+  it('waits longer after each failure, with jitter, up to a limit', async () => {
+    const { reader, clock, received } = startReading(networkDown)
     const waits: number[] = []
     for (let attempt = 1; attempt <= 9; attempt++) {
-      await quiet()
+      await settle()
       const from = clock.now()
       while (clock.armed === 1) clock.advance(12.5)
       waits.push(clock.now() - from)
@@ -127,9 +127,9 @@ describe('a stream of events', () => {
     reader.stop()
   })
 
-  it('comes back when the gateway says, and after it has told to wait', async () => {
+  it('waits as long as the gateway asks for', async () => {
     const one = stream()
-    const { reader, clock, received } = reading(
+    const { reader, clock, received } = startReading(
       one.answer,
       refusal(429, 'rate_limited', { 'retry-after': '9' }),
       silence,
@@ -138,12 +138,12 @@ describe('a stream of events', () => {
     one.write('retry: 3000\n\n')
     one.end()
     await eventually(() => expect(reader.statuses).toEqual(['live', 'offline']))
-    await quiet()
+    await settle()
     clock.advance(2999)
     expect(received).toHaveLength(1)
     clock.advance(1)
     await eventually(() => expect(reader.statuses).toHaveLength(3))
-    await quiet()
+    await settle()
     clock.advance(8999)
     expect(received).toHaveLength(2)
     clock.advance(1)
@@ -151,12 +151,12 @@ describe('a stream of events', () => {
     reader.stop()
   })
 
-  it('is opened anew when it brings what cannot be read', async () => {
+  it('is reopened after a message that cannot be read', async () => {
     const [one, two] = [stream(), stream()]
-    const { reader, received, transport } = reading(one.answer, two.answer)
+    const { reader, received, transport } = startReading(one.answer, two.answer)
     one.write('id: 1\nevent: text\ndata: {"seq":1}\n\n')
     await eventually(() => {
-      transport.wake()
+      transport.retryNow()
       expect(received).toHaveLength(2)
     })
     two.write(first)
@@ -164,9 +164,9 @@ describe('a stream of events', () => {
     reader.stop()
   })
 
-  it('passes over live events of a kind that it does not know, and keeps durable ones', async () => {
+  it('skips live events of an unknown type, and keeps events of the log', async () => {
     const one = stream()
-    const { reader } = reading(one.answer)
+    const { reader } = startReading(one.answer)
     const unknown = { seq: 1, id: 'e1', sessionId: 's1', at: 1, type: 'from_the_future' }
     one.write(`event: sparkle_delta\ndata: {"type":"sparkle_delta"}\n\n`)
     one.write(`id: 1\nevent: from_the_future\ndata: ${JSON.stringify(unknown)}\n\n`)
@@ -180,8 +180,8 @@ describe('a stream of events', () => {
     [403, 'forbidden'],
     [404, 'not_found'],
     [400, 'invalid_request'],
-  ])('ends with %i, and is not tried again', async (status, code) => {
-    const { reader, received, clock } = reading(refusal(status, code))
+  ])('ends with status %i, and is not retried', async (status, code) => {
+    const { reader, received, clock } = startReading(refusal(status, code))
     await expect(reader.over).rejects.toMatchObject({ code })
     clock.advance(3_600_000)
     expect(received).toHaveLength(1)
@@ -190,7 +190,7 @@ describe('a stream of events', () => {
 
   it('ends when the transport is closed', async () => {
     const one = stream()
-    const { reader, transport, clock } = reading(one.answer)
+    const { reader, transport, clock } = startReading(one.answer)
     await eventually(() => expect(reader.statuses).toEqual(['live']))
     transport.close()
     await reader.over

@@ -1,12 +1,12 @@
+import { fakeClock } from '@askback/protocol/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
-import { fakeClock } from '../testing/fake-clock.js'
-import { fakeGateway, json, networkDown, quiet, refusal, silence } from './fake-gateway.test.helper.js'
+import { fakeGateway, json, networkDown, refusal, settle, silence } from './fake-gateway.test.helper.js'
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js'
 
-type Answers = Parameters<typeof fakeGateway>
+type FakeResponses = Parameters<typeof fakeGateway>
 
-function setup(answers: Answers, options: HttpTransportOptions = {}) {
+function setup(answers: FakeResponses, options: HttpTransportOptions = {}) {
   const clock = fakeClock()
   const { fetch, received } = fakeGateway(...answers)
   let keys = 0
@@ -24,7 +24,7 @@ function setup(answers: Answers, options: HttpTransportOptions = {}) {
 afterEach(() => vi.unstubAllGlobals())
 
 describe('a request', () => {
-  it('carries the token and the surface', async () => {
+  it('has the token and the surface', async () => {
     const { transport, received } = setup([json({ agents: [] })], { token: 'secret', surface: 'cli' })
     await transport.agents()
     expect(received[0]).toMatchObject({ url: 'http://gateway/api/agents', method: 'GET' })
@@ -32,7 +32,7 @@ describe('a request', () => {
     expect(received[0]?.headers.get('askback-surface')).toBe('cli')
   })
 
-  it('carries neither for the gateway that served the page, where the cookie speaks', async () => {
+  it('has neither for the gateway that served the page, where the cookie is used', async () => {
     const { transport, received } = setup([json({ agents: [] })], { baseUrl: '' })
     await transport.agents()
     expect(received[0]?.url).toBe('/api/agents')
@@ -40,7 +40,7 @@ describe('a request', () => {
     expect(received[0]?.headers.has('askback-surface')).toBe(false)
   })
 
-  it('carries the proof of the browser login, read anew each time, and never beside a token', async () => {
+  it('has the proof of the browser login, read for each request, and never together with a token', async () => {
     let proof: string | null = 'one'
     const { transport, received } = setup(
       [json({ agents: [] }), json({ agents: [] }), json({ agents: [] })],
@@ -60,12 +60,12 @@ describe('a request', () => {
   })
 
   it.each([
-    ['', 'kept'],
-    ['http://page', 'kept'],
+    ['', 'stored'],
+    ['http://page', 'stored'],
     ['http://page:1', null],
     ['https://elsewhere', null],
-  ])('to %j carries the stored proof %s', async (baseUrl, proof) => {
-    const login = JSON.stringify({ person: { id: 'me' }, proof: 'kept' })
+  ])('to %j has the stored proof %s', async (baseUrl, proof) => {
+    const login = JSON.stringify({ person: { id: 'me' }, proof: 'stored' })
     vi.stubGlobal('location', new URL('http://page/#/inbox'))
     vi.stubGlobal('localStorage', { getItem: (key: string) => (key === 'askback.login' ? login : null) })
     const { transport, received } = setup([json({ agents: [] })], { baseUrl })
@@ -73,7 +73,7 @@ describe('a request', () => {
     expect(received[0]?.headers.get('askback-proof')).toBe(proof)
   })
 
-  it('goes without a proof where the browser blocks storage, or holds something else', async () => {
+  it('has no proof if the browser blocks storage, or the storage has something else', async () => {
     vi.stubGlobal('location', new URL('http://page/'))
     const blocked = () => {
       throw new Error('denied')
@@ -86,20 +86,20 @@ describe('a request', () => {
     }
   })
 
-  it('escapes ids, and leaves out what was not asked for', async () => {
+  it('escapes ids, and leaves out empty parameters', async () => {
     const { transport, received } = setup([json({ events: [], next: null })])
     await transport.history('a/b?c', { before: 7 })
     expect(received[0]?.url).toBe('http://gateway/api/sessions/a%2Fb%3Fc/events?before=7')
   })
 
-  it('has one key for each call, kept through its retries', async () => {
+  it('has one idempotency key per call, which its retries share', async () => {
     const settled = json({ interaction: {}, events: [] })
     const { transport, received, clock } = setup([networkDown, refusal(503, 'unavailable'), settled])
     const input = { sessionId: 's1', interactionId: 'i1', answer: {} }
     const responding = transport.respond(input)
-    await quiet()
+    await settle()
     clock.advance(250)
-    await quiet()
+    await settle()
     clock.advance(500)
     await responding
     await transport.respond(input)
@@ -108,31 +108,31 @@ describe('a request', () => {
     expect(received[0]?.body).toEqual({ answer: {} })
   })
 
-  it('takes a key of the caller’s own', async () => {
+  it('uses the key of the caller', async () => {
     const { transport, received } = setup([json({ session: {} })])
     await transport.create({}, { idempotencyKey: 'mine' })
     expect(received[0]?.headers.get('idempotency-key')).toBe('mine')
   })
 
-  it('[lesson 10] that got no answer in time is sent again', async () => {
+  it('is sent again if there is no reply in time', async () => {
     const { transport, received, clock } = setup([silence, json({ agents: [] })])
     const asking = transport.agents()
-    await quiet()
+    await settle()
     clock.advance(30_000)
-    await quiet()
+    await settle()
     clock.advance(250)
     await expect(asking).resolves.toEqual([])
     expect(received).toHaveLength(2)
   })
 
-  it('is given up after some attempts', async () => {
+  it('is given up after four attempts', async () => {
     const { transport, received, clock } = setup([networkDown])
     const asking = transport.agents().catch((error: unknown) => error)
     for (const wait of [125, 250, 500]) {
-      await quiet()
+      await settle()
       const known = received.length
       clock.advance(wait - 1)
-      await quiet()
+      await settle()
       expect(received).toHaveLength(known)
       clock.advance(1)
     }
@@ -141,7 +141,7 @@ describe('a request', () => {
     expect(clock.armed).toBe(0)
   })
 
-  it('stops when its caller does', async () => {
+  it('stops when the caller aborts', async () => {
     const { transport, received } = setup([silence])
     const stopping = new AbortController()
     const asking = transport.interrupt('s1', { signal: stopping.signal })
@@ -157,9 +157,9 @@ describe('a request', () => {
 
 describe('an error', () => {
   it.each([
-    ['what the gateway says', refusal(409, 'ambiguous'), 'ambiguous', 'It is ambiguous.'],
+    ['the body of the gateway', refusal(409, 'ambiguous'), 'ambiguous', 'It is ambiguous.'],
     ['a status alone', () => new Response('', { status: 403 }), 'forbidden', 'The gateway answered 403.'],
-    ['a code that nobody knows', refusal(404, 'gone_fishing'), 'not_found', 'It is gone_fishing.'],
+    ['an unknown code', refusal(404, 'gone_fishing'), 'not_found', 'It is gone_fishing.'],
     ['a proxy’s page', () => new Response('<h1>Teapot</h1>', { status: 418 }), 'invalid_request', /418/],
     ['a broken gateway', () => new Response('oops', { status: 500 }), 'internal', /500/],
   ] as const)('is made of %s', async (_name, answer, code, message) => {
@@ -170,34 +170,34 @@ describe('an error', () => {
     })
   })
 
-  it.each([502, 503, 504])('%i may pass, and is tried again', async (status) => {
+  it.each([502, 503, 504])('%i is retried', async (status) => {
     const { transport, clock } = setup([() => new Response('<html>', { status }), json({ agents: [] })])
     const asking = transport.agents()
-    await quiet()
+    await settle()
     clock.advance(250)
     await expect(asking).resolves.toEqual([])
   })
 
-  it('says how long to wait, and is heeded', async () => {
+  it('with a Retry-After is retried after that time', async () => {
     const { transport, clock, received } = setup([
       refusal(503, 'unavailable', { 'retry-after': '5' }),
       json({ agents: [] }),
     ])
     const asking = transport.agents()
-    await quiet()
+    await settle()
     clock.advance(4999)
     expect(received).toHaveLength(1)
     clock.advance(1)
     await expect(asking).resolves.toEqual([])
   })
 
-  it('of a call that succeeded but cannot be read is no success', async () => {
+  it('is retried if the body cannot be read, although the status is 200', async () => {
     const { transport, clock } = setup([
       () => new Response('{"agents":', { status: 200 }),
       json({ agents: [] }),
     ])
     const asking = transport.agents()
-    await quiet()
+    await settle()
     clock.advance(250)
     await expect(asking).resolves.toEqual([])
   })

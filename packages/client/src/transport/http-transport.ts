@@ -1,21 +1,23 @@
 import {
   AskbackError,
+  Backoff,
   type CreateSessionBody,
   type Interaction,
   type MessageBody,
   type PermissionMode,
   type Session,
   type SessionEvent,
+  type Timing,
 } from '@askback/protocol'
-import { Pauses, type Timing } from '../pauses.js'
-import { randomKey } from '../random-key.js'
-import { follow } from './follow.js'
-import { storedProof } from '../stored-login.js'
-import { HttpCalls, type Call, type Fetch } from './http-calls.js'
-import { ownAnswer } from './own-answer.js'
+import { HttpCalls, type Fetch, type HttpRequest } from './http-calls.js'
+import { readHttpStream } from './http-streams.js'
+import { storedProof } from './stored-login.js'
+import { endsSession, parseMessage, sessionNotFound, StreamPosition } from './stream-items.js'
 import {
+  alreadyAnswered,
   cursorOf,
   messageOf,
+  randomKey,
   type AgentInfo,
   type CallOptions,
   type ChangeItem,
@@ -30,46 +32,66 @@ import {
   type StreamItem,
   type Transport,
 } from './transport.js'
-import { endsSession, gone, parseMessage, Place } from './wire-items.js'
 
 export interface HttpTransportOptions extends Timing {
-  /** Of the gateway, such as `http://127.0.0.1:4100`; without one, the gateway that served this page. */
+  /**
+   * The address of the gateway, such as `http://127.0.0.1:4100`.
+   *
+   * @default the gateway that served this page
+   */
   baseUrl?: string
-  /** A person's. Without one the browser's login speaks: its cookie and its proof. */
+  /** A person's token. Without one, the browser's login is used: its cookie and its proof. */
   token?: string
   /**
-   * The second half of a browser login, which cookies cannot be: they reach every port of a host.
+   * The second secret of a browser login. A cookie alone proves nothing, because it is sent to every port of a host.
    *
-   * @default what the login page of the gateway has stored, if the gateway served this page
+   * @default what the gateway's login page has stored, if the gateway served this page
    */
   proof?: () => string | null
+  /** @default the global `fetch` */
   fetch?: Fetch
-  /** Where answers are said to come from. */
+  /** The surface that answers are recorded with. */
   surface?: 'cli' | 'terminal' | 'http'
-  /** Without a byte for so long a stream is taken for dead. */
+  /**
+   * A stream that brings nothing for this many milliseconds is reconnected. The gateway sends a heartbeat every 15 s.
+   *
+   * @default 45_000
+   */
   stallMs?: number
+  /**
+   * Makes an idempotency key for a call that has none.
+   *
+   * @default 128 random bits, in hex
+   */
   newKey?: () => string
 }
 
 export const STALL_MS = 45_000
-const LOOK_AGAIN_MS = 1000
+const VERIFY_AGAIN_MS = 1000
 
-/** A gateway over HTTP, with server-sent events. */
+/**
+ * Reaches a gateway over HTTP, with server-sent events for streams.
+ *
+ * @example
+ * const transport = new HttpTransport({ baseUrl: 'http://127.0.0.1:4100', token })
+ * const client = createClient(transport)
+ */
 export class HttpTransport implements Transport {
-  protected readonly pauses: Pauses
-  /** Of the browser login; `null` where a token speaks. */
+  protected readonly backoff: Backoff
+  /** The proof of the browser login; `null` if a token is used. */
   protected readonly proof: () => string | null
   readonly #calls: HttpCalls
   readonly #stallMs: number
   protected readonly newKey: () => string
   readonly #streams = new Set<AbortController>()
-  #connected = new AbortController()
+  /** Aborted to make every stream reconnect. */
+  #connections = new AbortController()
 
   constructor(options: HttpTransportOptions = {}) {
     const { baseUrl = '', token, surface, fetch, stallMs = STALL_MS, newKey = randomKey } = options
     const { proof = () => storedProof(baseUrl) } = options
-    this.pauses = new Pauses(options)
-    this.#calls = new HttpCalls({ baseUrl, token, proof, surface, fetch, pauses: this.pauses })
+    this.backoff = new Backoff(options)
+    this.#calls = new HttpCalls({ baseUrl, token, proof, surface, fetch, backoff: this.backoff })
     this.proof = token === undefined ? proof : () => null
     this.#stallMs = stallMs
     this.newKey = newKey
@@ -98,13 +120,13 @@ export class HttpTransport implements Transport {
     after: Cursor | number,
     signal?: AbortSignal,
   ): AsyncGenerator<StreamItem, undefined> {
-    const place = new Place(cursorOf(after))
-    const open = { path: `${path(sessionId)}/events`, query: { log: place.logId } }
-    for await (const item of this.#follow(() => ({ ...open, lastEventId: place.seq }), signal)) {
-      if (item.type === 'event' && !place.take(item.event)) continue
+    const position = new StreamPosition(cursorOf(after))
+    const open = { path: `${path(sessionId)}/events`, query: { log: position.logId } }
+    for await (const item of this.#stream(() => ({ ...open, lastEventId: position.seq }), signal)) {
+      if (item.type === 'event' && !position.advance(item.event)) continue
       yield item
       if (item.type === 'resync') return
-      if (item.type === 'event' && endsSession(item.event)) throw gone(sessionId)
+      if (item.type === 'event' && endsSession(item.event)) throw sessionNotFound(sessionId)
     }
   }
 
@@ -121,19 +143,23 @@ export class HttpTransport implements Transport {
 
   async respond(input: RespondInput, options?: CallOptions): Promise<Settled> {
     const { sessionId, interactionId, ...body } = input
-    const at = `${path(sessionId, interactionId)}/response`
+    const responsePath = `${path(sessionId, interactionId)}/response`
     try {
-      return await this.#write<Settled>('POST', at, body, options)
+      return await this.#write<Settled>('POST', responsePath, body, options)
     } catch (error) {
-      const own = ownAnswer(error, input.answer)
-      if (own) return own
+      const settled = alreadyAnswered(error, input.answer)
+      if (settled) return settled
       throw error
     }
   }
 
   async cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction> {
-    const at = path(sessionId, interactionId)
-    const { interaction } = await this.#write<{ interaction: Interaction }>('DELETE', at, undefined, options)
+    const { interaction } = await this.#write<{ interaction: Interaction }>(
+      'DELETE',
+      path(sessionId, interactionId),
+      undefined,
+      options,
+    )
     return interaction
   }
 
@@ -158,46 +184,49 @@ export class HttpTransport implements Transport {
   }
 
   async *changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
-    for await (const item of this.#follow(() => ({ path: '/events' }), signal)) {
+    for await (const item of this.#stream(() => ({ path: '/events' }), signal)) {
       if (item.type === 'event' || item.type === 'connection') yield item
     }
   }
 
-  wake(): void {
-    this.pauses.wake()
+  retryNow(): void {
+    this.backoff.retryNow()
   }
 
-  /** A browser without a network may still reach a gateway on the same machine: only the gateway can tell. */
-  doubt(): void {
-    this.#lookTwice().catch((error: unknown) => {
-      if (!(error instanceof AskbackError)) this.lose()
+  /**
+   * Asks the gateway, since a browser without a network may still reach a gateway on the same machine. It asks twice, because
+   * browsers may report that the network is gone a moment before it is.
+   */
+  verifyConnection(): void {
+    const askTwice = async () => {
+      await this.#askGateway()
+      await this.backoff.sleep(VERIFY_AGAIN_MS)
+      await this.#askGateway()
+    }
+    askTwice().catch((error: unknown) => {
+      // An error of the gateway itself shows that it answers.
+      if (!(error instanceof AskbackError)) this.reconnectStreams()
     })
   }
 
-  /** Browsers may say that the network is gone a moment before it is. */
-  async #lookTwice(): Promise<void> {
-    await this.#look()
-    await this.pauses.pause(LOOK_AGAIN_MS)
-    await this.#look()
-  }
-
-  async #look(): Promise<void> {
+  async #askGateway(): Promise<void> {
     const response = await this.#calls.open({ method: 'GET', path: '/sessions', query: { limit: 1 } })
     await response.body?.cancel()
   }
 
-  /** Every stream ends its connection, and opens another. */
-  protected lose(): void {
-    this.#connected.abort()
-    this.#connected = new AbortController()
+  /** Makes every stream give up its connection and open another. */
+  protected reconnectStreams(): void {
+    this.#connections.abort()
+    this.#connections = new AbortController()
   }
 
   close(): void {
     for (const stream of this.#streams) stream.abort()
   }
 
-  async *#follow(
-    target: () => Pick<Call, 'path' | 'query' | 'lastEventId'>,
+  async *#stream(
+    /** Called for each connection, as the position moves on. */
+    target: () => Pick<HttpRequest, 'path' | 'query' | 'lastEventId'>,
     given?: AbortSignal,
   ): AsyncGenerator<StreamItem> {
     const stream = new AbortController()
@@ -207,13 +236,13 @@ export class HttpTransport implements Transport {
     this.#streams.add(stream)
     const accept = 'text/event-stream'
     try {
-      yield* follow({
+      yield* readHttpStream({
         open: (attempt) => {
-          const signal = AbortSignal.any([attempt, this.#connected.signal])
+          const signal = AbortSignal.any([attempt, this.#connections.signal])
           return this.#calls.open({ ...target(), method: 'GET', accept, signal })
         },
         parse: parseMessage,
-        pauses: this.pauses,
+        backoff: this.backoff,
         stallMs: this.#stallMs,
         signal: stream.signal,
       })
@@ -223,7 +252,7 @@ export class HttpTransport implements Transport {
     }
   }
 
-  #get<T>(path: string, query?: Call['query']): Promise<T> {
+  #get<T>(path: string, query?: HttpRequest['query']): Promise<T> {
     return this.#calls.json<T>({ method: 'GET', path, ...(query && { query }) })
   }
 

@@ -1,37 +1,52 @@
-import type { Clock } from '../clock.js'
-import { watchdog } from './sse.js'
-import type { WebSocketConstructor, WebSocketLike } from './web-socket-like.js'
+import type { Clock } from '@askback/protocol'
+import { every, watchdog } from './watchdog.js'
+
+/** The part of a WebSocket that is used: those of browsers, of Node 22 and of the `ws` package all have it. */
+export interface WebSocketLike {
+  send(data: string): void
+  close(): void
+  addEventListener(type: 'open' | 'message' | 'close' | 'error', listener: (event: object) => void): void
+}
+
+/**
+ * The second argument is passed with a token only. Browsers cannot send headers with a WebSocket, so a page uses its login: a
+ * token in the address would end up in logs.
+ */
+export type WebSocketConstructor = new (
+  url: string,
+  options?: { headers: Record<string, string> },
+) => WebSocketLike
 
 export interface SocketConnectionOptions {
   url: string
-  /** Browsers cannot send any. */
+  /** Not in browsers, which cannot send any. */
   headers?: Record<string, string> | undefined
   WebSocket: WebSocketConstructor
   clock: Clock
-  /** Without a message for so long it is taken for dead. */
+  /** A socket that receives no message for this many milliseconds is given up. */
   stallMs: number
 }
 
 export interface SocketHandlers {
   open(): void
-  /** Throws at what cannot be read. */
+  /** Throws if the frame cannot be read; then the socket is closed. */
   message(frame: unknown): void
-  /** Browsers do not show the gateway's own pings: this is the time to break the silence. */
+  /** Called several times per `stallMs` to make the gateway answer: pages cannot see the pings of the WebSocket protocol. */
   ping(): void
 }
 
 const PINGS_PER_STALL = 3
 
-/** One socket, from its opening to its end. */
+/** One socket, from its opening to its end. `SocketLink` makes a new one for each attempt. */
 export class SocketConnection {
-  /** How it was, when it is over. */
-  readonly over: Promise<{ heard: boolean }>
+  /** Resolves when the socket is closed or given up; `received` says whether it ever brought a message. */
+  readonly closed: Promise<{ received: boolean }>
   readonly #socket: WebSocketLike | null
   #finish: () => void = () => undefined
 
   constructor(options: SocketConnectionOptions, handlers: SocketHandlers) {
-    const seen = { opened: false, heard: false }
-    this.over = new Promise((resolve) => {
+    const seen = { opened: false, received: false }
+    this.closed = new Promise((resolve) => {
       this.#finish = () => resolve(seen)
     })
     this.#socket = connect(options)
@@ -43,7 +58,7 @@ export class SocketConnection {
     this.#socket?.send(JSON.stringify(message))
   }
 
-  /** At once: a socket whose peer is gone may take minutes to close. */
+  /** Takes effect at once: a socket whose peer is gone may take minutes to close. */
   drop(): void {
     this.#finish()
     this.#socket?.close()
@@ -51,32 +66,32 @@ export class SocketConnection {
 
   #listen(
     socket: WebSocketLike,
-    seen: { opened: boolean; heard: boolean },
+    seen: { opened: boolean; received: boolean },
     { clock, stallMs }: SocketConnectionOptions,
     handlers: SocketHandlers,
   ): void {
-    let isOver = false
-    const dog = watchdog(clock, stallMs, () => this.drop())
+    let isClosed = false
+    const stallTimer = watchdog(clock, stallMs, () => this.drop())
     const stopPinging = every(clock, stallMs / PINGS_PER_STALL, () => seen.opened && handlers.ping())
     const finish = this.#finish
     this.#finish = () => {
-      if (isOver) return
-      isOver = true
-      dog.stop()
+      if (isClosed) return
+      isClosed = true
+      stallTimer.stop()
       stopPinging()
       finish()
     }
     socket.addEventListener('open', () => {
-      if (isOver) return
+      if (isClosed) return
       seen.opened = true
-      dog.heard()
+      stallTimer.received()
       handlers.open()
     })
     socket.addEventListener('message', (event) => {
-      if (isOver) return
+      if (isClosed) return
       const data = 'data' in event ? event.data : null
-      seen.heard = true
-      dog.heard()
+      seen.received = true
+      stallTimer.received()
       try {
         handlers.message(typeof data === 'string' ? JSON.parse(data) : null)
       } catch {
@@ -92,18 +107,7 @@ function connect({ url, headers, WebSocket }: SocketConnectionOptions): WebSocke
   try {
     return headers ? new WebSocket(url, { headers }) : new WebSocket(url)
   } catch {
-    // An address that no socket takes; the caller asks the gateway over HTTP what is wrong.
+    // The address is not acceptable for a socket; the caller asks the gateway over HTTP what is wrong.
     return null
   }
-}
-
-function every(clock: Clock, ms: number, act: () => void): () => void {
-  let disarm = arm()
-  function arm(): () => void {
-    return clock.alarm(clock.now() + ms, () => {
-      disarm = arm()
-      act()
-    })
-  }
-  return () => disarm()
 }

@@ -1,31 +1,30 @@
-import type { AskbackError, SessionEvent } from '@askback/protocol'
-import { AsyncQueue } from './async-queue.js'
+import { AsyncQueue, type AskbackError, type SessionEvent } from '@askback/protocol'
+import { endsSession, parseItem, sessionNotFound, StreamPosition } from './stream-items.js'
 import type { Cursor, StreamItem } from './transport.js'
-import { endsSession, gone, parseItem, Place } from './wire-items.js'
 
-interface Reader {
-  place: Place
+interface SocketReader {
+  position: StreamPosition
   queue: AsyncQueue<StreamItem>
 }
 
-/** In place of a session: what lists need to know of all of them. */
+/** In place of a session id: the interaction and status events of all sessions. */
 export const ALL_SESSIONS = '*'
 
-/** Who reads which session over the one socket. The gateway knows one subscription a session, readers share it. */
+/** The readers of each session on the one socket. The gateway has one subscription per session; its readers share it. */
 export class SocketSubscriptions {
-  readonly #sessions = new Map<string, Set<Reader>>()
+  readonly #sessions = new Map<string, Set<SocketReader>>()
 
-  /** `left` is called when the last reader of the session is gone. */
-  add(sessionId: string, after: Cursor, left: () => void): AsyncQueue<StreamItem> {
-    const readers = this.#sessions.get(sessionId) ?? new Set<Reader>()
+  /** @param onLastLeft - called when the session has no reader any more */
+  add(sessionId: string, after: Cursor, onLastLeft: () => void): AsyncQueue<StreamItem> {
+    const readers = this.#sessions.get(sessionId) ?? new Set<SocketReader>()
     this.#sessions.set(sessionId, readers)
     const queue = new AsyncQueue<StreamItem>(() => {
       readers.delete(reader)
       if (readers.size > 0 || this.#sessions.get(sessionId) !== readers) return
       this.#sessions.delete(sessionId)
-      left()
+      onLastLeft()
     })
-    const reader = { place: new Place(after), queue }
+    const reader = { position: new StreamPosition(after), queue }
     readers.add(reader)
     return queue
   }
@@ -38,35 +37,36 @@ export class SocketSubscriptions {
     return [...this.#sessions.keys()]
   }
 
-  /** From where on the gateway has to send, so that every reader of the session gets what it lacks. */
-  placeOf(sessionId: string): { after: number; log?: string } | null {
-    const places = this.#of(sessionId).map(({ place }) => place)
-    if (places.length === 0) return null
-    const log = places[0]!.logId
-    return { after: Math.min(...places.map(({ seq }) => seq)), ...(log !== undefined && { log }) }
+  /** The position that the gateway has to send from, so that every reader of the session gets what it lacks. */
+  startOf(sessionId: string): { after: number; log?: string } | null {
+    const positions = this.#readersOf(sessionId).map(({ position }) => position)
+    if (positions.length === 0) return null
+    const log = positions[0]!.logId
+    return { after: Math.min(...positions.map(({ seq }) => seq)), ...(log !== undefined && { log }) }
   }
 
-  take(sessionId: string, value: unknown): void {
+  /** Passes an event of the gateway on. Throws if it cannot be read. */
+  receive(sessionId: string, value: unknown): void {
     const item = parseItem(value)
-    if (item?.type === 'live') this.tell(item, sessionId)
-    if (item?.type === 'event') this.#takeEvent(sessionId, item.event)
+    if (item?.type === 'live') this.publish(item, sessionId)
+    if (item?.type === 'event') this.#receiveEvent(sessionId, item.event)
   }
 
-  tell(item: StreamItem, sessionId: string): void {
-    for (const { queue } of this.#of(sessionId)) queue.push(item)
+  publish(item: StreamItem, sessionId: string): void {
+    for (const { queue } of this.#readersOf(sessionId)) queue.push(item)
   }
 
-  tellAll(item: StreamItem): void {
-    for (const sessionId of this.sessionIds) this.tell(item, sessionId)
+  publishAll(item: StreamItem): void {
+    for (const sessionId of this.sessionIds) this.publish(item, sessionId)
   }
 
   resync(sessionId: string): void {
-    this.tell({ type: 'resync' }, sessionId)
-    for (const { queue } of this.#of(sessionId)) queue.end()
+    this.publish({ type: 'resync' }, sessionId)
+    for (const { queue } of this.#readersOf(sessionId)) queue.end()
   }
 
   fail(sessionId: string, error: AskbackError): void {
-    for (const { queue } of this.#of(sessionId)) queue.fail(error)
+    for (const { queue } of this.#readersOf(sessionId)) queue.fail(error)
   }
 
   failAll(error: AskbackError): void {
@@ -74,18 +74,18 @@ export class SocketSubscriptions {
   }
 
   endAll(): void {
-    for (const sessionId of this.sessionIds) for (const { queue } of this.#of(sessionId)) queue.end()
+    for (const sessionId of this.sessionIds) for (const { queue } of this.#readersOf(sessionId)) queue.end()
   }
 
-  #takeEvent(sessionId: string, event: SessionEvent): void {
-    if (sessionId === ALL_SESSIONS) return this.tell({ type: 'event', event }, sessionId)
-    for (const { place, queue } of this.#of(sessionId)) {
-      if (place.take(event)) queue.push({ type: 'event', event })
+  #receiveEvent(sessionId: string, event: SessionEvent): void {
+    if (sessionId === ALL_SESSIONS) return this.publish({ type: 'event', event }, sessionId)
+    for (const { position, queue } of this.#readersOf(sessionId)) {
+      if (position.advance(event)) queue.push({ type: 'event', event })
     }
-    if (endsSession(event)) this.fail(sessionId, gone(sessionId))
+    if (endsSession(event)) this.fail(sessionId, sessionNotFound(sessionId))
   }
 
-  #of(sessionId: string): Reader[] {
+  #readersOf(sessionId: string): SocketReader[] {
     return [...(this.#sessions.get(sessionId) ?? [])]
   }
 }

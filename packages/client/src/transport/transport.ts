@@ -1,34 +1,48 @@
-import type {
-  CreateSessionBody,
-  Interaction,
-  Json,
-  LiveEvent,
-  MessageBody,
-  PermissionMode,
-  Routed,
-  Session,
-  SessionEvent,
-  SessionStateJson,
+import {
+  canonicalJson,
+  copyJson,
+  interactionInError,
+  AskbackError,
+  type CreateSessionBody,
+  type Interaction,
+  type Json,
+  type LiveEvent,
+  type MessageBody,
+  type PermissionMode,
+  type Routed,
+  type Session,
+  type SessionEvent,
+  type SessionStateJson,
 } from '@askback/protocol'
 
 export type { Routed }
 
-/** How a client reaches sessions. What throws is an `AskbackError`, with the same codes on every transport. */
+/**
+ * How a client reaches sessions: over HTTP, over a WebSocket, or in the same process. Everything it throws is an
+ * `AskbackError`, with the same codes on every transport. Writes carry an idempotency key, so a transport repeats them
+ * without harm when a reply is lost. The conformance suite in `@askback/client/testing` holds every transport to this.
+ */
 export interface Transport {
+  /** The agent adapters of the gateway, and whether each can run. */
   agents(): Promise<AgentInfo[]>
-  /** Newest first. */
+  /** A page of sessions, newest first. */
   sessions(query?: PageQuery): Promise<{ sessions: Session[]; next: string | null }>
   create(body?: CreateSessionBody, options?: CallOptions): Promise<Session>
   snapshot(sessionId: string): Promise<SessionSnapshot>
   /**
-   * What follows a cursor, and then what happens, through lost connections, until `signal` aborts. An event may come twice
-   * or early. Ends after `resync`. Throws `unauthorized`, `forbidden` or `not_found` where trying again would not help.
+   * The events after a cursor, and then new ones as they happen, until `signal` aborts. It reconnects by itself. An event may
+   * come twice or early. The stream ends after `resync`. It throws `unauthorized`, `forbidden` or `not_found` if trying again
+   * would not help.
    */
   events(sessionId: string, after: Cursor | number, signal?: AbortSignal): AsyncIterable<StreamItem>
-  /** A page of the log, ascending; `next` goes on from it in the same direction. */
+  /** A page of the log, in ascending order; `next` continues in the direction of the query. */
   history(sessionId: string, query?: HistoryQuery): Promise<{ events: SessionEvent[]; next: number | null }>
+  /** Sends a text. Text routing decides whether it answers something pending or goes to the agent; the result says which. */
   send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<Routed>
-  /** Settles an interaction. To find one's own answer there already is success (L3). */
+  /**
+   * Settles an interaction. If it was settled before with the same answer, that counts as success (L3): the reply to the
+   * first attempt was lost.
+   */
   respond(input: RespondInput, options?: CallOptions): Promise<Settled>
   cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction>
   interrupt(sessionId: string, options?: CallOptions): Promise<void>
@@ -36,14 +50,18 @@ export interface Transport {
   setPermissionMode(sessionId: string, mode: PermissionMode, options?: CallOptions): Promise<void>
   /** Ends the session and erases its log. */
   remove(sessionId: string, options?: CallOptions): Promise<void>
-  /** Everything pending in every session, oldest first. */
+  /** A page of everything pending in all sessions, oldest first. */
   inbox(query?: PageQuery): Promise<InboxPage>
-  /** Interaction and status events of all sessions, from now on. What happened while it was offline is not told later. */
+  /** Interaction and status events of all sessions, from now on. Events that were missed while offline are not sent later. */
   changes(signal?: AbortSignal): AsyncIterable<ChangeItem>
-  /** The network may be back: what waits to try again tries now. */
-  wake(): void
-  /** The network may be gone: if the gateway no longer answers, its streams say so now, and not when they time out. */
-  doubt?(): void
+  /** Ends all waits between attempts: call it when the network may be back. */
+  retryNow(): void
+  /**
+   * Checks whether the gateway still answers, and reconnects the streams if it does not: call it when the network may be gone.
+   * Otherwise a stream notices only when it has been silent for too long.
+   */
+  verifyConnection?(): void
+  /** Ends all streams. */
   close(): void
 }
 
@@ -51,7 +69,7 @@ export interface AgentInfo {
   id: string
   name: string
   available: boolean
-  /** What is missing, in one line. */
+  /** What is missing, in one line, if it is not available. */
   reason?: string
 }
 
@@ -63,7 +81,7 @@ export interface PageQuery {
 
 export interface HistoryQuery {
   after?: number
-  /** Exclusive; pages backwards. */
+  /** Exclusive. With it, pages go backwards. */
   before?: number
   limit?: number
 }
@@ -72,14 +90,14 @@ export interface SessionSnapshot {
   session: Session
   state: SessionStateJson
   seq: number
-  /** The server's clock. */
+  /** Server time, in epoch milliseconds. */
   now: number
   logId: string
   /** The unfinished blocks so far. */
   live: LiveEvent[]
 }
 
-/** A place in a log; with `logId` it cannot be mistaken for one in another log of the same session id. */
+/** A position in a log. With `logId` it cannot be mistaken for a position in another log of the same session id. */
 export interface Cursor {
   seq: number
   logId?: string
@@ -89,18 +107,22 @@ export type StreamItem =
   | { type: 'event'; event: SessionEvent }
   | { type: 'live'; event: LiveEvent }
   | Connection
-  /** The cursor means nothing to this log: take a new snapshot. */
+  /** The cursor does not belong to this log: take a new snapshot. */
   | { type: 'resync' }
 
 export type ChangeItem = { type: 'event'; event: SessionEvent } | Connection
 
 export type Connection =
   | { type: 'connection'; status: 'live' }
-  /** It will be tried again. */
+  /** The transport tries to reconnect. */
   | { type: 'connection'; status: 'offline'; error: unknown }
 
 export interface CallOptions {
-  /** One is made for each call, and kept through the transport's own retries. */
+  /**
+   * Makes repeated calls count once. The transport uses it for its own retries as well.
+   *
+   * @default a random key for each call
+   */
   idempotencyKey?: string
   signal?: AbortSignal
 }
@@ -108,9 +130,9 @@ export interface CallOptions {
 export interface InboxPage {
   interactions: Interaction[]
   next: string | null
-  /** Of all pages. */
+  /** How many are pending, on all pages. */
   total: number
-  /** Of all pages, by session; sessions in which nothing waits are left out. */
+  /** How many are pending in each session, on all pages; sessions without any are left out. */
   perSession: Record<string, number>
 }
 
@@ -118,11 +140,11 @@ export interface RespondInput {
   sessionId: string
   interactionId: string
   answer: Json
-  /** Of the request that was shown. */
+  /** The digest of the request that was shown. The answer is refused if the interaction has another one. */
   digest?: string
   /**
-   * Where only the tool call is known, and not which request was shown: `ambiguous` if that call has held different
-   * requests and `digest` does not say which.
+   * For a caller that knows the tool call but not which request the person has seen: the answer is refused as `ambiguous` if
+   * the call has had requests with different digests and `digest` does not say which.
    */
   toolCallId?: string
 }
@@ -133,10 +155,30 @@ export interface Settled {
   events: SessionEvent[]
 }
 
+// What the transports share.
+
 export function cursorOf(after: Cursor | number): Cursor {
   return typeof after === 'number' ? { seq: after } : after
 }
 
 export function messageOf(message: string | MessageBody): MessageBody {
   return typeof message === 'string' ? { text: message } : message
+}
+
+/**
+ * If an answer was refused because the interaction is settled, and it was settled with this very answer, the result of that
+ * earlier attempt (L3); else `null`.
+ */
+export function alreadyAnswered(error: unknown, answer: Json): Settled | null {
+  if (!(error instanceof AskbackError) || error.code !== 'already_settled') return null
+  const winner = interactionInError(error)
+  if (winner?.answer === undefined) return null
+  const isSameAnswer = canonicalJson(winner.answer) === canonicalJson(copyJson(answer))
+  return isSameAnswer ? { interaction: winner, events: [] } : null
+}
+
+/** An idempotency key that nobody can guess. Browsers have `crypto.randomUUID` in secure contexts only. */
+export function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

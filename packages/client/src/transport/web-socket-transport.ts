@@ -1,10 +1,11 @@
 import { AskbackError } from '@askback/protocol'
 import { requestHeaders } from './http-calls.js'
 import { HttpTransport, STALL_MS, type HttpTransportOptions } from './http-transport.js'
-import { ownAnswer } from './own-answer.js'
+import type { WebSocketConstructor } from './socket-connection.js'
 import { SocketLink } from './socket-link.js'
 import { ALL_SESSIONS, SocketSubscriptions } from './socket-subscriptions.js'
 import {
+  alreadyAnswered,
   cursorOf,
   type CallOptions,
   type ChangeItem,
@@ -13,14 +14,26 @@ import {
   type Settled,
   type StreamItem,
 } from './transport.js'
-import type { WebSocketConstructor } from './web-socket-like.js'
 
 export interface WebSocketTransportOptions extends HttpTransportOptions {
-  /** Needed where there is no global one (Node 20), and for a token: that of the `ws` package takes both. */
+  /**
+   * Needed where there is no global WebSocket (Node 20), and to send a token: that of the `ws` package works for both.
+   *
+   * @default the global `WebSocket`
+   */
   WebSocket?: WebSocketConstructor
 }
 
-/** A gateway over one WebSocket for all sessions, which spares a browser's few connections; the rest goes over HTTP. */
+/**
+ * Reaches a gateway over one WebSocket for the streams of all sessions and for answers; everything else goes over HTTP. A
+ * browser has only six HTTP connections for all its windows, which streams over HTTP would use up.
+ *
+ * The constructor throws `invalid_request` if there is no WebSocket, or if a page tries to send a token with one.
+ *
+ * @example
+ * import { WebSocket } from 'ws'
+ * const transport = new WebSocketTransport({ baseUrl: 'http://127.0.0.1:4100', token, WebSocket })
+ */
 export class WebSocketTransport extends HttpTransport {
   readonly #link: SocketLink
   readonly #subscriptions = new SocketSubscriptions()
@@ -33,7 +46,7 @@ export class WebSocketTransport extends HttpTransport {
       headers: token === undefined ? undefined : requestHeaders({ token, surface }),
       WebSocket: options.WebSocket ?? globalWebSocket(token),
       proof: this.proof,
-      pauses: this.pauses,
+      backoff: this.backoff,
       stallMs,
       subscriptions: this.#subscriptions,
       probe: () => this.sessions({ limit: 1 }),
@@ -58,36 +71,35 @@ export class WebSocketTransport extends HttpTransport {
     }
   }
 
-  /** Over the socket as well: a browser has six other connections for all its windows. */
   override async *changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
     try {
       for await (const item of this.events(ALL_SESSIONS, 0, signal)) {
         if (item.type === 'event' || item.type === 'connection') yield item
       }
     } catch (error) {
-      // An older gateway takes it for a session.
+      // An older gateway takes `*` for the id of a session.
       if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
       yield* super.changes(signal)
     }
   }
 
-  /** Over the socket; where that fails, over HTTP, which repeats it without harm. */
+  /** Sends the answer over the socket, and if that fails over HTTP under the same idempotency key. */
   override async respond(input: RespondInput, options: CallOptions = {}): Promise<Settled> {
     const { idempotencyKey = this.newKey(), signal } = options
     try {
       const reply = await this.#link.request({ op: 'respond', ...input, idempotencyKey })
       return reply as unknown as Settled
     } catch (error) {
-      const own = ownAnswer(error, input.answer)
-      if (own) return own
+      const settled = alreadyAnswered(error, input.answer)
+      if (settled) return settled
       if (!(error instanceof AskbackError) || error.code !== 'unavailable') throw error
       return super.respond(input, { idempotencyKey, ...(signal && { signal }) })
     }
   }
 
-  protected override lose(): void {
-    this.#link.lose()
-    super.lose()
+  protected override reconnectStreams(): void {
+    this.#link.reconnect()
+    super.reconnectStreams()
   }
 
   override close(): void {
@@ -107,7 +119,7 @@ function globalWebSocket(token: string | undefined): WebSocketConstructor {
   if (typeof WebSocket !== 'function') {
     throw new AskbackError(
       'invalid_request',
-      'There is no WebSocket here: pass one, such as that of the ws package.',
+      'There is no global WebSocket here: pass one, such as that of the ws package.',
     )
   }
   if (token !== undefined && 'document' in globalThis) {

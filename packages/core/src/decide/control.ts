@@ -1,6 +1,7 @@
 import {
   AskbackError,
   pendingOf,
+  routeText,
   type Interaction,
   type NewEvent,
   type SessionState,
@@ -17,7 +18,6 @@ import {
   respond,
   settleByDeadline,
 } from './settle.js'
-import { routeText } from './text-routing.js'
 
 type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 

@@ -1,7 +1,7 @@
-import type { Interaction, Json } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { isBareYes } from './bare-yes.js'
-import { routeText } from './text-routing.js'
+import type { Interaction } from './interaction.js'
+import type { Json } from './json.js'
+import { isBareYes, routeText, textTakers } from './text-routing.js'
 
 const pending = (interactionId: string, kind: string, request: Json, progress?: Json): Interaction => ({
   interactionId,
@@ -35,8 +35,8 @@ const custom = (id: string) => pending(id, 'color_picker', {})
 
 const refusal = (code: string) => expect.objectContaining({ code }) as Error
 
-describe('who gets a text', () => {
-  it('[lesson 51] goes by kind first: approval, plan review, question, form', () => {
+describe('the interaction that gets a text', () => {
+  it('is chosen by kind first: approval, plan review, question, form', () => {
     const all = [custom('c'), form('f'), question('q'), plan('p'), approval('a')]
     expect(routeText({ pending: all, text: 'too risky' })).toMatchObject({ interactionId: 'a' })
     expect(routeText({ pending: all.slice(0, 4), text: 'too risky' })).toMatchObject({ interactionId: 'p' })
@@ -46,13 +46,13 @@ describe('who gets a text', () => {
     expect(routeText({ pending: [], text: 'too risky' })).toEqual({ to: 'nobody' })
   })
 
-  it('goes to the oldest of a kind', () => {
+  it('is the oldest of its kind', () => {
     expect(routeText({ pending: [question('q'), approval('a1'), approval('a2')], text: 'no' })).toMatchObject(
       { interactionId: 'a1' },
     )
   })
 
-  it('passes over a form that is not one text field', () => {
+  it('is never a form that has more than one field, or one that is no text', () => {
     const two = [
       { name: 'a', type: 'text' },
       { name: 'b', type: 'text' },
@@ -64,7 +64,7 @@ describe('who gets a text', () => {
     expect(routeText({ pending: [form('f1', two)], text: 'x' })).toEqual({ to: 'nobody' })
   })
 
-  it('goes to the named one only', () => {
+  it('is the named one, if one is named', () => {
     const all = [approval('a'), question('q')]
     expect(routeText({ pending: all, text: 'SQLite', interactionId: 'q' })).toMatchObject({
       interactionId: 'q',
@@ -75,7 +75,7 @@ describe('who gets a text', () => {
   })
 
   it.each([custom('c'), form('c', [{ name: 'a', type: 'number' }])])(
-    'the named one may take no text',
+    'is refused if it is named and takes no text',
     (item) => {
       expect(() => routeText({ pending: [approval('a'), item], text: 'x', interactionId: 'c' })).toThrow(
         refusal('nothing_pending'),
@@ -83,12 +83,43 @@ describe('who gets a text', () => {
     },
   )
 
-  it.each(['', ' ', '\n\t'])('a blank text (%j) goes nowhere', (text) => {
+  it.each(['', ' ', '\n\t'])('is none for a blank text (%j)', (text) => {
     expect(() => routeText({ pending: [approval('a')], text })).toThrow(refusal('invalid_request'))
   })
 })
 
-describe('what a text becomes', () => {
+describe('the interactions that take a text', () => {
+  it('are listed in the order of routing, without those that take none', () => {
+    const two = [
+      { name: 'a', type: 'text' },
+      { name: 'b', type: 'text' },
+    ]
+    const all = [
+      custom('c'),
+      form('f'),
+      form('two', two),
+      question('q2'),
+      question('q1'),
+      plan('p'),
+      approval('a'),
+      pending('broken', 'question', { questions: [] }),
+    ]
+    expect(textTakers(all).map(({ interactionId }) => interactionId)).toEqual(['a', 'p', 'q2', 'q1', 'f'])
+    expect(textTakers([custom('c')])).toEqual([])
+  })
+
+  it('begin with the one that routing chooses', () => {
+    const all = [form('f'), question('q'), plan('p'), approval('a')]
+    for (let start = 0; start < all.length; start++) {
+      const pending = all.slice(0, all.length - start)
+      expect(routeText({ pending, text: 'too risky' })).toMatchObject({
+        interactionId: textTakers(pending)[0]!.interactionId,
+      })
+    }
+  })
+})
+
+describe('what a text does', () => {
   it('denies an approval with the text as the reason', () => {
     expect(routeText({ pending: [approval('a')], text: 'use npm, not yarn' })).toEqual({
       to: 'answer',
@@ -123,7 +154,7 @@ describe('what a text becomes', () => {
     })
   })
 
-  it('the last question completes the answer', () => {
+  it('completes the answer with the last question', () => {
     expect(routeText({ pending: [question('q', [{ selected: ['SQLite'] }])], text: '1' })).toEqual({
       to: 'answer',
       interactionId: 'q',
@@ -155,7 +186,7 @@ describe('the question that a surface has shown', () => {
     )
   })
 
-  it('is no business of other kinds', () => {
+  it('cannot be named for other kinds', () => {
     expect(() => routeText({ pending: [approval('a')], text: 'x', questionIndex: 0 })).toThrow(
       refusal('nothing_pending'),
     )
@@ -166,7 +197,7 @@ describe('the question that a surface has shown', () => {
 })
 
 describe('a bare yes to an approval or a plan', () => {
-  it.each([approval('i'), plan('i')])('settles nothing: $kind', (item) => {
+  it.each([approval('i'), plan('i')])('is refused: $kind', (item) => {
     for (const text of ['yes', 'lgtm', 'Go ahead!']) {
       expect(() => routeText({ pending: [item], text })).toThrow(refusal('needs_decision'))
       expect(() => routeText({ pending: [item], text, interactionId: 'i' })).toThrow(
@@ -181,7 +212,7 @@ describe('a bare yes to an approval or a plan', () => {
     |of course|Of course!|alright|yes sir|fine by me|fine with me|sgtm|ship it|indeed|thumbs up|no problem|✓`
       .split('|')
       .map((text) => text.trim()),
-  )('%s', (text) => {
+  )('is recognized: %s', (text) => {
     expect(isBareYes(text)).toBe(true)
   })
 
@@ -190,7 +221,7 @@ describe('a bare yes to an approval or a plan', () => {
     |the tests must pass first|nein|👎|yes and no|never|okra|problem|of|with me|no problem with the tests but the docs`
       .split('|')
       .map((text) => text.trim()),
-  )('is more than that: %s', (text) => {
+  )('is not what this says: %s', (text) => {
     expect(isBareYes(text)).toBe(false)
   })
 })

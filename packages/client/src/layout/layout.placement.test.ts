@@ -2,7 +2,7 @@ import { asked, askedQuestion, called, settled } from '../testing/session-events
 import { by, layoutCases, onCall, over, r1, says, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
-  '[28] many interactions of one call each have their card': {
+  'several interactions of one call each have a card': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -20,7 +20,7 @@ layoutCases({
           question i3 open
       waiting`,
   },
-  '[29] denying one leaves its siblings': {
+  'denying one call does not affect others': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -38,7 +38,7 @@ layoutCases({
             approval i2 open
       waiting`,
   },
-  '[30] what a rule allowed shows no card of its own and groups': {
+  'a call that a rule approved stays in its group': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -55,7 +55,7 @@ layoutCases({
             call c2 running
       typing`,
   },
-  '[32] calls of a subagent nest, what it asks never hides in them': {
+  'calls of a subagent are nested, and its questions are never hidden in them': {
     events: [
       turn('t1'),
       called('task', { ...r1, toolName: 'Task' }),
@@ -68,15 +68,15 @@ layoutCases({
     drawn: `
       turn t1
         response r1
-          call task running holding one that waits
+          call task running contains one that waits
             call c1 waiting
-            call c2 running holding one that waits
+            call c2 running contains one that waits
               call deep waiting
                 approval i1 open asked by helper
           question i2 open asked by helper
       waiting`,
   },
-  'a call whose parent is not known stands by itself': {
+  'a call whose parent is not known is not nested': {
     events: [turn('t1'), called('c1', { ...r1, parentToolCallId: 'gone' })],
     drawn: `
       turn t1
@@ -85,7 +85,7 @@ layoutCases({
             call c1 running
       typing`,
   },
-  'parents that run in a circle lose nothing': {
+  'calls whose parents form a circle are all shown': {
     events: [
       turn('t1'),
       called('c1', { ...r1, parentToolCallId: 'c2' }),
@@ -99,7 +99,7 @@ layoutCases({
             call c2 running
       typing`,
   },
-  '[38] what was stamped with another turn and response stands at its call': {
+  'an interaction that names another turn and response is shown at its call': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -119,7 +119,7 @@ layoutCases({
       turn t2
       waiting`,
   },
-  'a cleared context and messages without a turn are drawn where they happened': {
+  'a cleared context and messages without a turn are shown where they happened': {
     events: [says('one'), says('two'), { type: 'context_cleared' }, says('three')],
     drawn: `
       turn s1-e2

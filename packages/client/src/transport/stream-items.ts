@@ -2,25 +2,28 @@ import { AskbackError, liveEvent, parseEvent, type SessionEvent } from '@askback
 import type { EventSourceMessage } from 'eventsource-parser'
 import type { StreamItem } from './transport.js'
 
-/** An event as it came over the wire. `null` for a live one that this version does not know. */
+/** Parses an event that came over the wire. `null` for a live event of a type that this version does not know. */
 export function parseItem(value: unknown): Extract<StreamItem, { type: 'event' | 'live' }> | null {
   if (isDurable(value)) return { type: 'event', event: parseEvent(value) }
   const parsed = liveEvent.safeParse(value)
   return parsed.success ? { type: 'live', event: parsed.data } : null
 }
 
-/** The same over server-sent events. Throws at what cannot be read. */
+/** `parseItem` for server-sent events. Throws if the message cannot be read. */
 export function parseMessage({ event, data }: EventSourceMessage): StreamItem | null {
   if (event === 'resync') return { type: 'resync' }
   try {
     return parseItem(JSON.parse(data))
   } catch (cause) {
-    throw new Error('The gateway sent what cannot be read.', { cause })
+    throw new Error('The gateway sent a message that cannot be read.', { cause })
   }
 }
 
-/** Where a reader stands. It has everything up to `seq`; what comes early is passed on, but not counted. */
-export class Place {
+/**
+ * The position of a reader in a log: it has every event up to `seq`. An event that comes early is passed on to the reader but
+ * does not move the position, so after a reconnect the events in between are requested again.
+ */
+export class StreamPosition {
   readonly logId: string | undefined
   seq: number
 
@@ -29,23 +32,24 @@ export class Place {
     this.logId = logId
   }
 
-  /** Whether it is news. */
-  take(event: SessionEvent): boolean {
+  /** Moves on if this is the next event. Returns whether the event is new to the reader. */
+  advance(event: SessionEvent): boolean {
     if (event.seq <= this.seq) return false
     if (event.seq === this.seq + 1) this.seq = event.seq
     return true
   }
 }
 
-/** The last event of a session that is being deleted. */
+/** Whether this is the last event of a session that is being deleted. */
 export function endsSession(event: SessionEvent): boolean {
   return event.type === 'session_status' && event.status === 'ended'
 }
 
-export function gone(sessionId: string): AskbackError {
+export function sessionNotFound(sessionId: string): AskbackError {
   return new AskbackError('not_found', `There is no session ${sessionId}.`)
 }
 
+/** Only events of the log have a `seq`. */
 function isDurable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'seq' in value
 }

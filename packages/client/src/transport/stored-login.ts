@@ -2,12 +2,20 @@ import { LOGIN_STORAGE_KEY, type Actor } from '@askback/protocol'
 
 export interface StoredLogin {
   person: Actor
+  /** The second secret of the login, which every request sends beside the cookie. */
   proof: string
 }
 
-/** What the gateway's login page has stored in this page's origin; `null` without a login, or outside of browsers. */
+/**
+ * The login that the gateway's login page has stored for this page's origin. `null` if there is none, if the browser blocks
+ * storage, or outside of browsers.
+ *
+ * @example
+ * const login = storedLogin()
+ * if (login) console.log(`Logged in as ${login.person.name ?? login.person.id}.`)
+ */
 export function storedLogin(): StoredLogin | null {
-  const text = read()
+  const text = readStorage()
   if (text === null) return null
   try {
     const { person, proof } = JSON.parse(text) as Partial<StoredLogin>
@@ -17,14 +25,14 @@ export function storedLogin(): StoredLogin | null {
   }
 }
 
-/** The proof is a secret of this origin: no other gateway gets it. */
+/** The stored proof, but only for the gateway that served this page: it is a secret of this origin. */
 export function storedProof(baseUrl: string): string | null {
   if (!('location' in globalThis)) return null
   const { origin, href } = globalThis.location
   return new URL(baseUrl, href).origin === origin ? (storedLogin()?.proof ?? null) : null
 }
 
-function read(): string | null {
+function readStorage(): string | null {
   try {
     return globalThis.localStorage?.getItem(LOGIN_STORAGE_KEY) ?? null
   } catch {

@@ -2,7 +2,7 @@ import { asked, askedQuestion, called, ended, settled, wrote } from '../testing/
 import { by, layoutCases, onCall, over, r1, turn } from './layout-cases.test.helper.js'
 
 layoutCases({
-  '[5] a denied call reloads as denied, an unanswered question as what became of it': {
+  'a denied call is shown as denied after a reload, a question that timed out as timed out': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -23,7 +23,7 @@ layoutCases({
           call c2 failed
           question i2 timed_out`,
   },
-  '[11] a finished input leaves what is pending pending': {
+  'a tool call that is reported after its approval does not close it': {
     events: [turn('t1'), ...asked('i1', { ...r1, ...onCall('c1') }), called('c1', r1)],
     drawn: `
       turn t1
@@ -32,7 +32,7 @@ layoutCases({
             approval i1 open
       waiting`,
   },
-  '[12] the same call told twice is one block': {
+  'a tool call that is reported twice is one block': {
     events: [turn('t1'), called('c1', r1), called('c1', { ...r1, input: {} })],
     drawn: `
       turn t1
@@ -41,7 +41,7 @@ layoutCases({
             call c1 running
       typing`,
   },
-  '[13] an approved call runs on in the same block': {
+  'an approved call keeps its block while it runs': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -57,7 +57,7 @@ layoutCases({
             approval i1 approved by Ada
       typing`,
   },
-  '[16] an interrupt closes every card and leaves no call running': {
+  'an interrupt closes every card, and no call looks as if it ran': {
     events: [
       turn('t1'),
       called('c1', r1),
@@ -79,7 +79,7 @@ layoutCases({
           question i2 cancelled
           text "text of b1" partial`,
   },
-  '[18] a failed session does not type': {
+  'a failed session shows no typing': {
     events: [
       turn('t1'),
       { type: 'error', code: 'boom', message: 'It broke.', fatal: true },

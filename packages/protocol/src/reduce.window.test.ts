@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NewEvent } from './events.js'
-import { answer, ask, begin, by, finish, logOf, start, stateOf, text } from './log.fixture.js'
+import { answer, ask, begin, by, finish, logOf, start, stateOf, text } from './event-log.fixture.js'
 import { fold } from './reduce.js'
 import { CALL_FORGOTTEN_MS, emptyState, pendingOf, type SessionState } from './state.js'
 
@@ -12,7 +12,7 @@ describe('status', () => {
   it.each<[string, NewEvent[], SessionState['status']]>([
     ['a new session is idle', [start], 'idle'],
     ['a turn runs', [start, begin('u1')], 'running'],
-    ['a turn that asks is waiting', [start, begin('u1'), ...ask('i1')], 'waiting'],
+    ['a turn that has asked is waiting', [start, begin('u1'), ...ask('i1')], 'waiting'],
     [
       'two are pending, one is answered',
       [start, begin('u1'), ...ask('i1'), ...ask('i2'), ...answer('i1')],
@@ -20,13 +20,17 @@ describe('status', () => {
     ],
     ['all are answered', [start, begin('u1'), ...ask('i1'), ...answer('i1')], 'running'],
     ['the turn has ended', [start, begin('u1'), finish('u1')], 'idle'],
-    ['with an agent, what is pending outside a turn does not wait', [start, ...ask('i1')], 'idle'],
+    [
+      'with an agent, something pending outside a turn does not count as waiting',
+      [start, ...ask('i1')],
+      'idle',
+    ],
     ['without an agent it does', [outside, ...ask('i1')], 'waiting'],
     ['without an agent, answered', [outside, ...ask('i1'), ...answer('i1')], 'idle'],
     ['a fatal error outside a turn', [start, fatal], 'failed'],
-    ['a fatal error inside a turn counts when that ends', [start, begin('u1'), fatal], 'running'],
+    ['a fatal error inside a turn counts once the turn has ended', [start, begin('u1'), fatal], 'running'],
     ['a turn that ended in a fatal error', [start, begin('u1'), fatal, finish('u1')], 'failed'],
-    ['the next turn makes up for it', [start, fatal, begin('u2')], 'running'],
+    ['the next turn clears the failure', [start, fatal, begin('u2')], 'running'],
     ['ended', [start, begin('u1'), ...ask('i1'), ended], 'ended'],
     ['the end of another turn does not count', [start, begin('u1'), finish('u0')], 'running'],
   ])('[L13] %s', (_, events, status) => {
@@ -56,7 +60,7 @@ describe('the window', () => {
     expect(announced.turns.map((turn) => turn.turnId)).toEqual(ids(21, 6))
   })
 
-  it('says when something has left it', () => {
+  it('is marked as trimmed once a turn has left it', () => {
     expect(stateOf(start, ...turns(21)).trimmed).toBe(false)
     expect(stateOf(start, ...turns(22)).trimmed).toBe(true)
   })
@@ -73,7 +77,7 @@ describe('the window', () => {
     expect(state.turns[0]).toMatchObject({ turnId: 'u1', items: [{ id: 'b1' }] })
   })
 
-  it('forgets the tool calls and settled interactions of what has left it', () => {
+  it('drops the tool calls and settled interactions of turns that have left it', () => {
     const inside = (turnId: string): NewEvent[] => [
       { type: 'tool_call', toolCallId: `t-${turnId}`, toolName: 'Bash', input: {} },
       ...ask(turnId),
@@ -84,7 +88,7 @@ describe('the window', () => {
     expect([...state.interactions.keys()]).toEqual(ids(21, 5))
   })
 
-  it('keeps a call that runs, however old, and for a while after its end', () => {
+  it('keeps a running call, however old, and for 30 seconds after its end', () => {
     const call: NewEvent = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: {}, turnId: 'u0' }
     const result: NewEvent = { type: 'tool_result', toolCallId: 't', output: '', isError: false }
     const running = stateOf(start, begin('u0'), call, ...turns(25))
@@ -98,7 +102,7 @@ describe('the window', () => {
     expect(later.toolCalls.has('t')).toBe(false)
   })
 
-  it('keeps no more than fifty calls that nobody ends', () => {
+  it('keeps at most fifty older calls that never end', () => {
     const calls = Array.from({ length: 80 }, (_, i): NewEvent => ({
       type: 'tool_call',
       toolCallId: `t${i}`,
@@ -110,24 +114,26 @@ describe('the window', () => {
     expect([...state.toolCalls.keys()]).toEqual(calls.slice(30).map((_, i) => `t${i + 30}`))
   })
 
-  it('keeps what is pending, however old, and forgets it when it settles', () => {
+  it('keeps a pending interaction, however old, and drops it when it settles', () => {
     const old = [start, ...ask('i1', { turnId: 'u0' }), ...turns(25)]
     const waiting = stateOf(...old)
     expect(pendingOf(waiting).map((item) => item.interactionId)).toEqual(['i1'])
-    expect([...waiting.adrift]).toEqual(['i1'])
+    expect([...waiting.pendingOutsideWindow]).toEqual(['i1'])
     const settled = stateOf(...old, ...answer('i1'))
-    expect([settled.interactions.size, settled.pendingIds.size, settled.adrift.size]).toEqual([0, 0, 0])
+    expect([settled.interactions.size, settled.pendingIds.size, settled.pendingOutsideWindow.size]).toEqual([
+      0, 0, 0,
+    ])
   })
 
-  it('keeps what is asked anew under its id like any other, after it had left', () => {
+  it('keeps an interaction that is requested again under its id after it had left', () => {
     const old = [start, ...ask('i1', { turnId: 'u0' }), ...turns(25)]
     const again = stateOf(...old, ...ask('i1'))
-    expect([...again.adrift]).toEqual([])
+    expect([...again.pendingOutsideWindow]).toEqual([])
     const settled = stateOf(...old, ...ask('i1'), ...answer('i1'))
     expect(settled.interactions.get('i1')).toMatchObject({ status: 'settled', settlement: 'denied' })
   })
 
-  it('a message outside a turn begins a container of its own, which others without a turn join', () => {
+  it('begins a container for a message outside a turn, which other items without a turn join', () => {
     const message: NewEvent = { type: 'user_message', text: 'hi', by }
     const state = stateOf(start, message, text('b1'), message, text('b2'))
     expect(state.turns.map((turn) => [turn.key, turn.turnId, turn.items.length])).toEqual([
@@ -136,7 +142,7 @@ describe('the window', () => {
     ])
   })
 
-  it('stays small in a session that has no turns', () => {
+  it('is bounded in a session that has no turns', () => {
     const state = stateOf(start, ...Array.from({ length: 5000 }, (_, index) => text(`b${index}`)))
     expect(state.turns).toHaveLength(21)
     expect(Math.max(...state.turns.map((turn) => turn.items.length))).toBe(10)

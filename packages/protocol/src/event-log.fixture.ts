@@ -11,7 +11,7 @@ export const start: NewEventOf<'session_started'> = {
   permissionMode: 'plan',
 }
 
-/** `at` is ten times `seq`. */
+/** Gives events their envelope, as a log does. `at` is ten times `seq`. */
 export function logOf(...events: NewEvent[]): SessionEvent[] {
   return events.map((event, index) => ({
     seq: index + 1,
