@@ -1,23 +1,23 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-interface Connection {
+interface ProxiedConnection {
   client: Socket
   upstream: Socket
-  /** Not one that is kept for the next call. */
+  /** Whether it carries a stream, and not single requests. */
   isStream: boolean
   isStalled: boolean
 }
 
-/** Stands between a client and a server, and lets through what it is told to. */
+/** A TCP proxy between a client and a server that can cut, stall, freeze and delay connections. */
 export class FaultyProxy {
   readonly #server = createServer((client) => this.#accept(client))
-  readonly #connections = new Set<Connection>()
+  readonly #connections = new Set<ProxiedConnection>()
   #target: number
   #isOffline = false
   #isFrozen = false
   #delayMs = 0
-  #cutsNext = false
+  #cutsNextData = false
 
   constructor(target: number) {
     this.#target = target
@@ -29,11 +29,12 @@ export class FaultyProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Where the server is now. */
+  /** Sets the port of the server, for new connections. */
   retarget(port: number): void {
     this.#target = port
   }
 
+  /** Cuts all connections. */
   cut(): void {
     for (const { client, upstream } of this.#connections) {
       client.destroy()
@@ -41,28 +42,29 @@ export class FaultyProxy {
     }
   }
 
-  /** Half of what comes next gets through. */
+  /** Cuts a connection after half of the next data from the server. */
   cutMidFrame(): void {
-    this.#cutsNext = true
+    this.#cutsNextData = true
   }
 
-  /** Streams that are open now carry nothing any more. */
+  /** Lets nothing through any more on the streams that are open now, without closing them. */
   stall(): void {
     for (const connection of this.#connections) connection.isStalled = connection.isStream
   }
 
-  /** Nothing gets through, and nobody is told, until it is called with `false`: then all connections end. */
+  /** With `true`, nothing gets through and no connection closes; `false` cuts all connections and ends that. */
   freeze(isFrozen: boolean): void {
     this.#isFrozen = isFrozen
     for (const connection of this.#connections) connection.isStalled = isFrozen
     if (!isFrozen) this.cut()
   }
 
-  /** Everything takes so long to get through, each way. */
+  /** Delays everything by this many milliseconds, each way. */
   delay(ms: number): void {
     this.#delayMs = ms
   }
 
+  /** With `true`, cuts all connections and refuses new ones. */
   offline(isOffline: boolean): void {
     this.#isOffline = isOffline
     if (isOffline) this.cut()
@@ -74,7 +76,7 @@ export class FaultyProxy {
     await once(this.#server, 'close')
   }
 
-  #later(pass: () => void): void {
+  #afterDelay(pass: () => void): void {
     if (this.#delayMs === 0) pass()
     else setTimeout(pass, this.#delayMs)
   }
@@ -89,12 +91,12 @@ export class FaultyProxy {
     this.#connections.add(connection)
     client.on('data', (data) => {
       connection.isStream ||= /^GET \S*\/(events|ws)\b/.test(data.toString('latin1'))
-      if (!connection.isStalled) this.#later(() => upstream.write(data))
+      if (!connection.isStalled) this.#afterDelay(() => upstream.write(data))
     })
     upstream.on('data', (data) => {
       if (connection.isStalled) return
-      if (!this.#cutsNext) return this.#later(() => client.write(data))
-      this.#cutsNext = false
+      if (!this.#cutsNextData) return this.#afterDelay(() => client.write(data))
+      this.#cutsNextData = false
       client.write(data.subarray(0, Math.ceil(data.length / 2)), () => {
         client.destroy()
         upstream.destroy()

@@ -11,28 +11,33 @@ import { memoryStore, type Store } from '@askback/core'
 import { startTestGateway, type TestGateway } from '@askback/gateway/testing'
 import { WebSocket } from 'ws'
 import { FaultyProxy } from './faulty-proxy.js'
-import { Puppet } from './puppet.js'
+import { PuppetAgent } from './puppet-agent.js'
 
-export interface Wire {
+/** How to reach the gateway, with the faults in between. */
+export interface GatewayWire {
   baseUrl: string
   token: string
   fetch: Fetch
   WebSocket: WebSocketConstructor
 }
 
-/** A real gateway on a store that outlives it, reached through everything that can go wrong. */
-export function gatewayBehindProxy(connect: (wire: Wire, timing: Parameters<SetUp>[0]) => Transport): SetUp {
+/**
+ * A real gateway behind a proxy and faulty wires. Its store is not closed with it, so that a restarted gateway finds the same log.
+ */
+export function gatewayBehindProxy(
+  connect: (wire: GatewayWire, timing: Parameters<SetUp>[0]) => Transport,
+): SetUp {
   return async (timing) => {
     const store = memoryStore()
-    const puppet = new Puppet()
+    const puppet = new PuppetAgent()
     const start = () => startTestGateway({ store: withoutClose(store), agents: [puppet] })
     let running = await start()
     const proxy = new FaultyProxy(portOf(running))
-    const wires: WireFaults = { shuffle: false, lostReplies: 0 }
+    const wireFaults: WireFaults = { shuffle: false, lostReplies: 0 }
     const wire = {
       baseUrl: await proxy.listen(),
-      fetch: faultyFetch(wires),
-      WebSocket: faultyWebSocket(wires, WebSocket),
+      fetch: faultyFetch(wireFaults),
+      WebSocket: faultyWebSocket(wireFaults, WebSocket),
     }
     const token = running.credentials.newToken()
     await running.credentials.keep('Grace', token)
@@ -52,10 +57,10 @@ export function gatewayBehindProxy(connect: (wire: Wire, timing: Parameters<SetU
           proxy.retarget(portOf(running))
         },
         shuffle(isOn) {
-          wires.shuffle = isOn
+          wireFaults.shuffle = isOn
         },
         loseNextReply() {
-          wires.lostReplies += 1
+          wireFaults.lostReplies += 1
         },
         revoke: () => running.credentials.revoke('Grace'),
       },
@@ -72,7 +77,7 @@ export function gatewayBehindProxy(connect: (wire: Wire, timing: Parameters<SetU
 export function backendOf(
   running: () => Pick<TestGateway, 'host'>,
   store: Store,
-  puppet: Puppet,
+  puppet: PuppetAgent,
 ): ConformanceBackend {
   return {
     agent: puppet.id,

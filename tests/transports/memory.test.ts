@@ -6,20 +6,20 @@ import { runInNewContext } from 'node:vm'
 import { expect, it, vi } from 'vitest'
 
 const SESSIONS = 50
-const TEXTS = 50
-const WORDS = 'a word or two '.repeat(150)
+const TEXTS_PER_SESSION = 50
+const LONG_TEXT = 'a word or two '.repeat(150)
 
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
+const collectGarbage = runInNewContext('gc') as () => void
 
-it('a session that was opened and left leaves nothing behind', async () => {
+it('a session store that lost its listeners is released', async () => {
   const store = memoryStore()
   const host = createHost({ desk: createDesk({ store }), onError: () => undefined })
   const ids = await Promise.all(Array.from({ length: SESSIONS }, () => longSession(host)))
   const clock = fakeClock()
   const client = createClient(new DirectTransport(host, { actor: { id: 'me' } }), { clock })
 
-  async function lookAt(sessionId: string): Promise<void> {
+  async function openAndLeave(sessionId: string): Promise<void> {
     const session = client.session(sessionId)
     const leave = session.subscribe(() => undefined)
     await vi.waitFor(() => expect(session.getSnapshot().connection).toBe('live'), {
@@ -31,13 +31,13 @@ it('a session that was opened and left leaves nothing behind', async () => {
     clock.advance(10_000)
   }
 
-  for (const id of ids.slice(0, 10)) await lookAt(id)
+  for (const id of ids.slice(0, 10)) await openAndLeave(id)
   const afterTen = heapUsed()
-  for (const id of ids.slice(10)) await lookAt(id)
+  for (const id of ids.slice(10)) await openAndLeave(id)
   const grown = heapUsed() - afterTen
 
-  // Of forty sessions that stayed, the copies of their texts alone would be more.
-  expect(grown).toBeLessThan((40 * TEXTS * WORDS.length) / 4)
+  // If forty sessions stayed in memory, the copies of their texts alone would need more.
+  expect(grown).toBeLessThan((40 * TEXTS_PER_SESSION * LONG_TEXT.length) / 4)
   client.close()
   await host.close()
   await store.close()
@@ -45,10 +45,10 @@ it('a session that was opened and left leaves nothing behind', async () => {
 
 async function longSession(host: Host): Promise<string> {
   const { session } = await host.createSession({ agent: null })
-  const events = Array.from({ length: TEXTS }, (_, n) => ({
+  const events = Array.from({ length: TEXTS_PER_SESSION }, (_, n) => ({
     type: 'text' as const,
     blockId: `b${n}`,
-    text: `${n} ${WORDS}`,
+    text: `${n} ${LONG_TEXT}`,
   }))
   await host.desk.report({ sessionId: session.id, events })
   await host.snapshot(session.id)
@@ -56,7 +56,7 @@ async function longSession(host: Host): Promise<string> {
 }
 
 function heapUsed(): number {
-  collect()
-  collect()
+  collectGarbage()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }

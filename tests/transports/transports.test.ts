@@ -2,7 +2,7 @@ import { DirectTransport, HttpTransport, WebSocketTransport } from '@askback/cli
 import { transportConformance } from '@askback/client/testing'
 import { createDesk, createHost, memoryStore } from '@askback/core'
 import { backendOf, gatewayBehindProxy } from './gateway-behind-proxy.js'
-import { Puppet } from './puppet.js'
+import { PuppetAgent } from './puppet-agent.js'
 
 transportConformance(
   'HttpTransport',
@@ -18,7 +18,7 @@ transportConformance(
   'DirectTransport',
   async () => {
     const store = memoryStore()
-    const puppet = new Puppet()
+    const puppet = new PuppetAgent()
     const onError = (error: unknown) => {
       throw error
     }

@@ -1,7 +1,7 @@
 import type { AgentAdapter, AgentContext, AgentProcess, Delta } from '@askback/core'
 
-/** An agent that does nothing by itself: a test moves it. */
-export class Puppet implements AgentAdapter {
+/** An agent that does nothing by itself: a test decides what it reports. */
+export class PuppetAgent implements AgentAdapter {
   readonly id = 'puppet'
   readonly name = 'Puppet'
   readonly #contexts = new Map<string, AgentContext>()
@@ -13,22 +13,23 @@ export class Puppet implements AgentAdapter {
   async start(context: AgentContext): Promise<AgentProcess> {
     const { sessionId } = context
     this.#contexts.set(sessionId, context)
-    let turn: string | null = null
+    let activeTurn: string | null = null
     let end: () => void = () => undefined
     const ended = new Promise<{ how: 'stopped' }>((resolve) => {
       end = () => resolve({ how: 'stopped' })
     })
     return {
       async send({ turnId }) {
-        turn = turnId
+        activeTurn = turnId
         await context.report({ type: 'agent_session', agentSessionId: `puppet of ${sessionId}` })
       },
       async interrupt() {
-        if (turn !== null) await context.report({ type: 'turn_ended', turnId: turn, reason: 'interrupted' })
-        turn = null
+        if (activeTurn !== null)
+          await context.report({ type: 'turn_ended', turnId: activeTurn, reason: 'interrupted' })
+        activeTurn = null
       },
       async setPermissionMode() {
-        // It does not care.
+        // It asks for nothing, so the mode makes no difference.
       },
       async stop() {
         end()
@@ -37,6 +38,7 @@ export class Puppet implements AgentAdapter {
     }
   }
 
+  /** Sends a piece of an unfinished block, if the agent of this session runs. */
   live(sessionId: string, delta: Delta): void {
     this.#contexts.get(sessionId)?.live(delta)
   }
