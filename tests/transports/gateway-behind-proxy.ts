@@ -22,7 +22,8 @@ export interface GatewayWire {
 }
 
 /**
- * A real gateway behind a proxy and faulty wires. Its store is not closed with it, so that a restarted gateway finds the same log.
+ * A real gateway behind a proxy and faulty wires. Its store is not closed with it, so that a restarted gateway finds the same
+ * log.
  */
 export function gatewayBehindProxy(
   connect: (wire: GatewayWire, timing: Parameters<SetUp>[0]) => Transport,

@@ -47,6 +47,8 @@ export function isShellTool(toolName: string): boolean {
  * The part of an input that a stored rule compares. The model words the `description` of a shell command differently each
  * time, and it does not change what runs, so it is left out. It stays if there is no command beside it, because then nobody
  * knows what the tool does with it. Returns the same object if nothing is left out.
+ *
+ * @internal
  */
 export function whatRuns(toolName: string, input: Json): Json {
   if (!isShellTool(toolName) || typeof input !== 'object' || input === null || Array.isArray(input))

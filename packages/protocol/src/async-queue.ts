@@ -2,6 +2,8 @@
  * Hands values from callbacks to one `for await` loop, in order and without losing any. Values that nobody has read yet are
  * buffered; a read that finds the buffer empty waits for the next `push`, `end` or `fail`. It has one reader: two reads at
  * the same time are not supported.
+ *
+ * @internal
  */
 export class AsyncQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #values: T[] = []

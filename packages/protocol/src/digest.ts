@@ -27,21 +27,26 @@ export function digestOf(toolName: string, input: Json): string {
   return digestOfCanonical(toolName, canonicalJson(input))
 }
 
-/** The same for an input that is canonical JSON already, so that it need not be written twice. */
+/**
+ * `digestOf` for an input that is canonical JSON already, so that it need not be written twice.
+ *
+ * @internal
+ */
 export function digestOfCanonical(toolName: string, input: string): string {
   return sha256Hex(`{"input":${input},"toolName":${JSON.stringify(toolName)}}`)
 }
 
-const nativeHash = findNativeHash()
+const nativeHash = /* @__PURE__ */ findNativeHash()
 
+/** @internal */
 export function sha256Hex(text: string): string {
   return nativeHash ? nativeHash('sha256', text) : portableSha256Hex(text)
 }
 
-const encoder = new TextEncoder()
-const HEX_DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+const encoder = /* @__PURE__ */ new TextEncoder()
+const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 
-/** @internal Exported so that tests compare it with the native hash. */
+/** Exported so that tests can compare it with the native hash. */
 export function portableSha256Hex(text: string): string {
   const codes: number[] = []
   for (const byte of sha256(encoder.encode(text))) codes.push(HEX_DIGITS[byte >> 4]!, HEX_DIGITS[byte & 15]!)

@@ -21,7 +21,7 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
   return envelope.extend({ type: z.literal(type), ...shape })
 }
 
-/** In an adopted session: the interaction that this one is a copy of. The original was settled, and is counted, in its own session. */
+/** In an adopted session: the interaction that this one is a copy of. The original is settled and counted in its own session. */
 const copyOf = id.optional()
 const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copyOf }
 
@@ -168,67 +168,11 @@ const knownTypes = new Set<string>(sessionEvent.options.map((option) => option.s
  * only the envelope is checked: `reduce` advances `seq` for it and changes nothing else. Throws `invalid_request`.
  */
 export function parseEvent(value: unknown): SessionEvent {
-  const type = typeOf(value)
+  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
   const schema = typeof type === 'string' && !knownTypes.has(type) ? envelope : sessionEvent
   const parsed = schema.safeParse(value)
   if (!parsed.success) {
     throw new AskbackError('invalid_request', `Not a session event: ${z.prettifyError(parsed.error)}`)
   }
   return value as SessionEvent
-}
-
-/** What an agent may report about its own work. Everything else in the log is decided by the desk. */
-export type Reported = NewEventOf<
-  | 'turn_started'
-  | 'turn_ended'
-  | 'text'
-  | 'thinking'
-  | 'tool_call'
-  | 'tool_result'
-  | 'agent_session'
-  | 'context_cleared'
-  | 'error'
->
-
-const reportedTypes: Record<Reported['type'], true> = {
-  turn_started: true,
-  turn_ended: true,
-  text: true,
-  thinking: true,
-  tool_call: true,
-  tool_result: true,
-  agent_session: true,
-  context_cleared: true,
-  error: true,
-}
-
-const reportedSchemas = new Map<string, z.ZodObject>()
-for (const option of sessionEvent.options) {
-  const type = option.shape.type.value
-  // The log assigns these four; an agent must not choose them.
-  if (type in reportedTypes)
-    reportedSchemas.set(
-      type,
-      (option as z.ZodObject).omit({ seq: true, id: true, sessionId: true, at: true }),
-    )
-}
-
-/** Events that an agent reports. Other types are refused; unknown fields are dropped. */
-export const reported = z.array(
-  z.unknown().transform((value, context): Reported => {
-    const type = typeOf(value)
-    const schema = typeof type === 'string' ? reportedSchemas.get(type) : undefined
-    if (!schema) {
-      context.addIssue({ code: 'custom', message: 'is nothing that an agent reports' })
-      return z.NEVER
-    }
-    const parsed = schema.safeParse(value)
-    if (parsed.success) return parsed.data as Reported
-    for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path, message })
-    return z.NEVER
-  }),
-)
-
-function typeOf(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { canonicalJson } from './digest.js'
 import { json, type Json } from './json.js'
 
-/** The log is readable by everyone who may read the session, and kept as long as it. */
+/** The log stores answers for as long as the session exists, for everyone who may read it. */
 const SECRET = 'asks for a secret; forms are kept in the log, so send the person to a URL instead'
 
 export const formFieldType = z.enum(

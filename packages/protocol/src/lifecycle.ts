@@ -12,21 +12,28 @@
 import type { EventOf } from './events.js'
 import type { Interaction } from './interaction.js'
 
+/** @internal */
 export function openInteraction(event: EventOf<'interaction_request'>, isPending = true): Interaction {
   return copyWithStatus(event, isPending ? 'pending' : 'settled')
 }
 
+/** @internal */
 export function progressInteraction(item: Interaction, event: EventOf<'interaction_progress'>): Interaction {
   const next = copyWithStatus(item, item.status)
   next.progress = event.answers
   return next
 }
 
+/** @internal */
 export function settleInteraction(item: Interaction, event: EventOf<'interaction_response'>): Interaction {
   return respondToInteraction(item, event, 'settled')
 }
 
-/** Adds the response and keeps the status: only `interaction_pending` says whether something is pending (L2). */
+/**
+ * Adds the response and keeps the status: only `interaction_pending` says whether something is pending (L2).
+ *
+ * @internal
+ */
 export function respondToInteraction(
   item: Interaction,
   event: EventOf<'interaction_response'>,
@@ -44,10 +51,12 @@ export function respondToInteraction(
   return next
 }
 
+/** @internal */
 export function closeInteraction(item: Interaction): Interaction {
   return copyWithStatus(item, 'settled')
 }
 
+/** @internal */
 export function deliverInteraction(item: Interaction): Interaction {
   const next = copyWithStatus(item, item.status)
   next.delivered = true
@@ -66,7 +75,10 @@ export function isInDoubt({
   return settlement === 'approved' && kind !== 'plan_review' && delivered === true
 }
 
-/** Whether nobody answered in time and the declared `onTimeout` took effect (L5). A rule, too, has `via: 'policy'`, but settles before the deadline. */
+/**
+ * Whether nobody answered in time and the declared `onTimeout` took effect (L5). The settlement of a rule has `via: 'policy'`, too,
+ * but comes before the deadline.
+ */
 export function isDefaultAnswer(item: Interaction): boolean {
   const { settledAt, expiresAt } = item
   const isLate = settledAt !== undefined && expiresAt !== undefined && settledAt >= expiresAt
@@ -88,6 +100,7 @@ export function viewInteraction(item: Interaction, now: number): Interaction {
  * counts, because a newer request has replaced it.
  *
  * @param items - oldest first
+ * @internal
  */
 export function latestSameRequest(
   items: Iterable<Interaction>,
@@ -109,6 +122,7 @@ export function latestSameRequest(
  * digest.
  *
  * @param pending - the pending interactions of one tool call and kind
+ * @internal
  */
 export function pendingMeantBy(
   pending: readonly Interaction[],

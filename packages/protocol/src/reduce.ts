@@ -45,7 +45,11 @@ export function fold(
   return draft.state
 }
 
-/** `fold` for the only owner of a state: changes it in place. */
+/**
+ * `fold` for the only owner of a state: changes it in place.
+ *
+ * @internal
+ */
 export function foldInto(state: SessionState, events: Iterable<SessionEvent>): void {
   const draft = new Draft(state, null, MAX_TURNS)
   for (const event of events) if (event.seq === state.seq + 1) apply(draft, event)
@@ -198,7 +202,7 @@ function respond(draft: Draft, event: EventOf<'interaction_response'>): void {
   if (settlement === 'superseded') draft.state.supersededId = interactionId
 }
 
-/** The interaction is no longer pending (L2). Outside the window it was only kept because it was pending, so it goes. */
+/** The interaction is no longer pending (L2). Outside the window it was only kept because it was pending, so it is removed. */
 function close(draft: Draft, interactionId: string): void {
   const { state } = draft
   if (state.supersededId === interactionId) state.supersededId = null

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { approvalScope } from './approval.js'
-import { toolCallSource } from './events.js'
+import { sessionEvent, toolCallSource, type NewEventOf } from './events.js'
 import { interaction, requestSource, via } from './interaction.js'
 import { json } from './json.js'
 import { permissionMode } from './session.js'
@@ -26,8 +26,10 @@ export const openBody = z.object({
   kind: z.string(),
   toolName: id.optional(),
   toolCallId: id.optional(),
+  /** Returns the newest interaction that asks the same about this tool call, if there is one (L11). */
   attach: z.boolean().optional(),
   request: json,
+  /** Milliseconds until the deadline; `null` for none. The desk has a default (L5). */
   timeoutMs: z.number().nullable().optional(),
   onTimeout: json.optional(),
 })
@@ -44,6 +46,7 @@ export const respondBody = z.object({
 
 export const messageBody = z.object({
   text: wellFormed,
+  /** `agent` skips text routing; `interaction` fails if nothing pending takes a text. */
   route: z.enum(['auto', 'agent', 'interaction']).optional(),
   interactionId: id.optional(),
   questionIndex: z.int().min(0).optional(),
@@ -147,23 +150,29 @@ export const createSessionInput = createSessionBody.extend({
 export const openInput = openBody.extend({
   sessionId: lookupId,
   idempotencyKey: origin.shape.idempotencyKey,
+  /** The tool call that the environment of the caller names. A `toolCallId` has precedence. */
   anchorTo: id.optional(),
+  /** The agent's own session id that the environment of the caller names: refused if it is not that of this session. */
   agentThread: id.optional(),
+  /** Whether to look for the tool call that the request belongs to, if it names none. */
   rendezvous: z.boolean().optional(),
   turnId: id.optional(),
   responseId: id.optional(),
   agentId: id.optional(),
+  /** What the tool would write to, relative to the session's folder, if the adapter knows. */
   edit: z.enum(['inside', 'outside', 'plan_file', 'none']).optional(),
+  /** The credential that asks. */
   openedBy: id.optional(),
   source: requestSource.optional(),
+  /** Claims the settlement in this name if the interaction is settled at once. */
   claimAs: id.optional(),
   role: z.enum(['agent', 'person']).optional(),
 })
 
-const target = { ...origin.shape, sessionId: lookupId.optional(), interactionId: lookupId }
+const interactionTarget = { ...origin.shape, sessionId: lookupId.optional(), interactionId: lookupId }
 
-export const respondInput = respondBody.extend(target)
-export const cancelInput = z.object({ ...target, message: wellFormed.optional() })
+export const respondInput = respondBody.extend(interactionTarget)
+export const cancelInput = z.object({ ...interactionTarget, message: wellFormed.optional() })
 
 export const claimInput = interaction.pick({ sessionId: true, interactionId: true, status: true })
 
@@ -186,15 +195,14 @@ export const reportToolCallInput = toolCallBody.extend({
   idempotencyKey: origin.shape.idempotencyKey,
 })
 
-const ofToolCall = { ...origin.shape, sessionId: lookupId }
-const approvalKindLiteral = z.literal('approval')
+const toolCallTarget = { ...origin.shape, sessionId: lookupId }
 
 /** An answer to the question or the approval of a tool call, by the id of that call. */
 export const answerToolCallInput = z.discriminatedUnion('kind', [
-  submitAnswersBody.extend({ ...ofToolCall, kind: z.literal('question') }),
+  submitAnswersBody.extend({ ...toolCallTarget, kind: z.literal('question') }),
   z.discriminatedUnion('decision', [
-    approveBody.extend({ ...ofToolCall, kind: approvalKindLiteral, decision: z.literal('approve') }),
-    denyBody.extend({ ...ofToolCall, kind: approvalKindLiteral, decision: z.literal('deny') }),
+    approveBody.extend({ ...toolCallTarget, kind: z.literal('approval'), decision: z.literal('approve') }),
+    denyBody.extend({ ...toolCallTarget, kind: z.literal('approval'), decision: z.literal('deny') }),
   ]),
 ])
 
@@ -221,12 +229,56 @@ export const page = z.object({
   sessionId: lookupId.optional(),
 })
 
-// The headers and keys of browser logins. Cookies ignore ports: a server on another port of the same host receives ours. So
-// a login has two secrets. The cookie names the login; the proof stays in the local storage of the page's own origin, and
-// shows that a request comes from that page.
+// What agents report.
 
-/** The header that carries the proof. */
-export const PROOF_HEADER = 'askback-proof'
+/** What an agent may report about its own work. Everything else in the log is decided by the desk. */
+export type Reported = NewEventOf<
+  | 'turn_started'
+  | 'turn_ended'
+  | 'text'
+  | 'thinking'
+  | 'tool_call'
+  | 'tool_result'
+  | 'agent_session'
+  | 'context_cleared'
+  | 'error'
+>
 
-/** Where a page stores the response of `POST /api/login`, as JSON, in the local storage of its origin. */
-export const LOGIN_STORAGE_KEY = 'askback.login'
+const reportedTypes: Record<Reported['type'], true> = {
+  turn_started: true,
+  turn_ended: true,
+  text: true,
+  thinking: true,
+  tool_call: true,
+  tool_result: true,
+  agent_session: true,
+  context_cleared: true,
+  error: true,
+}
+
+const reportedSchemas = new Map<string, z.ZodObject>()
+for (const option of sessionEvent.options) {
+  const type = option.shape.type.value
+  // The log assigns these four; an agent must not choose them.
+  if (type in reportedTypes)
+    reportedSchemas.set(
+      type,
+      (option as z.ZodObject).omit({ seq: true, id: true, sessionId: true, at: true }),
+    )
+}
+
+/** Events that an agent reports. Other types are refused; unknown fields are dropped. */
+export const reported = z.array(
+  z.unknown().transform((value, context): Reported => {
+    const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
+    const schema = typeof type === 'string' ? reportedSchemas.get(type) : undefined
+    if (!schema) {
+      context.addIssue({ code: 'custom', message: 'is nothing that an agent reports' })
+      return z.NEVER
+    }
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return parsed.data as Reported
+    for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path, message })
+    return z.NEVER
+  }),
+)

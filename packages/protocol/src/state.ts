@@ -6,7 +6,11 @@ import type { PermissionMode, Session, SessionStatus } from './session.js'
 /** Increased when `reduce` makes something else of old events, so that snapshots stored by an older version are not used. */
 export const STATE_VERSION = 5
 
-/** How long after its end a tool call can still be matched by the rendezvous: its script may outlive it by a little. */
+/**
+ * How long after its end a tool call can still be matched by the rendezvous: its script may outlive it by a little.
+ *
+ * @internal
+ */
 export const CALL_FORGOTTEN_MS = 30_000
 
 export interface ToolCall {

@@ -159,8 +159,10 @@ export function isBareYes(text: string): boolean {
   )
 }
 
+// The lists are marked as pure, so that a surface that only imports `textTakers` does not bundle them.
+
 /** Phrases that mean yes although none of their words does. */
-const YES_PHRASES: ReadonlySet<string> = new Set([
+const YES_PHRASES: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'of course',
   'ship it',
   'thumbs up',
@@ -172,21 +174,25 @@ const YES_PHRASES: ReadonlySet<string> = new Set([
   'no objections',
 ])
 
-const YES_WORDS: ReadonlySet<string> = new Set(
+const YES_WORDS = /* @__PURE__ */ wordSet(
   `1 y ye yes yea yeah yeap yep yepp yup ya yah aye ok okay okey okie k kk sure fine good great perfect right correct true
   approve approved approves approving accept accepted allow allowed always permit permitted grant granted confirm confirmed agree
   agreed authorize authorized go proceed continue run do lgtm absolutely definitely certainly affirmative indeed alright alrighty sgtm roger once session
   si sí oui ja jep jo jap klar gerne sim da tak ano igen evet kyllä joo ναι да ага ок хорошо так hai ya iya vâng có
   はい うん いいよ 承認 是 是的 好 好的 可以 同意 批准 行 네 예 응 좋아 승인 हाँ हां نعم כן ใช่
   dale vale claro aprobar aprobado aceptar genehmigt genehmigen erlauben einverstanden approuver approuvé accord dac daccord aprovar
-  👍 👌 ✅ 🆗 💯`.split(/\s+/),
+  👍 👌 ✅ 🆗 💯`,
 )
 
 /** Words that add nothing to a yes. */
-const FILLER_WORDS: ReadonlySet<string> = new Set(
+const FILLER_WORDS = /* @__PURE__ */ wordSet(
   `please pls plz thanks thank thx you it this that ahead for on just now then all is looks sounds to me im i the of course by with sir maam
-  bitte danke por favor merci sil te vous plait plaît 🙏`.split(/\s+/),
+  bitte danke por favor merci sil te vous plait plaît 🙏`,
 )
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(/\s+/))
+}
 
 function refuse(code: ErrorCode, message: string): never {
   throw new AskbackError(code, message)

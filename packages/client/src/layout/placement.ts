@@ -18,8 +18,8 @@ export interface TurnIndex {
 }
 
 /**
- * Where each tool call and interaction is shown. The tool call decides, not the turn of the event: an interaction may name another
- * turn than the call it is about.
+ * Where each tool call and interaction is shown. The tool call decides, not the turn of the event: an interaction may name
+ * another turn than the call it is about.
  */
 export interface Placement {
   /**

@@ -19,8 +19,8 @@ interface CallOrigin {
 }
 
 /**
- * The part of a host that `DirectTransport` uses. The host of `@askback/core` satisfies it; this package must not depend on
- * that one, because `core` is not needed by clients of a gateway.
+ * The part of a host that `DirectTransport` uses. The host of `@askback/core` satisfies it. It is declared here so that this
+ * package does not depend on `core`, which clients of a gateway do not need.
  */
 export interface DirectHost {
   readonly desk: DirectDesk
