@@ -4,7 +4,7 @@ import { rolldown, type OutputChunk } from 'rolldown'
 import { describe, expect, it } from 'vitest'
 import { root } from './workspace.js'
 
-/** What a browser and a bare JavaScript context have in common, beyond the language itself. */
+/** Globals of browsers that the packages may use besides those of the language. */
 const webGlobals = {
   AbortController,
   AbortSignal,
@@ -46,7 +46,7 @@ describe.each(entries)('packages/%s in a bare context', (name) => {
   })
 })
 
-it('a question is asked and answered where there is no Node', async () => {
+it('a question is asked and answered without Node', async () => {
   const { chunk } = await bundle('core/src/index.ts')
   const outcome: unknown = await runInContext(
     `${chunk.code}; (${askAndAnswer})()`,

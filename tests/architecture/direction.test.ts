@@ -2,18 +2,18 @@ import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
-  leaves,
+  leavesFolder,
   packageOf,
-  packageRooms,
+  packageFolders,
   rootManifest,
-  rootRooms,
+  rootFolders,
   type Manifest,
-  type Room,
+  type SourceFolder,
 } from './workspace.js'
 
 const everything = 'everything'
 
-/** Which of our packages each room may see, itself aside. */
+/** Which of our packages each package may import. */
 const mayUse: Record<string, readonly string[] | typeof everything> = {
   'packages/protocol': [],
   'packages/core': ['protocol'],
@@ -29,7 +29,7 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
   'apps/playground': everything,
 }
 
-/** Which of its neighbours each folder of a package may see. What lies beside the folders may be seen by all of them. */
+/** Which other folders each folder of a package may import from. All of them may import files that are in `src` itself. */
 const folders: Record<string, Record<string, readonly string[]>> = {
   'packages/core': {
     kinds: [],
@@ -60,14 +60,14 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     conversation: ['content', 'interaction', 'kinds', 'tool-call'],
     inbox: ['content', 'interaction', 'kinds'],
   },
-  // One adapter knows nothing of another.
+  // Adapters do not import each other.
   'packages/agents': {
     program: [],
     session: ['program'],
     claude: ['program', 'session'],
     codex: ['program', 'session'],
     acp: ['program', 'session'],
-    // Its permission tool speaks to Claude Code.
+    // Its permission tool implements the protocol of Claude Code.
     mcp: ['session', 'claude'],
     adopt: [],
     demo: [],
@@ -75,34 +75,34 @@ const folders: Record<string, Record<string, readonly string[]>> = {
 }
 
 const ours = '@askback/'
-const packages = packageRooms()
+const packages = packageFolders()
 
-describe.each(packages.map((room) => [room.path, room] as const))('%s', (path, room) => {
-  it('has a place in the dependency direction', () => {
+describe.each(packages.map((folder) => [folder.path, folder] as const))('%s', (path, folder) => {
+  it('is part of the dependency direction', () => {
     expect(Object.keys(mayUse)).toContain(path)
   })
 
   it('imports only packages below it', () => {
-    expect(importsOf(room).filter(({ name }) => !allowed(room, name))).toEqual([])
+    expect(importsOf(folder).filter(({ name }) => !allowed(folder, name))).toEqual([])
   })
 
   it('declares only packages below it', () => {
-    expect(declared(room.manifest, true).filter((name) => !allowed(room, name))).toEqual([])
+    expect(declared(folder.manifest, true).filter((name) => !allowed(folder, name))).toEqual([])
   })
 
   it('declares every package it imports', () => {
-    const forSource = declared(room.manifest, false)
-    const forTests = [...declared(room.manifest, true), ...declared(rootManifest, true)]
-    const undeclared = importsOf(room).filter(
-      ({ name, isTest }) => name !== room.manifest.name && !(isTest ? forTests : forSource).includes(name),
+    const forSource = declared(folder.manifest, false)
+    const forTests = [...declared(folder.manifest, true), ...declared(rootManifest, true)]
+    const undeclared = importsOf(folder).filter(
+      ({ name, isTest }) => name !== folder.manifest.name && !(isTest ? forTests : forSource).includes(name),
     )
     expect(undeclared).toEqual([])
   })
 
   it('reaches other packages by name, never by path', () => {
-    const outside = room.files.flatMap((file) =>
+    const outside = folder.files.flatMap((file) =>
       file.imports
-        .filter((specifier) => leaves(room, file, specifier))
+        .filter((specifier) => leavesFolder(folder, file, specifier))
         .map((specifier) => `${file.path}: ${specifier}`),
     )
     expect(outside).toEqual([])
@@ -110,25 +110,28 @@ describe.each(packages.map((room) => [room.path, room] as const))('%s', (path, r
 })
 
 describe.each(Object.entries(folders))('%s', (path, neighbours) => {
-  const files = packages.find((room) => room.path === path)?.files.filter(({ isTest }) => !isTest) ?? []
-  // Beside the folders lies what all may see, and the index, which sees all.
+  const files = packages.find((folder) => folder.path === path)?.files.filter(({ isTest }) => !isTest) ?? []
+  // Files in `src` itself belong to no folder. The index and the test helpers may import everything.
   const folderOf = (file: string) => /^[^/]+\/[^/]+\/src\/([^/]+)\//.exec(file)?.[1] ?? ''
   const inside = files.filter(
     (file) => folderOf(file.path) !== 'testing' && !file.path.endsWith('src/index.ts'),
   )
 
-  it.each(Object.entries({ ...neighbours, '': [] }))('%s sees only what it may', (folder, others) => {
-    const seen = inside
-      .filter((file) => folderOf(file.path) === folder)
-      .flatMap((file) =>
-        file.imports
-          .filter((specifier) => specifier.startsWith('.'))
-          .map((specifier) => join(dirname(file.path), specifier))
-          .filter((target) => !['', folder, ...others].includes(folderOf(target)))
-          .map((target) => `${file.path}: ${target}`),
-      )
-    expect(seen).toEqual([])
-  })
+  it.each(Object.entries({ ...neighbours, '': [] }))(
+    '%s imports only from the folders below it',
+    (folder, others) => {
+      const seen = inside
+        .filter((file) => folderOf(file.path) === folder)
+        .flatMap((file) =>
+          file.imports
+            .filter((specifier) => specifier.startsWith('.'))
+            .map((specifier) => join(dirname(file.path), specifier))
+            .filter((target) => !['', folder, ...others].includes(folderOf(target)))
+            .map((target) => `${file.path}: ${target}`),
+        )
+      expect(seen).toEqual([])
+    },
+  )
 
   it('has no other folders', () => {
     const found = new Set(inside.map((file) => folderOf(file.path)).filter((name) => name !== ''))
@@ -137,15 +140,15 @@ describe.each(Object.entries(folders))('%s', (path, neighbours) => {
 })
 
 it('the root declares every package its tests, benchmarks and scripts import', () => {
-  const known = [...declared(rootManifest, true), ...packages.map((room) => room.manifest.name)]
-  const undeclared = rootRooms().flatMap((room) =>
-    importsOf(room).filter(({ name }) => ![...known, ...declared(room.manifest, true)].includes(name)),
+  const known = [...declared(rootManifest, true), ...packages.map((folder) => folder.manifest.name)]
+  const undeclared = rootFolders().flatMap((folder) =>
+    importsOf(folder).filter(({ name }) => ![...known, ...declared(folder.manifest, true)].includes(name)),
   )
   expect(undeclared).toEqual([])
 })
 
-function importsOf(room: Room): { file: string; name: string; isTest: boolean }[] {
-  return room.files.flatMap(({ path, isTest, imports }) =>
+function importsOf(folder: SourceFolder): { file: string; name: string; isTest: boolean }[] {
+  return folder.files.flatMap(({ path, isTest, imports }) =>
     imports
       .map(packageOf)
       .filter((name) => name !== undefined && !builtinModules.includes(name))
@@ -153,9 +156,9 @@ function importsOf(room: Room): { file: string; name: string; isTest: boolean }[
   )
 }
 
-function allowed(room: Room, name: string): boolean {
-  if (!name.startsWith(ours) || name === room.manifest.name) return true
-  const below = mayUse[room.path] ?? []
+function allowed(folder: SourceFolder, name: string): boolean {
+  if (!name.startsWith(ours) || name === folder.manifest.name) return true
+  const below = mayUse[folder.path] ?? []
   return below === everything || below.includes(name.slice(ours.length))
 }
 

@@ -27,13 +27,13 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
 
-/** The title of a test or of a group of them: what a call begins with. */
+/** The title of a test or of a group of tests is the first argument of a call. */
 function hasTest(source: string, name: string): boolean {
   const literal = name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return new RegExp(`\\(\\s*(['"\`])${literal}\\1`).test(source)
 }
 
-it('the page of what people see has promises', () => {
+it('docs/EXPERIENCE.md has promises', () => {
   expect(promises.length).toBeGreaterThan(80)
 })
 

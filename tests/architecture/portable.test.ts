@@ -1,17 +1,17 @@
 import { builtinModules } from 'node:module'
 import { describe, expect, it } from 'vitest'
-import { packageRooms } from './workspace.js'
+import { packageFolders } from './workspace.js'
 
 const portable = ['packages/protocol', 'packages/core', 'packages/client']
 const nodeGlobals = ['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']
 
-const rooms = packageRooms().filter(({ path }) => portable.includes(path))
+const packages = packageFolders().filter(({ path }) => portable.includes(path))
 
 it.each(portable)('%s is checked', (path) => {
-  expect(rooms.find((room) => room.path === path)?.files).not.toHaveLength(0)
+  expect(packages.find((folder) => folder.path === path)?.files).not.toHaveLength(0)
 })
 
-describe.each(rooms.map(({ path, files }) => [path, files.filter((file) => !file.isTest)] as const))(
+describe.each(packages.map(({ path, files }) => [path, files.filter((file) => !file.isTest)] as const))(
   '%s runs outside Node',
   (_path, files) => {
     it('imports no built-in module of Node', () => {

@@ -1,20 +1,20 @@
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { packageRooms, readJson } from './workspace.js'
+import { packageFolders, readJson } from './workspace.js'
 
 interface TypeScriptProject {
   readonly references?: readonly { readonly path: string }[]
 }
 
-const rooms = packageRooms()
+const packages = packageFolders()
 
-describe.each(rooms.map((room) => [room.path, room] as const))('%s', (path, room) => {
+describe.each(packages.map((folder) => [folder.path, folder] as const))('%s', (path, folder) => {
   it.each(['tsconfig.build.json', 'tsconfig.tests.json'])('is part of %s', (project) => {
     expect(referencesOf('.', project)).toContain(path)
   })
 
   it('is built after the packages it depends on', () => {
-    const below = rooms.filter(({ manifest }) => manifest.name in (room.manifest.dependencies ?? {}))
+    const below = packages.filter(({ manifest }) => manifest.name in (folder.manifest.dependencies ?? {}))
     expect(referencesOf(path, 'tsconfig.json')).toEqual(
       expect.arrayContaining(below.map((other) => other.path)),
     )

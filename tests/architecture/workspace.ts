@@ -15,8 +15,8 @@ export interface Manifest {
   readonly optionalDependencies?: Dependencies
 }
 
-/** A place for source files: a package, an app, or one of the root's own folders. */
-export interface Room {
+/** A folder of source files with its manifest: a package, an app, or one of the root's own folders. */
+export interface SourceFolder {
   readonly path: string
   readonly manifest: Manifest
   readonly files: readonly SourceFile[]
@@ -29,18 +29,37 @@ export interface SourceFile {
   readonly globals: readonly string[]
 }
 
-export const rootManifest = readManifest('.')
-
-export function packageRooms(): Room[] {
-  return ['packages', 'apps'].flatMap(foldersIn).map((path) => readRoom(path, readManifest(path)))
+/** A source file with its text, for checks that look at more than imports. */
+export interface SourceText {
+  readonly path: string
+  readonly isTest: boolean
+  readonly text: string
 }
 
-/** A folder of tests with a manifest of its own is a room of its own, with what the root has besides. */
-export function rootRooms(): Room[] {
-  const own = foldersIn('tests').map((path) => readRoom(path, readManifest(path)))
-  const shared = ['tests', 'bench', 'scripts'].filter(exists).map((path) => readRoom(path, rootManifest))
-  const isOwn = ({ path }: SourceFile) => own.some((room) => path.startsWith(`${room.path}/`))
-  return [...own, ...shared.map((room) => ({ ...room, files: room.files.filter((file) => !isOwn(file)) }))]
+export const rootManifest = readManifest('.')
+
+export function packageFolders(): SourceFolder[] {
+  return ['packages', 'apps'].flatMap(foldersIn).map((path) => readFolder(path, readManifest(path)))
+}
+
+/** `tests`, `bench` and `scripts`, and apart from them each folder of tests that has its own manifest. */
+export function rootFolders(): SourceFolder[] {
+  const own = foldersIn('tests').map((path) => readFolder(path, readManifest(path)))
+  const shared = ['tests', 'bench', 'scripts'].filter(exists).map((path) => readFolder(path, rootManifest))
+  const isOwn = ({ path }: SourceFile) => own.some((folder) => path.startsWith(`${folder.path}/`))
+  return [
+    ...own,
+    ...shared.map((folder) => ({ ...folder, files: folder.files.filter((file) => !isOwn(file)) })),
+  ]
+}
+
+/** Every source file of the repository. */
+export function sourceTexts(): SourceText[] {
+  return ['packages', 'apps', 'tests', 'bench', 'scripts']
+    .filter(exists)
+    .flatMap(sourcesIn)
+    .toSorted()
+    .map((path) => ({ path, isTest: isTest(path), text: readFileSync(join(root, path), 'utf8') }))
 }
 
 /** The package a specifier names, or undefined for a relative path or a built-in. */
@@ -52,10 +71,10 @@ export function packageOf(specifier: string): string | undefined {
     .join('/')
 }
 
-/** Whether a relative import of this file leaves the folder of its room. */
-export function leaves(room: Room, file: SourceFile, specifier: string): boolean {
+/** Whether a relative import of this file points outside of its folder. */
+export function leavesFolder(folder: SourceFolder, file: SourceFile, specifier: string): boolean {
   if (!specifier.startsWith('.')) return false
-  const target = relative(join(root, room.path), resolve(root, dirname(file.path), specifier))
+  const target = relative(join(root, folder.path), resolve(root, dirname(file.path), specifier))
   return target.startsWith('..')
 }
 
@@ -63,7 +82,7 @@ export function readJson<Shape>(path: string): Shape {
   return JSON.parse(readFileSync(join(root, path), 'utf8')) as Shape
 }
 
-function readRoom(path: string, manifest: Manifest): Room {
+function readFolder(path: string, manifest: Manifest): SourceFolder {
   return { path, manifest, files: sourcesIn(path).map(readSource) }
 }
 
@@ -73,30 +92,34 @@ function readSource(path: string): SourceFile {
   collect(parseAst(source, { lang: path.endsWith('x') ? 'tsx' : 'ts' }, path), found)
   return {
     path,
-    isTest: /\.(test|config)\./.test(path),
+    isTest: isTest(path),
     imports: [...found.imports],
     globals: [...found.globals],
   }
 }
 
-interface Found {
+function isTest(path: string): boolean {
+  return /\.(test|config)\./.test(path)
+}
+
+interface ReferencedNames {
   readonly imports: Set<string>
   readonly globals: Set<string>
 }
 
-/** Walks any syntax tree: `source` is where imports, exports, `import()` and `import('x').Y` keep their specifier. */
-function collect(node: unknown, found: Found): void {
+/** Walks any syntax tree. Imports, exports, `import()` and `import('x').Y` all have their specifier in `source`. */
+function collect(node: unknown, found: ReferencedNames): void {
   if (Array.isArray(node)) return node.forEach((child) => collect(child, found))
   if (!isNode(node)) return
   if (isNode(node.source) && typeof node.source.value === 'string') found.imports.add(node.source.value)
   if (node.type === 'Identifier' && typeof node.name === 'string') found.globals.add(node.name)
   for (const [key, child] of Object.entries(node)) {
-    if (!isPlainName(node, key)) collect(child, found)
+    if (!isPropertyName(node, key)) collect(child, found)
   }
 }
 
-/** The names after a dot and before a colon do not refer to a variable. */
-function isPlainName(node: Node, key: string): boolean {
+/** Names after a dot and before a colon are properties: they do not refer to a variable. */
+function isPropertyName(node: Node, key: string): boolean {
   if (node.computed === true) return false
   return (
     (node.type === 'MemberExpression' && key === 'property' && !isGlobalThis(node.object)) ||
