@@ -1,27 +1,28 @@
 import type { EventOf, SessionEvent, AuditAct, AuditDecision, AuditRow } from '@askback/protocol'
 
-const NONE: AuditRow[] = []
+/** Shared, because most events have no row and each append asks for the rows of its events. */
+const NO_ROWS: AuditRow[] = []
 
 /**
- * The audit rows of an event, the same in every store. They follow from the event alone, so that an import which appends
- * the same events leaves the same audit.
+ * Returns the audit rows of an event, the same in every store. They depend on the event alone, so that an import, which appends
+ * the same events, results in the same audit.
  */
 export function auditRows(event: SessionEvent): AuditRow[] {
   switch (event.type) {
     case 'session_started':
       return event.by !== undefined && event.permissionMode !== 'default'
         ? [actRow('permission_mode', event, event.permissionMode)]
-        : NONE
+        : NO_ROWS
     case 'session_status':
       if (event.status === 'ended') return [actRow('session_deleted', event)]
-      return event.via === undefined ? NONE : [actRow('permission_mode', event, event.permissionMode)]
+      return event.via === undefined ? NO_ROWS : [actRow('permission_mode', event, event.permissionMode)]
     case 'interaction_response': {
-      if (event.copyOf !== undefined) return NONE
+      if (event.copyOf !== undefined) return NO_ROWS
       const decision = decisionRow(event)
       return event.ruleId === undefined ? [decision] : [decision, actRow('rule_created', event, event.ruleId)]
     }
     default:
-      return NONE
+      return NO_ROWS
   }
 }
 
@@ -54,14 +55,14 @@ function decisionRow(event: EventOf<'interaction_response'>): AuditDecision {
   return row
 }
 
-/** The message of a decision is erased with its session; the rest of the row stays. */
+/** Removes the message of a decision, which is erased with its session; the rest of the row stays. */
 export function withoutMessage(row: AuditRow): AuditRow {
   if ('act' in row) return row
   const { message: _, ...rest } = row
   return rest
 }
 
-/** For a store that keeps the message apart from the row, where it can be erased. */
+/** For a store that has the message in a column of its own, where it can be erased. */
 export function splitMessage(row: AuditRow): { row: AuditRow; message: string | null } {
   const message = 'act' in row ? undefined : row.message
   return message === undefined ? { row, message: null } : { row: withoutMessage(row), message }

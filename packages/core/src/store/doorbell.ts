@@ -1,25 +1,29 @@
+/** Calls listeners. What rings carries ids only: a listener reads the store to learn what happened. */
 export interface Doorbell<Ring> {
   ring(ring: Ring): void
+  /** Returns a function that removes the listener. */
   on(listener: (ring: Ring) => void): () => void
 }
 
 export function doorbell<Ring>(): Doorbell<Ring> {
-  const listeners = new Set<{ listener: (ring: Ring) => void }>()
+  // Wrapped, so that the same function can be registered twice and each registration be removed by itself.
+  const registrations = new Set<{ listener: (ring: Ring) => void }>()
   return {
     ring(ring) {
-      for (const { listener } of listeners) {
+      for (const { listener } of registrations) {
         try {
           listener(ring)
         } catch (error) {
-          // What is committed stays so: the listener's fault surfaces as its own, and the others still hear.
+          // The commit has happened, so a listener's error must not fail it, nor keep the others from being called: it
+          // surfaces as an unhandled rejection.
           void Promise.reject(error)
         }
       }
     },
     on(listener) {
-      const entry = { listener }
-      listeners.add(entry)
-      return () => void listeners.delete(entry)
+      const registration = { listener }
+      registrations.add(registration)
+      return () => void registrations.delete(registration)
     },
   }
 }

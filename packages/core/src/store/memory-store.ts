@@ -1,36 +1,40 @@
-import { AskbackError } from '@askback/protocol'
-import { indexAfter, type Placed } from './by-place.js'
+import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import { doorbell } from './doorbell.js'
-import { MemoryKv } from './memory-kv.js'
-import { MemoryLog, rowOf, updatedAt } from './memory-log.js'
-import { checkAppend, interactionFrom, placeOfCursor } from './records.js'
-import type { Append, AppendResult, Page, Ring, Store } from './store.js'
+import { indexAfter, MemoryLog, rowOf, updatedAt } from './memory-log.js'
+import { checkAppend, interactionFrom, pageOf, placeOfCursor } from './records.js'
+import type { Append, AppendResult, KvEntry, KvWrite, Ring, Store } from './store.js'
 
-/** Keeps everything in the heap and nothing beyond it. It keeps the events it is given: they must not change later. */
+/**
+ * A store in the memory of this process, for tests, the playground and embedders that need no durability: all of it is lost when
+ * the process ends. It does not copy the events it gets, so a caller must not change them afterwards.
+ *
+ * @example
+ * const desk = createDesk({ store: memoryStore() })
+ */
 export function memoryStore(): Store {
   const log = new MemoryLog()
-  const kv = new MemoryKv(() => log.nextPlace())
+  const kv = new MemoryKv(() => log.nextPosition())
   const bell = doorbell<Ring>()
   const locks = new Map<string, { owner: string; until: number }>()
   let closed = false
 
-  function open(): void {
+  function throwIfClosed(): void {
     if (closed) throw closedError()
   }
 
-  /** Writes wait for their microtask, in order, so that a caller sees nothing before it lets go, as with a disk. */
-  const itsTurn = Promise.resolve()
+  /** A write runs in a microtask, in order: as with a disk, the caller does not see it before it awaits. */
+  const microtask = Promise.resolve()
 
-  /** Not an async function, which would cost as much as a small change does. */
+  /** Not an async function, which would take as long as a small write. */
   function write<T>(change: () => T): Promise<T> {
-    return closed ? Promise.reject(closedError()) : itsTurn.then(change)
+    return closed ? Promise.reject(closedError()) : microtask.then(change)
   }
 
   function commit(append: Append): AppendResult {
     const { sessionId, expectedSeq, events, logId, kv: writes = [], fence, lockOwner } = append
     if (isLocked(sessionId, lockOwner)) return { ok: false, conflict: 'locked' }
     const seq = log.sessions.get(sessionId)?.events.length ?? 0
-    if (seq !== expectedSeq || isAnother(sessionId, logId)) return { ok: false, conflict: 'seq' }
+    if (seq !== expectedSeq || isOtherLog(sessionId, logId)) return { ok: false, conflict: 'seq' }
     if (fence && kv.version(fence.key) !== fence.version) return { ok: false, conflict: 'fence' }
     if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
     log.append(sessionId, events)
@@ -39,13 +43,14 @@ export function memoryStore(): Store {
     return { ok: true }
   }
 
-  /** By another than this owner. */
+  /** Whether somebody other than `owner` has locked the session. */
   function isLocked(sessionId: string, owner: string | undefined): boolean {
     const lock = locks.get(sessionId)
     return lock !== undefined && lock.owner !== owner && lock.until > Date.now()
   }
 
-  function isAnother(sessionId: string, logId: string | undefined): boolean {
+  /** Whether the session was erased and started again since the caller read the log `logId`. */
+  function isOtherLog(sessionId: string, logId: string | undefined): boolean {
     const first = logId === undefined ? undefined : log.sessions.get(sessionId)?.events[0]
     return first !== undefined && first.id !== logId
   }
@@ -59,7 +64,7 @@ export function memoryStore(): Store {
         return result
       }),
     async read({ sessionId, after = 0, before, limit }) {
-      open()
+      throwIfClosed()
       const events = log.sessions.get(sessionId)?.events ?? []
       if (before === undefined) return events.slice(after, after + limit)
       const end = Math.max(Math.min(before - 1, events.length), 0)
@@ -67,51 +72,51 @@ export function memoryStore(): Store {
     },
 
     async session(sessionId) {
-      open()
+      throwIfClosed()
       const session = log.sessions.get(sessionId)
       return session ? rowOf(session) : null
     },
     async sessions({ after, limit, updatedBefore = Infinity }) {
-      open()
-      const older = log.inOrder.slice(
+      throwIfClosed()
+      const older = log.byAge.slice(
         0,
-        after === undefined ? undefined : indexAfter(log.inOrder, placeOfCursor(after) - 1),
+        after === undefined ? undefined : indexAfter(log.byAge, placeOfCursor(after) - 1),
       )
       const found = older.reverse().filter((session) => updatedAt(session) < updatedBefore)
-      return page(found.slice(0, limit + 1), limit, rowOf)
+      return pageOf(found.slice(0, limit + 1), limit, positionOf, rowOf)
     },
     async countSessions() {
-      open()
+      throwIfClosed()
       return log.sessions.size
     },
 
     async interaction(interactionId) {
-      open()
-      const asked = log.interactions.get(interactionId)
-      return asked ? interactionFrom(asked) : null
+      throwIfClosed()
+      const interaction = log.interactions.get(interactionId)
+      return interaction ? interactionFrom(interaction) : null
     },
     async interactionsOf(sessionId, toolCallId) {
-      open()
-      return [log.sessions.get(sessionId)?.asked.get(toolCallId) ?? []].flat().map(interactionFrom)
+      throwIfClosed()
+      return [log.sessions.get(sessionId)?.interactions.get(toolCallId) ?? []].flat().map(interactionFrom)
     },
     async pending({ sessionId, after = '0', limit }) {
-      open()
+      throwIfClosed()
       const list = sessionId === undefined ? log.pending : log.sessions.get(sessionId)?.pending
-      return page(list?.after(placeOfCursor(after), limit + 1) ?? [], limit, interactionFrom)
+      return pageOf(list?.after(placeOfCursor(after), limit + 1) ?? [], limit, positionOf, interactionFrom)
     },
     async countPending() {
-      open()
+      throwIfClosed()
       return log.pending.size
     },
     async pendingCounts() {
-      open()
+      throwIfClosed()
       const counts = new Map<string, number>()
       for (const { request } of log.pending.after(0, Infinity))
         counts.set(request.sessionId, (counts.get(request.sessionId) ?? 0) + 1)
       return counts
     },
     async deadlines() {
-      open()
+      throwIfClosed()
       return log.pending
         .after(0, Infinity)
         .flatMap(({ request: { sessionId, interactionId, expiresAt } }) =>
@@ -119,34 +124,34 @@ export function memoryStore(): Store {
         )
     },
     async toolCall(sessionId, toolCallId) {
-      open()
+      throwIfClosed()
       const ended = log.sessions.get(sessionId)?.toolCalls.get(toolCallId)
       return ended === undefined ? null : { ended }
     },
 
     async audit({ after = '0', limit }) {
-      open()
+      throwIfClosed()
       const start = placeOfCursor(after)
       const end = start + limit
       return { items: log.audit.slice(start, end), next: end < log.audit.length ? String(end) : null }
     },
     addAudit: (rows) => write(() => void log.audit.push(...rows)),
     async changes({ after = '0', limit }) {
-      open()
-      return log.changes(placeOfCursor(after), limit).map(({ place, session, from, to }) => ({
-        cursor: String(place),
+      throwIfClosed()
+      return log.changes(placeOfCursor(after), limit).map(({ position, session, from, to }) => ({
+        cursor: String(position),
         sessionId: session.info.id,
         events: session.events.slice(from, to),
       }))
     },
     async head() {
-      open()
-      return String(log.commits.at(-1)?.place ?? 0)
+      throwIfClosed()
+      return String(log.commits.at(-1)?.position ?? 0)
     },
 
     kv: {
       async get(key) {
-        open()
+        throwIfClosed()
         return kv.get(key)
       },
       put: (key, value, expected, act) =>
@@ -157,7 +162,7 @@ export function memoryStore(): Store {
           return true
         }),
       async list(prefix) {
-        open()
+        throwIfClosed()
         return kv.list(prefix)
       },
     },
@@ -174,13 +179,13 @@ export function memoryStore(): Store {
     },
 
     async loadSnapshot(sessionId) {
-      open()
+      throwIfClosed()
       return log.sessions.get(sessionId)?.snapshot ?? null
     },
     saveSnapshot: (sessionId, snapshot, logId) =>
       write(() => {
         const session = log.sessions.get(sessionId)
-        if (isAnother(sessionId, logId)) return
+        if (isOtherLog(sessionId, logId)) return
         if (!session || snapshot.seq > session.events.length || snapshot.seq < (session.snapshot?.seq ?? 0))
           return
         session.snapshot = snapshot
@@ -188,7 +193,7 @@ export function memoryStore(): Store {
 
     erase: (sessionId, logId) =>
       write(() => {
-        if (isAnother(sessionId, logId)) return
+        if (isOtherLog(sessionId, logId)) return
         log.erase(sessionId)
         kv.erase(`session/${sessionId}/`)
       }),
@@ -205,8 +210,43 @@ function closedError(): AskbackError {
   return new AskbackError('unavailable', 'The store is closed.')
 }
 
-/** `found` holds one more than the page if there is another page. */
-function page<T extends Placed, Item>(found: T[], limit: number, view: (item: T) => Item): Page<Item> {
-  const items = found.slice(0, limit)
-  return { items: items.map(view), next: found.length > limit ? String(items.at(-1)!.place) : null }
+function positionOf({ position }: { position: number }): number {
+  return position
+}
+
+/** Versions never repeat, so that a key that was deleted and written again does not look unchanged. */
+class MemoryKv {
+  readonly #entries = new Map<string, { value: Json; version: number }>()
+  readonly #nextVersion: () => number
+
+  constructor(nextVersion: () => number) {
+    this.#nextVersion = nextVersion
+  }
+
+  allows(writes: KvWrite[]): boolean {
+    return !writes.some((write) => write.ifAbsent && this.#entries.has(write.key))
+  }
+
+  write(key: string, value: Json | null): void {
+    if (value === null) this.#entries.delete(key)
+    else this.#entries.set(key, { value: copyJson(value), version: this.#nextVersion() })
+  }
+
+  version(key: string): number | null {
+    return this.#entries.get(key)?.version ?? null
+  }
+
+  get(key: string): KvEntry | null {
+    const entry = this.#entries.get(key)
+    return entry ? { key, value: copyJson(entry.value), version: entry.version } : null
+  }
+
+  list(prefix: string): KvEntry[] {
+    const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix))
+    return keys.sort().map((key) => this.get(key)!)
+  }
+
+  erase(prefix: string): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key)
+  }
 }

@@ -5,23 +5,29 @@ import {
   progressInteraction,
   respondToInteraction,
   type EventOf,
+  type EventType,
   type Interaction,
   type Session,
   type SessionEvent,
 } from '@askback/protocol'
-import type { Append, SessionRow } from './store.js'
+import type { Append, Page, SessionRow } from './store.js'
 
-/** The events that made an interaction what it is. */
+/*
+ * Rules that every store must follow alike: what an append changes in the indexes, and how rows become what callers get. A store
+ * only decides where it writes them.
+ */
+
+/** The events that determine an interaction. A store indexes them by its id. */
 export interface InteractionParts {
   request: EventOf<'interaction_request'>
   progress?: EventOf<'interaction_progress'> | undefined
   response?: EventOf<'interaction_response'> | undefined
   delivered: boolean
-  /** What its last `interaction_pending` says. */
+  /** As in its last `interaction_pending` event. */
   pending: boolean
 }
 
-/** The same as the fold makes of them, for every store alike. */
+/** Builds an interaction from its events. The result equals that of `reduce` over the whole log. */
 export function interactionFrom(parts: InteractionParts): Interaction {
   const { request, progress, response, delivered, pending } = parts
   let item = openInteraction(request, pending)
@@ -33,8 +39,8 @@ export function interactionFrom(parts: InteractionParts): Interaction {
 const NO_CHANGES: ReadonlyMap<string, boolean> = new Map()
 
 /**
- * Whether each interaction that an append opens or closes is pending after it (L2). An append from before that rule closes a
- * superseded one by its response alone; logs are imported as they were written.
+ * For each interaction that an append opens or closes: whether it is pending afterwards (L2). Logs from before that rule end a
+ * superseded interaction with its response alone, and an import does not change them.
  */
 export function pendingChanges(events: readonly SessionEvent[]): ReadonlyMap<string, boolean> {
   let changes: Map<string, boolean> | undefined
@@ -47,7 +53,7 @@ export function pendingChanges(events: readonly SessionEvent[]): ReadonlyMap<str
   return changes ?? NO_CHANGES
 }
 
-/** What the first append of a session says of it for good. */
+/** The fields of a session that its first event determines and no later one changes. */
 export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | 'permissionMode'> {
   if (first?.type !== 'session_started')
     throw new AskbackError('internal', 'A log begins with session_started.')
@@ -55,7 +61,7 @@ export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | '
   return { id, agent, title, cwd, createdAt }
 }
 
-/** What an append changes in the row of its session. */
+/** The columns that an append changes in the row of its session. */
 export function sessionChange(events: SessionEvent[]): Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> {
   const change: Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> = { updatedAt: 0 }
   for (const event of events) {
@@ -71,7 +77,7 @@ export function sessionChange(events: SessionEvent[]): Pick<SessionRow, 'updated
   return change
 }
 
-/** Guards the log against a caller's mistake that no later read could repair. */
+/** Throws if an append would leave a gap in the log or mix sessions: no later read could repair that. */
 export function checkAppend({ sessionId, expectedSeq, events }: Append): void {
   const fits = events.every(
     (event, index) => event.sessionId === sessionId && event.seq === expectedSeq + 1 + index,
@@ -85,11 +91,32 @@ export function checkAppend({ sessionId, expectedSeq, events }: Append): void {
   if (expectedSeq === 0) sessionInfo(events)
 }
 
-/** The place that a cursor names: a whole number, for a store that counts its rows. */
+/** Parses the cursor of a store whose cursors are positions. Cursors come from callers, so anything else is their mistake. */
 export function placeOfCursor(cursor: string): number {
-  const place = /^\d{1,15}$/.test(cursor) ? Number(cursor) : NaN
-  if (Number.isNaN(place)) {
+  const position = /^\d{1,15}$/.test(cursor) ? Number(cursor) : NaN
+  if (Number.isNaN(position)) {
     throw new AskbackError('invalid_request', `${JSON.stringify(cursor)} is not a cursor of this list.`)
   }
-  return place
+  return position
+}
+
+/** Makes a page of rows, of which a query must return one more than `limit`, so that it is known whether another page follows. */
+export function pageOf<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  positionOf: (row: Row) => number,
+  itemOf: (row: Row) => Item,
+): Page<Item> {
+  const shown = rows.slice(0, limit)
+  return { items: shown.map(itemOf), next: rows.length > limit ? String(positionOf(shown.at(-1)!)) : null }
+}
+
+/** Whether an event has this type, as a type guard for a type that is a parameter. */
+export function hasType<Type extends EventType>(event: SessionEvent, type: Type): event is EventOf<Type> {
+  return event.type === type
+}
+
+/** A text that sorts after every text that begins with the prefix. */
+export function endOfPrefix(prefix: string): string {
+  return `${prefix}\u{10ffff}`
 }

@@ -5,7 +5,7 @@ import { StoreClock } from './store-clock.js'
 const START = 1_800_000_000_000
 const SECOND = 1000
 
-/** A machine and a store, each with a clock of its own. `delays` are the ways there and back of the next measurements. */
+/** A machine and a store, each with its own clock. `delays` are the times to the store and back of the next measurements. */
 class World {
   elapsed = 0
   wallAhead = 0
@@ -51,7 +51,7 @@ class World {
 
 describe('the store’s time', () => {
   it.each([90, -90, 0])(
-    'is told to within half the round trip, with a wall clock %d s off',
+    'is known to within half the round trip, with a wall clock that is off by %d s',
     async (ahead) => {
       const world = new World()
       world.wallAhead = ahead * SECOND
@@ -66,7 +66,7 @@ describe('the store’s time', () => {
     },
   )
 
-  it('goes by the measurement with the smallest error', async () => {
+  it('follows the measurement with the smallest error', async () => {
     const world = new World()
     const clock = world.clock()
     world.delays = [
@@ -79,7 +79,7 @@ describe('the store’s time', () => {
     expect(clock.errorMs).toBeLessThan(2)
   })
 
-  it('gives up an old measurement for a new one, as clocks drift', async () => {
+  it('prefers a new measurement to a better old one, because clocks drift', async () => {
     const world = new World()
     const clock = world.clock()
     await clock.measure()
@@ -107,7 +107,7 @@ describe('the store’s time', () => {
     expect(clock.errorMs).toBe(Infinity)
   })
 
-  it('is measured up to three times at the start, for a slow answer tells little', async () => {
+  it('is measured up to three times at the start while replies are slow', async () => {
     const world = new World()
     const clock = world.clock()
     world.delays = [
@@ -124,21 +124,24 @@ describe('the store’s time', () => {
 })
 
 describe('a jump', () => {
-  it.each([-3600, 3600])('of the wall clock by %d s moves nothing, and is measured at once', async (jump) => {
-    const world = new World()
-    const clock = world.clock()
-    await clock.measure()
-    world.wallAhead += jump * SECOND
-    expect(world.error(clock)).toBeLessThanOrEqual(2)
-    expect(clock.errorMs).toBeGreaterThan(3600 * SECOND)
-    // The one that the look at the clock has begun.
-    await clock.measure()
-    expect(world.measured).toBe(2)
-    expect(clock.errorMs).toBe(1)
-    expect(clock.skewMs).toBeCloseTo(jump * SECOND, -1)
-  })
+  it.each([-3600, 3600])(
+    'of the wall clock by %d s does not change the time, and causes a measurement at once',
+    async (jump) => {
+      const world = new World()
+      const clock = world.clock()
+      await clock.measure()
+      world.wallAhead += jump * SECOND
+      expect(world.error(clock)).toBeLessThanOrEqual(2)
+      expect(clock.errorMs).toBeGreaterThan(3600 * SECOND)
+      // `now()` has started a measurement; this call shares it.
+      await clock.measure()
+      expect(world.measured).toBe(2)
+      expect(clock.errorMs).toBe(1)
+      expect(clock.skewMs).toBeCloseTo(jump * SECOND, -1)
+    },
+  )
 
-  it('by sleep is made up for with the next measurement', async () => {
+  it('by sleep is corrected by the next measurement', async () => {
     const world = new World()
     const clock = world.clock()
     await clock.measure()
@@ -149,7 +152,7 @@ describe('a jump', () => {
     expect(world.measured).toBe(2)
   })
 
-  it('by sleep in the middle of a measurement makes that one worthless', async () => {
+  it('by sleep during a measurement discards that measurement', async () => {
     const world = new World()
     let measured = 0
     const clock = new StoreClock({
@@ -173,7 +176,7 @@ describe('a jump', () => {
     for (const jump of [5 * SECOND, -5 * SECOND]) {
       clock.now()
       world.storeAhead += jump
-      // Slower than the one before, and yet it counts.
+      // Its error is larger than that of the one before, and it is used nevertheless.
       world.delays = [[50, 50]]
       await clock.measure()
       expect(world.error(clock)).toBeLessThanOrEqual(51)
@@ -193,7 +196,7 @@ describe('a jump', () => {
   })
 })
 
-describe('whatever jumps and however long the ways', () => {
+describe('with any jumps and delays', () => {
   const delay = fc.integer({ min: 0, max: 900 })
   const jump = fc.integer({ min: -7200, max: 7200 }).map((seconds) => seconds * SECOND)
   const step = fc.oneof(
@@ -211,7 +214,7 @@ describe('whatever jumps and however long the ways', () => {
         const clock = world.clock()
         world.delays = [[5, 5]]
         await clock.measure()
-        /** Half the best round trip since the clocks were last thrown out, and whether that has happened since. */
+        /** Half the best round trip since the last sleep, and whether the machine slept since the last measurement. */
         let best = 5
         let isLate = false
         let last = clock.now()
@@ -237,7 +240,7 @@ describe('whatever jumps and however long the ways', () => {
           const first = clock.now()
           expect(first).toBeGreaterThanOrEqual(last)
           if (each.type === 'wall' || each.type === 'sleep') {
-            // The look at the clock has begun a measurement of 2 ms, unless the wall clock has hardly moved.
+            // `now()` has started a measurement of 2 ms, unless the wall clock has hardly moved.
             for (let turn = 0; turn < 10; turn++) await Promise.resolve()
             if (world.measured > measured) {
               best = 1
@@ -249,10 +252,10 @@ describe('whatever jumps and however long the ways', () => {
           const drift = (world.elapsed - world.asleep) * 0.0005
           if (!isLate) {
             expect(clock.errorMs).toBeLessThanOrEqual(best + drift + 0.01)
-            // It stands still where it would run backwards, and only there it may be further ahead.
-            const isHeld = now === last
+            // Only where `now()` repeats its last value, to not run backwards, may it be further ahead.
+            const isRepeated = now === last
             expect(now - world.storeTime).toBeGreaterThanOrEqual(-clock.errorMs - 1)
-            if (!isHeld) expect(now - world.storeTime).toBeLessThanOrEqual(clock.errorMs + 1)
+            if (!isRepeated) expect(now - world.storeTime).toBeLessThanOrEqual(clock.errorMs + 1)
           }
           last = now
         }
@@ -265,26 +268,26 @@ describe('whatever jumps and however long the ways', () => {
 describe('with real timers', () => {
   afterEach(() => void vi.useRealTimers())
 
-  it('measures again and again until it is closed, and tells whoever listens', async () => {
+  it('measures at intervals until it is closed, and calls its listeners', async () => {
     vi.useFakeTimers()
     const world = new World()
     const clock = world.clock()
-    const told = vi.fn<() => void>()
-    clock.onMeasured(told)
+    const listener = vi.fn<() => void>()
+    clock.onMeasured(listener)
     await clock.start()
     expect(world.measured).toBe(1)
     world.isAway = true
     await vi.advanceTimersByTimeAsync(2000)
     world.isAway = false
     await vi.advanceTimersByTimeAsync(4000)
-    expect(told).toHaveBeenCalledTimes(3)
+    expect(listener).toHaveBeenCalledTimes(3)
     clock.close()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(world.measured).toBe(3)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('rings within a second after the machine has slept past an alarm', async () => {
+  it('calls an alarm within a second after the machine has slept past it', async () => {
     vi.useFakeTimers()
     let asleep = 0
     const clock = new StoreClock({

@@ -1,6 +1,6 @@
 import { Alarms, DRIFT, localTime, type Clock, type LocalTime } from '../clock.js'
 
-/** The time of a store that several processes share. All of them go by it, whatever their own clocks say. */
+/** The time of a store that several processes share. All of them use it, whatever their own clocks show. */
 export interface SharedClock extends Clock {
   /** By how much the wall clock of this machine is ahead of the store's time, in milliseconds; negative if it is behind. */
   readonly skewMs: number
@@ -11,12 +11,16 @@ export interface SharedClock extends Clock {
 }
 
 export interface StoreClockOptions {
-  /** The store's own time, in milliseconds since 1970. */
+  /** Reads the store's own time, in milliseconds since 1970. */
   readTime: () => Promise<number>
-  /** @default `Date.now()` and `performance.now()` */
+  /**
+   * The clocks of this machine.
+   *
+   * @default `Date.now()` and `performance.now()`
+   */
   local?: LocalTime
   /**
-   * How often it measures, in milliseconds.
+   * Pause between two measurements, in milliseconds.
    *
    * @default 2000
    */
@@ -28,28 +32,28 @@ interface Measurement {
   offset: number
   /** How far the offset may be wrong: half the round trip. */
   errorMs: number
-  /** Monotonic. */
+  /** When it was measured, in monotonic time. */
   at: number
 }
 
 const MEASURE_MS = 2000
 /** If wall clock and monotonic clock move apart by more, one was set or the machine was asleep. */
 const JUMP_MS = 1000
-/** `now()` stands still rather than go back by up to this much. */
+/** Instead of running back by up to this much, `now()` repeats its last value. */
 const MAX_HOLD_MS = 1000
 /** A first measurement with a larger error is repeated. */
 const GOOD_ERROR_MS = 100
 const MAX_FIRST_MEASUREMENTS = 3
 
 /**
- * The store's time, from the monotonic clock of this process and a measured offset. The store reads its clock between the
- * sending of a measurement and its reply, so the offset is wrong by at most half the round trip. Of two measurements that
- * fit together the one with the smaller error counts, and an error grows with age. A measurement that does not fit shows that
- * a clock has jumped, and counts at once.
+ * Computes the store's time from the monotonic clock of this process and a measured offset. The store reads its clock between
+ * the request of a measurement and the reply, so the offset is wrong by at most half the round trip. The error of a measurement
+ * grows with its age. Of two measurements that agree within their errors, the one with the smaller error is used. A measurement
+ * that does not agree shows that a clock has jumped, and is used at once.
  *
- * A jump of the wall clock changes nothing here and causes a measurement, since the machine may have been asleep. A failed
- * measurement leaves the offset as it is. `now()` does not run backwards, unless the store's own clock is set back by more than
- * a second.
+ * If the wall clock jumps, the time stays the same but is measured again, because the machine may have been asleep. If a
+ * measurement fails, the offset stays the same. `now()` does not run backwards, unless the store's own clock is set back by more
+ * than a second.
  */
 export class StoreClock implements SharedClock {
   readonly #readTime: () => Promise<number>
@@ -70,11 +74,11 @@ export class StoreClock implements SharedClock {
     this.#local = local
     this.#measureMs = measureMs
     this.#wallOffset = local.wall() - local.monotonic()
-    // Until the first measurement the machine's own clock is all there is.
+    // Until the first measurement, only the machine's own clock is known.
     this.#known = { offset: this.#wallOffset, errorMs: Infinity, at: local.monotonic() }
   }
 
-  /** Resolves when the time is known; from then on it is measured again and again. */
+  /** Resolves when the time is known; from then on it is measured at intervals. */
   async start(): Promise<void> {
     for (let count = 0; count < MAX_FIRST_MEASUREMENTS && this.errorMs > GOOD_ERROR_MS; count++)
       await this.measure()
@@ -83,7 +87,7 @@ export class StoreClock implements SharedClock {
 
   now(): number {
     const monotonic = this.#local.monotonic()
-    if (this.#noticeJump(monotonic) && !this.#closed) this.measure().catch(ignore)
+    if (this.#detectJump(monotonic) && !this.#closed) this.measure().catch(ignore)
     const time = Math.floor(monotonic + this.#known.offset)
     if (time < this.#last && this.#last - time <= MAX_HOLD_MS) return this.#last
     this.#last = time
@@ -107,7 +111,7 @@ export class StoreClock implements SharedClock {
     return () => this.#listeners.delete(listener)
   }
 
-  /** One at a time: whoever asks meanwhile gets the one under way. */
+  /** Callers during a measurement share it. */
   measure(): Promise<void> {
     this.#measuring ??= this.#measure().finally(() => (this.#measuring = null))
     return this.#measuring
@@ -121,21 +125,21 @@ export class StoreClock implements SharedClock {
   async #measure(): Promise<void> {
     for (;;) {
       const sent = this.#local.monotonic()
-      this.#noticeJump(sent)
+      this.#detectJump(sent)
       const time = await this.#readTime()
       const received = this.#local.monotonic()
-      // Asleep in between: the monotonic clock did not count that, so the round trip does not bound the error.
-      if (this.#noticeJump(received)) continue
+      // The machine slept in between, which the monotonic clock does not count, so the round trip does not bound the error.
+      if (this.#detectJump(received)) continue
       this.#wallOffset = this.#local.wall() - received
-      this.#learn({ offset: time - (sent + received) / 2, errorMs: (received - sent) / 2, at: received })
+      this.#use({ offset: time - (sent + received) / 2, errorMs: (received - sent) / 2, at: received })
       return
     }
   }
 
-  #learn(measured: Measurement): void {
+  #use(measured: Measurement): void {
     const error = this.#errorAt(measured.at)
-    const fits = Math.abs(measured.offset - this.#known.offset) <= error + measured.errorMs
-    if (!fits || measured.errorMs <= error) this.#known = measured
+    const agrees = Math.abs(measured.offset - this.#known.offset) <= error + measured.errorMs
+    if (!agrees || measured.errorMs <= error) this.#known = measured
     this.#alarms.look()
     for (const listener of this.#listeners) listener()
   }
@@ -144,8 +148,8 @@ export class StoreClock implements SharedClock {
     return this.#known.errorMs + (monotonic - this.#known.at) * DRIFT
   }
 
-  /** Whether wall clock and monotonic clock have moved apart: one was set, or the monotonic one stood still for so long. */
-  #noticeJump(monotonic: number): boolean {
+  /** Whether wall clock and monotonic clock have moved apart: one was set, or the machine slept. */
+  #detectJump(monotonic: number): boolean {
     const wallOffset = this.#local.wall() - monotonic
     const jump = Math.abs(wallOffset - this.#wallOffset)
     if (jump <= JUMP_MS) return false
@@ -157,17 +161,17 @@ export class StoreClock implements SharedClock {
   #measureLater(): void {
     if (this.#closed) return
     this.#timer = setTimeout(() => {
-      // The next one may succeed; who needs the store now is told by the store itself.
+      // The next measurement may succeed. A caller that needs the store gets its error from the store itself.
       this.measure()
         .catch(ignore)
         .finally(() => this.#measureLater())
     }, this.#measureMs)
-    keepNoProcessAlive(this.#timer)
+    letProcessEnd(this.#timer)
   }
 }
 
-/** Where timers can be told so: a browser has none that keep it alive. */
-function keepNoProcessAlive(timer: { unref?: () => void } | number): void {
+/** In Node a timer would keep the process running. In a browser it is a number without `unref`. */
+function letProcessEnd(timer: { unref?: () => void } | number): void {
   if (typeof timer === 'object') timer.unref?.()
 }
 
