@@ -6,7 +6,7 @@ import { postgresStore } from './index.js'
 import { startPostgres, type PostgresServer } from './testing/index.js'
 
 const MINUTE = 60_000
-/** What the measurements of two stores may be off together, on a machine that is busy. */
+/** The error that the measurements of two stores may have together, on a busy machine. */
 const ERROR_MS = 500
 const question = { questions: [{ question: 'Which?', options: [{ label: 'One' }] }] }
 const by = { id: 'ada', name: 'Ada' }
@@ -27,7 +27,7 @@ afterEach(async () => {
   }
 })
 
-/** A desk on a machine whose wall clock is off by so much. */
+/** A desk on a machine whose wall clock is ahead by `aheadMs`. */
 async function machine(aheadMs: number) {
   const skew = { aheadMs }
   const localTime: LocalTime = {
@@ -63,14 +63,17 @@ async function expectDatabaseTime(read: () => number): Promise<void> {
 }
 
 describe('the clock of a PostgreSQL store', () => {
-  it.each([-90_000, 90_000])('tells the database’s time on a machine that is %d ms off', async (aheadMs) => {
-    const { clock } = await machine(aheadMs)
-    await expectDatabaseTime(() => clock.now())
-    expect(clock.errorMs).toBeLessThan(ERROR_MS)
-    expect(Math.abs(clock.skewMs - aheadMs)).toBeLessThan(ERROR_MS)
-  })
+  it.each([-90_000, 90_000])(
+    'shows the database’s time on a machine whose clock is %d ms ahead',
+    async (aheadMs) => {
+      const { clock } = await machine(aheadMs)
+      await expectDatabaseTime(() => clock.now())
+      expect(clock.errorMs).toBeLessThan(ERROR_MS)
+      expect(Math.abs(clock.skewMs - aheadMs)).toBeLessThan(ERROR_MS)
+    },
+  )
 
-  it('is not moved by a jump of the machine’s clock, and says how far that is off', async () => {
+  it('does not follow a jump of the machine’s clock, and reports its skew', async () => {
     const { clock, skew } = await machine(0)
     for (const aheadMs of [60 * MINUTE, -60 * MINUTE]) {
       skew.aheadMs = aheadMs
@@ -81,7 +84,7 @@ describe('the clock of a PostgreSQL store', () => {
     }
   })
 
-  it('stays what it was while the database is away', async () => {
+  it('continues while the database cannot be reached', async () => {
     const { clock } = await machine(90_000)
     const before = clock.now()
     await server.stop()
@@ -95,7 +98,7 @@ describe('the clock of a PostgreSQL store', () => {
 })
 
 describe('[L5] desks on machines whose clocks are three minutes apart', () => {
-  it('time out nothing early: a request of a minute is answered on either', async () => {
+  it('time out nothing early: a request with a deadline in a minute can be answered at either', async () => {
     const desks = [(await machine(-90_000)).desk, (await machine(90_000)).desk]
     for (const [here, there] of [desks, desks.toReversed()] as [Desk, Desk][]) {
       const sessionId = (await here.createSession()).session.id
@@ -107,7 +110,7 @@ describe('[L5] desks on machines whose clocks are three minutes apart', () => {
       })
       await expectDatabaseTime(() => interaction.requestedAt)
       const { interactionId } = interaction
-      // Two looks of the other desk at the deadlines that come next.
+      // Long enough for the other desk to poll the next deadlines twice.
       await there.refresh(sessionId)
       const pause = performance.now()
       await expect.poll(() => performance.now() - pause).toBeGreaterThan(150)
@@ -118,7 +121,7 @@ describe('[L5] desks on machines whose clocks are three minutes apart', () => {
     }
   })
 
-  it('time out in time, whoever is there to do it', async () => {
+  it('time out on time, at either desk', async () => {
     const slow = await machine(-90_000)
     const fast = await machine(90_000)
     for (const [here, there] of [

@@ -1,44 +1,60 @@
+import type { WriteOutcome } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool, types, type ClientConfig, type PoolClient } from 'pg'
-import { failure, isLost, mayTryAgain, wasRefused, type Outcome } from './failure.js'
+import { failure, isConflict, isUnreachable, wasRejected } from './failure.js'
 
-export type Value = string | number | boolean | null | readonly (string | number | boolean | null)[]
+/** A parameter of a statement. */
+export type SqlValue = string | number | boolean | null | readonly (string | number | boolean | null)[]
 
-/** Rows come as tuples. */
+/** A pool of connections. Rows are tuples in the order of the selected columns. */
 export interface Database {
-  /** For people: never with a password. */
-  readonly where: string
-  /** May be sent again if the connection is lost. */
-  read<Row extends unknown[]>(sql: string, params?: Value[]): Promise<Row[]>
-  /** Is sent once: if the connection is lost on the way, whether it happened is not known. */
-  write<Row extends unknown[]>(sql: string, params?: Value[]): Promise<Row[]>
-  /** Statements of one transaction. */
+  /** Host and name, for error messages: without the password. */
+  readonly address: string
+  /** Is sent again if the connection is lost. */
+  read<Row extends unknown[]>(sql: string, params?: SqlValue[]): Promise<Row[]>
+  /** Is not sent again after the connection was lost: then it is not known whether the write happened. */
+  write<Row extends unknown[]>(sql: string, params?: SqlValue[]): Promise<Row[]>
+  /** Runs statements in one transaction. */
   transaction<T>(
-    work: (query: (sql: string, params?: Value[]) => Promise<unknown[][]>) => Promise<T>,
+    work: (query: (sql: string, params?: SqlValue[]) => Promise<unknown[][]>) => Promise<T>,
   ): Promise<T>
   close(): Promise<void>
 }
 
 export interface ConnectionOptions {
+  /** `postgres://user:password@host:5432/name` */
   url: string
-  /** Connections beside the one that listens. */
+  /**
+   * The size of the pool. The connection that listens is not part of it.
+   *
+   * @default 10
+   */
   connections?: number
-  /** How long a statement may take. */
+  /**
+   * How long a statement may run, in milliseconds.
+   *
+   * @default 15000
+   */
   statementTimeoutMs?: number
-  /** How long a statement waits for a server that is away before it fails. */
+  /**
+   * How long a statement waits for a server that cannot be reached before it fails, in milliseconds.
+   *
+   * @default 5000
+   */
   patienceMs?: number
 }
 
-const MOST_ATTEMPTS = 20
-const FIRST_PAUSE_MS = 25
-const LONGEST_PAUSE_MS = 1000
+const MAX_CONFLICTS = 20
+const MIN_BACKOFF_MS = 25
+const MAX_BACKOFF_MS = 1000
+/** The type id of `bigint`, which the client library returns as text by default. */
 const INT8 = 20
 
-/** Nothing here is kept in a connection from one statement to the next, so that a proxy may stand in between. */
+/** No statement depends on the state that an earlier one left in its connection, so that a proxy may pool transactions. */
 export function connect(options: ConnectionOptions): Database {
   const { statementTimeoutMs = 15_000, connections = 10, patienceMs = 5000 } = options
-  const { config, where } = addressOf(options.url)
+  const { config, address } = parseAddress(options.url)
   let pool = makePool(true)
   let closed = false
 
@@ -50,33 +66,33 @@ export function connect(options: ConnectionOptions): Database {
       query_timeout: statementTimeoutMs + 5000,
       ...(withTimeout && { statement_timeout: statementTimeoutMs }),
     })
-    // An idle connection that ends is none: the next statement makes another.
+    // If an idle connection ends, the next statement opens another.
     made.on('error', () => undefined)
-    // One at work tells whoever waits for its statement, too.
+    // If one ends while it is used, its statement rejects as well.
     made.on('connect', (client) => client.on('error', () => undefined))
     return made
   }
 
-  async function connection(deadline: number, outcome?: Outcome): Promise<PoolClient> {
+  async function acquire(deadline: number, outcome?: WriteOutcome): Promise<PoolClient> {
     for (let attempt = 0; ; attempt++) {
       if (closed) throw new AskbackError('unavailable', 'The store is closed.')
       try {
         return await pool.connect()
       } catch (error) {
         if (isProxyRefusal(error)) pool = makePool(false)
-        else if (!isLost(error) || Date.now() >= deadline) throw failure(error, where, outcome)
-        else await delay(pause(attempt))
+        else if (!isUnreachable(error) || Date.now() >= deadline) throw failure(error, address, outcome)
+        else await delay(backoffMs(attempt))
       }
     }
   }
 
-  async function once(
+  async function runOnce(
     sql: string,
-    values: Value[],
+    values: SqlValue[],
     deadline: number,
-    outcome?: Outcome,
+    outcome?: WriteOutcome,
   ): Promise<unknown[][]> {
-    const client = await connection(deadline, outcome)
+    const client = await acquire(deadline, outcome)
     let problem: unknown
     try {
       const { rows } = await client.query<unknown[]>({
@@ -89,35 +105,39 @@ export function connect(options: ConnectionOptions): Database {
       problem = error
       throw error
     } finally {
-      client.release(problem !== undefined && !wasRefused(problem))
+      client.release(problem !== undefined && !wasRejected(problem))
     }
   }
 
-  async function run<Row extends unknown[]>(sql: string, params: Value[], isRead: boolean): Promise<Row[]> {
+  async function run<Row extends unknown[]>(
+    sql: string,
+    params: SqlValue[],
+    isRead: boolean,
+  ): Promise<Row[]> {
     const deadline = Date.now() + patienceMs
     for (let attempt = 0; ; attempt++) {
       try {
-        // The engine is not typed; each caller states the row beside the columns it selects.
-        return (await once(sql, params, deadline, isRead ? undefined : 'not_written')) as Row[]
+        // Rows are not typed: each caller states their type beside the columns it selects.
+        return (await runOnce(sql, params, deadline, isRead ? undefined : 'not_written')) as Row[]
       } catch (error) {
         if (error instanceof AskbackError) throw error
-        const again = mayTryAgain(error)
-          ? attempt < MOST_ATTEMPTS
-          : isRead && isLost(error) && Date.now() < deadline
-        if (!again)
-          throw failure(error, where, isRead ? undefined : wasRefused(error) ? 'not_written' : 'unknown')
-        await delay(pause(attempt))
+        const canRetry = isConflict(error)
+          ? attempt < MAX_CONFLICTS
+          : isRead && isUnreachable(error) && Date.now() < deadline
+        if (!canRetry)
+          throw failure(error, address, isRead ? undefined : wasRejected(error) ? 'not_written' : 'unknown')
+        await delay(backoffMs(attempt))
       }
     }
   }
 
   return {
-    where,
+    address,
     read: (sql, params = []) => run(sql, params, true),
     write: (sql, params = []) => run(sql, params, false),
     async transaction(work) {
-      const client = await connection(Date.now())
-      const query = async (text: string, values: Value[] = []) =>
+      const client = await acquire(Date.now())
+      const query = async (text: string, values: SqlValue[] = []) =>
         (await client.query<unknown[]>({ text, values: values as unknown[], rowMode: 'array' })).rows
       try {
         await query('BEGIN')
@@ -127,7 +147,7 @@ export function connect(options: ConnectionOptions): Database {
         return result
       } catch (error) {
         client.release(true)
-        throw failure(error, where)
+        throw failure(error, address)
       }
     },
     async close() {
@@ -137,17 +157,17 @@ export function connect(options: ConnectionOptions): Database {
   }
 }
 
-/** PgBouncer takes no settings at the start of a connection unless it is told to ignore them. */
+/** PgBouncer rejects settings at the start of a connection, unless it is configured to ignore them. */
 function isProxyRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter')
 }
 
-/** Grows, and differs from process to process. */
-export function pause(attempt: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
+/** Exponential, with jitter so that processes do not retry at the same moment. */
+export function backoffMs(attempt: number): number {
+  return Math.min(MIN_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2)
 }
 
-export function addressOf(url: string): { config: ClientConfig; where: string } {
+export function parseAddress(url: string): { config: ClientConfig; address: string } {
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (!parsed || !['postgres:', 'postgresql:'].includes(parsed.protocol)) {
     throw new AskbackError(
@@ -165,5 +185,5 @@ export function addressOf(url: string): { config: ClientConfig; where: string } 
     },
   }
   const name = parsed.pathname.slice(1) || parsed.username
-  return { config, where: `${parsed.host || parsed.searchParams.get('host') || 'localhost'}/${name}` }
+  return { config, address: `${parsed.host || parsed.searchParams.get('host') || 'localhost'}/${name}` }
 }

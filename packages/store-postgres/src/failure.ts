@@ -1,17 +1,14 @@
+import { storeFailure, type WriteOutcome } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 
-export type Outcome = 'not_written' | 'unknown'
+/** Makes an error for people out of one of the server, the client library or the network. */
+export function failure(error: unknown, address: string, outcome?: WriteOutcome): AskbackError {
+  return storeFailure(error, address, reasonOf, outcome)
+}
 
-/** One sentence that says what is wrong with the database, what to do and, for a write, whether it can have happened. */
-export function failure(error: unknown, where: string, outcome?: Outcome): AskbackError {
-  if (error instanceof AskbackError) return error
+function reasonOf(error: unknown): string {
   const code = codeOf(error)
-  const because = reasons[code] ?? reasons[code.slice(0, 2)] ?? inWords(messageOf(error))
-  const after = outcome ? ` ${outcomes[outcome]}` : ''
-  return new AskbackError('unavailable', `The database ${where} ${because}.${after}`, {
-    cause: error,
-    ...(outcome && { details: { outcome } }),
-  })
+  return reasons[code] ?? reasons[code.slice(0, 2)] ?? reasonByMessage(messageOf(error))
 }
 
 /** The SQLSTATE, or the code of the operating system. */
@@ -20,25 +17,25 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Whether the server itself refused a statement: then nothing of it was written. */
-export function wasRefused(error: unknown): boolean {
+/** Whether the server itself rejected a statement. Then nothing of it was written. */
+export function wasRejected(error: unknown): boolean {
   const code = codeOf(error)
-  return /^[0-9A-Z]{5}$/.test(code) && !isLost(error)
+  return /^[0-9A-Z]{5}$/.test(code) && !isUnreachable(error)
 }
 
-/** Two writers were in each other's way: the same statement may be sent again. */
-export function mayTryAgain(error: unknown): boolean {
+/** Whether two transactions conflicted (serialization failure or deadlock). Then the same statement may be sent again. */
+export function isConflict(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error))
 }
 
-/** The server is away, is starting or stopping, or has no room for one more connection: it may be back. */
-export function isLost(error: unknown): boolean {
+/** Whether the server cannot be reached, is starting or stopping, or accepts no more connections: a retry may succeed. */
+export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error)
   if (code === '') return !(error instanceof AskbackError)
-  return LOST.has(code) || code.startsWith('08')
+  return UNREACHABLE.has(code) || code.startsWith('08')
 }
 
-const LOST = new Set([
+const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -57,16 +54,11 @@ function messageOf(error: unknown): string {
   return message.replace(/\.$/, '')
 }
 
-/** The client itself names no code. */
-function inWords(message: string): string {
+/** Errors of the client library have no code. */
+function reasonByMessage(message: string): string {
   if (/timeout/i.test(message)) return reasons['ETIMEDOUT']!
   if (/terminated/i.test(message)) return reasons['ECONNRESET']!
   return `failed: ${message}`
-}
-
-const outcomes: Record<Outcome, string> = {
-  not_written: 'Nothing was written.',
-  unknown: 'Whether this write survives is not known.',
 }
 
 const reasons: Record<string, string> = {

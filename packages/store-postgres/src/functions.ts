@@ -1,20 +1,26 @@
+/*
+ * The functions of the schema. Each operation of the store is one statement that calls one function, so that it needs one round
+ * trip and commits by itself. `CREATE OR REPLACE` cannot rename parameters: their names are fixed once released.
+ */
+
 /**
- * A connection plans each statement once, and a new table has no statistics that tell how it will grow: index scans and
+ * A connection plans each statement once, and a new table has no statistics that show how it will grow. Therefore index scans and
  * nested loops are forced. A statement without an index then has an estimated cost above `jit_above_cost`, and compiling
- * it took hundreds of milliseconds at each erasure: `jit` is off.
+ * it took hundreds of milliseconds at each erasure. Therefore `jit` is off.
  */
 const settings = (schema: string) => `SET search_path = ${schema}, pg_temp
   SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
   SET jit = off`
 
 /**
- * Appends of many sessions in one statement, which commits by itself: nothing is held between two messages to the server, so a
- * client that stops in the middle blocks nobody. Each session, and each key, is named by one append of a call.
+ * Appends to many sessions in one statement, which commits by itself: no lock is held between two messages to the server, so a
+ * client that stops in the middle blocks nobody. A session or key may occur in only one append of a call.
  *
- * Answers for each append: 0 it is there, 1 the seq, 2 a key, 3 the fence was another, 4 somebody else has locked the session.
+ * Returns a number for each append: 0 it was written; conflicts are 1 `seq`, 2 `kv`, 3 `fence`, 4 `locked`.
  *
- * Whoever appends shares a lock that \`changes\` takes for itself where it finds a hole: positions are taken before
- * they are committed, and not in that order.
+ * Positions are allocated before they are committed, and commits happen in another order. So appends share an advisory lock, and
+ * `changes` takes it exclusively if it finds a gap in the positions: when it gets the lock, the appends that caused the gap
+ * have ended.
  */
 export const append = (schema: string, lock: string, { withLocks }: { withLocks: boolean }) => `
 CREATE OR REPLACE FUNCTION ${schema}.append(
@@ -159,7 +165,7 @@ ${withLocks ? checkLocks : ''}
   RETURN outcome;
 END $body$;`
 
-/** There are hardly ever any locks. */
+/** The table of locks is almost always empty, so it is tested first. */
 const checkLocks = `
   IF EXISTS (SELECT FROM locks) THEN
     SELECT array_agg(CASE WHEN j.o = 0 AND EXISTS (
@@ -173,7 +179,7 @@ const checkLocks = `
   END IF;
 `
 
-/** The rows that hold the events asked for, and a few more at both ends. */
+/** Returns the rows that contain the wanted events. A row is an append, so the first and last may contain others as well. */
 const read = (schema: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.read(sid text, after bigint, before bigint, lim bigint)
 RETURNS SETOF text LANGUAGE plpgsql STABLE ${settings(schema)} AS $body$
@@ -194,15 +200,15 @@ BEGIN
 END $body$;`
 
 /**
- * The last position of a page of changes. Rows of an erased session that are not purged yet count for nothing: a page of
- * nothing else would look like the end.
+ * Finds the last position of a page of changes. Rows of an erased session that are not purged yet do not count: a page with only
+ * such rows would be empty, which means the end.
  */
 const lastOfPage = `SELECT max(p.pos), count(*) INTO last, rows FROM (
       (SELECT l.pos FROM log l JOIN sessions s ON s.key = l.session WHERE l.pos > after ORDER BY l.pos LIMIT lim)
       UNION ALL (SELECT e.pos FROM erasures e WHERE e.pos > after ORDER BY e.pos LIMIT lim)
       ORDER BY 1 LIMIT lim) p;`
 
-/** A hole may be an append under way: then it waits until none is. */
+/** A gap in the positions may be an append that is not committed yet. Then this waits until no append is running. */
 const changes = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.changes(after bigint, lim bigint)
 RETURNS TABLE (place bigint, session_id text, events text) LANGUAGE plpgsql ${settings(schema)} AS $body$
@@ -232,7 +238,7 @@ BEGIN
   RETURN QUERY SELECT a.number, a.body, a.message FROM audit a WHERE a.number > after ORDER BY a.number LIMIT lim;
 END $body$;`
 
-/** As `changes`, without what was written: the last position of each session, its log and how far that reaches. */
+/** Like `changes` without events: the last position of each session, the id of its log, and the last `seq`. */
 export const news = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.log_news(after bigint, lim bigint)
 RETURNS TABLE (place bigint, session_id text, log text, reaches bigint) LANGUAGE plpgsql ${settings(schema)} AS $body$
@@ -252,7 +258,7 @@ BEGIN
     ORDER BY 1;
 END $body$;`
 
-/** Hides a session at once; its log goes bit by bit. */
+/** `erase` hides a session at once; `purge` deletes its log in small transactions. */
 const erase = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.erase(sid text, of_log text, keys_from text, keys_to text)
 RETURNS bigint LANGUAGE plpgsql ${settings(schema)} SET lock_timeout = '10s' AS $body$
@@ -288,6 +294,6 @@ BEGIN
 END $body$;`
 
 export function functions(schema: string, lock: string): string {
-  const old = append(schema, lock, { withLocks: false })
-  return [old, read(schema), changes(schema, lock), erase(schema, lock)].join('\n')
+  const appendWithoutLocks = append(schema, lock, { withLocks: false })
+  return [appendWithoutLocks, read(schema), changes(schema, lock), erase(schema, lock)].join('\n')
 }

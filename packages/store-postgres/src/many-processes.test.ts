@@ -2,7 +2,7 @@ import { createDesk, type Append, type Store } from '@askback/core'
 import { ask, SessionScript, text } from '@askback/core/testing'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { appendParameters } from './append-batch.js'
+import { appendParameters } from './append-parameters.js'
 import { postgresStore } from './index.js'
 import { startPostgres, type PostgresServer } from './testing/index.js'
 
@@ -25,7 +25,7 @@ afterEach(() => Promise.all([here.close(), there.close()]))
 
 const both = () => [here, there]
 
-it('[L3] one of many appends on the same seq wins, whichever process sent it', async () => {
+it('[L3] one of many appends on the same seq wins, from either process', async () => {
   const script = new SessionScript('s')
   await here.append(script.start())
   const attempts = Array.from({ length: 20 }, (_, index) => script.attempt(1, text(`answer ${index}`)))
@@ -36,7 +36,7 @@ it('[L3] one of many appends on the same seq wins, whichever process sent it', a
     expect(await store.read({ sessionId: 's', after: 1, limit: 100 })).toEqual(winners[0]!.events)
 })
 
-it('a session, and a key, is made by one of those who make it at once', async () => {
+it('a session or key that two processes create at once is created by one of them', async () => {
   for (let round = 0; round < 10; round++) {
     const starts = both().map((store) =>
       store.append({
@@ -59,7 +59,7 @@ it('a session, and a key, is made by one of those who make it at once', async ()
   }
 })
 
-it('appends to the same sessions in another order wait for each other', async () => {
+it('batches with the same sessions in opposite order do not deadlock', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `s${index}`)
   await Promise.all(ids.map((id) => here.append(new SessionScript(id).start())))
   for (let round = 0; round < 5; round++) {
@@ -70,7 +70,7 @@ it('appends to the same sessions in another order wait for each other', async ()
   }
 })
 
-it('changes are never read past one that is still under way', async () => {
+it('changes wait for an earlier append that is not committed yet', async () => {
   const cursor = await here.head()
   const slow = new Client(server.url())
   await slow.connect()
@@ -82,14 +82,14 @@ it('changes are never read past one that is still under way', async () => {
 
   let read = false
   const changes = here.changes({ after: cursor, limit: 10 }).finally(() => (read = true))
-  await waitsForALock()
+  await expectLockWait()
   expect(read).toBe(false)
   await slow.query('COMMIT')
   expect((await changes).map(({ events }) => events)).toEqual([first.events, second.events])
   await slow.end()
 })
 
-it('what was rolled back leaves a hole that holds nobody up', async () => {
+it('the gap in the positions after a rollback delays nobody', async () => {
   const cursor = await here.head()
   const slow = new Client(server.url())
   await slow.connect()
@@ -97,14 +97,14 @@ it('what was rolled back leaves a hole that holds nobody up', async () => {
   await send(slow, new SessionScript('gone').start())
   await slow.query('ROLLBACK')
   await slow.end()
-  const kept = new SessionScript('kept').start()
-  await there.append(kept)
+  const other = new SessionScript('other').start()
+  await there.append(other)
   expect((await here.changes({ after: cursor, limit: 10 })).map(({ events }) => events)).toEqual([
-    kept.events,
+    other.events,
   ])
 })
 
-it('an erasure there is told here, and ends what was waited for', async () => {
+it('an erasure in one process ends the waits in the other', async () => {
   const [desk, other] = both().map((store) => createDesk({ store, repairMs: 50 })) as [
     ReturnType<typeof createDesk>,
     ReturnType<typeof createDesk>,
@@ -122,7 +122,7 @@ it('an erasure there is told here, and ends what was waited for', async () => {
   other.close()
 })
 
-it('the index of what is pending follows appends of both', async () => {
+it('the index of pending interactions contains those of both processes', async () => {
   const script = new SessionScript('s')
   await here.append(script.start())
   await here.append(script.next(...ask('i')))
@@ -138,18 +138,18 @@ it('the index of what is pending follows appends of both', async () => {
 
 async function send(client: Client, append: Append): Promise<void> {
   const parameters = appendParameters([append])
-  const places = parameters.map((_, index) => `$${index + 1}`).join(', ')
-  await client.query(`SELECT ${schema}.append(${places})`, parameters)
+  const placeholders = parameters.map((_, index) => `$${index + 1}`).join(', ')
+  await client.query(`SELECT ${schema}.append(${placeholders})`, parameters)
 }
 
-async function waitsForALock(): Promise<void> {
-  const look = new Client(server.url())
-  await look.connect()
+async function expectLockWait(): Promise<void> {
+  const client = new Client(server.url())
+  await client.connect()
   await expect
     .poll(
       async () =>
-        (await look.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).rowCount,
+        (await client.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).rowCount,
     )
     .toBeGreaterThan(0)
-  await look.end()
+  await client.end()
 }

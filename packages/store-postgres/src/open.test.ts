@@ -22,12 +22,12 @@ afterAll(async () => {
   await server.remove()
 })
 
-const fresh = () => `open_${schemas++}`
-const open = (url: string, schema = fresh(), patienceMs = 60_000) =>
+const newSchema = () => `open_${schemas++}`
+const open = (url: string, schema = newSchema(), patienceMs = 60_000) =>
   postgresStore({ url, schema, patienceMs })
 
-async function made(): Promise<string> {
-  const schema = fresh()
+async function createdSchema(): Promise<string> {
+  const schema = newSchema()
   await (await open(server.url(), schema)).close()
   return schema
 }
@@ -37,7 +37,7 @@ describe('a database that cannot be used', () => {
     ['has no address', () => 'database', 'must be like postgres://'],
     ['is of another kind', () => 'mysql://host/name', 'must be like postgres://'],
     [
-      'has nobody who listens',
+      'has no server',
       () => 'postgres://127.0.0.1:1/name',
       '127.0.0.1:1/name does not answer: start PostgreSQL',
     ],
@@ -49,13 +49,13 @@ describe('a database that cannot be used', () => {
       'too few rights: grant it CREATE',
     ],
   ])('%s', async (_what, url, message) => {
-    const hasty = () => open(url(), fresh(), 100)
-    await expect(hasty()).rejects.toThrow(message)
-    await expect(hasty()).rejects.not.toThrow(/sesame|knock|written/)
+    const impatient = () => open(url(), newSchema(), 100)
+    await expect(impatient()).rejects.toThrow(message)
+    await expect(impatient()).rejects.not.toThrow(/sesame|knock|written/)
   })
 
-  it('is of a newer version', async () => {
-    const schema = await made()
+  it('has a newer version', async () => {
+    const schema = await createdSchema()
     await admin.query(`UPDATE ${schema}.meta SET value = 99`)
     await expect(open(server.url(), schema)).rejects.toThrow(
       /is of version 99, made by a newer Askback.*: update it\.$/,
@@ -63,7 +63,7 @@ describe('a database that cannot be used', () => {
   })
 
   it('belongs to another program', async () => {
-    const schema = fresh()
+    const schema = newSchema()
     await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs ()`)
     await expect(open(server.url(), schema)).rejects.toThrow("is not Askback's, or half made")
     const { rows } = await admin.query(`SELECT FROM pg_tables WHERE schemaname = '${schema}'`)
@@ -71,23 +71,23 @@ describe('a database that cannot be used', () => {
   })
 
   it('is half migrated', async () => {
-    const schema = await made()
+    const schema = await createdSchema()
     await admin.query(`DROP TABLE ${schema}.audit`)
     await expect(open(server.url(), schema)).rejects.toThrow('is half migrated: it lacks audit. Restore it')
     await admin.query(`DELETE FROM ${schema}.meta`)
     await expect(open(server.url(), schema)).rejects.toThrow('half migrated')
   })
 
-  it('keeps none of the rights of whoever made it for one who may only read', async () => {
-    const schema = await made()
+  it('does not give a user the rights of its owner', async () => {
+    const schema = await createdSchema()
     await expect(open(server.url({ user: 'guest', password: 'open sesame' }), schema)).rejects.toThrow(
       'too few rights',
     )
   })
 })
 
-it('a user who may not make tables uses those that are there', async () => {
-  const schema = await made()
+it('a user who may not create tables can use existing ones', async () => {
+  const schema = await createdSchema()
   await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO writer; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO writer;
     GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO writer`)
   const store = await open(server.url({ user: 'writer', password: 'open sesame' }), schema)
@@ -96,9 +96,9 @@ it('a user who may not make tables uses those that are there', async () => {
   await store.close()
 })
 
-it('a schema of the version before is brought up to date, and counts what is pending as before', async () => {
-  const schema = await made()
-  // What that version had: an append that tells pending from the response.
+it('a schema of an older version is migrated, and its pending interactions stay pending', async () => {
+  const schema = await createdSchema()
+  // In that version `append` derived from the response what is pending.
   const { rows } = await admin.query<{ name: string }>(
     `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace AND proname = 'append'`,
   )
@@ -113,8 +113,8 @@ it('a schema of the version before is brought up to date, and counts what is pen
   await store.close()
 })
 
-it('no function compiles its statements, also in a schema that was made without that', async () => {
-  const schema = await made()
+it('every function has jit off, also in a schema that was created without it', async () => {
+  const schema = await createdSchema()
   const settingsOf = async () => {
     const { rows } = await admin.query<{ name: string; settings: string[] }>(
       `SELECT p.proname AS name, p.proconfig AS settings FROM pg_proc p
@@ -132,8 +132,8 @@ it('no function compiles its statements, also in a schema that was made without 
   expect(without(await settingsOf())).toEqual([])
 })
 
-it('many who start at once make one schema', async () => {
-  const schema = fresh()
+it('stores that open at the same time create one schema', async () => {
+  const schema = newSchema()
   const stores = await Promise.all(Array.from({ length: 5 }, () => open(server.url(), schema)))
   const script = new SessionScript('s')
   await stores[0]!.append(script.start())
@@ -141,7 +141,7 @@ it('many who start at once make one schema', async () => {
   await Promise.all(stores.map((store) => store.close()))
 })
 
-it('a connection that is cut in the middle of a statement costs that statement', async () => {
+it('a connection lost during a statement fails that statement alone', async () => {
   const store = await open(server.url())
   const appends = Promise.allSettled(
     Array.from({ length: 200 }, async (_, index) => {
@@ -150,7 +150,7 @@ it('a connection that is cut in the middle of a statement costs that statement',
     }),
   )
   await delay(50)
-  // Who ends them waits until they are gone; before that, one at rest could still take a statement and lose it.
+  // Waits until the connections are closed: before that, an idle one could still accept a statement and lose it.
   const { rowCount } = await admin.query(
     `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'askback'`,
   )
@@ -165,28 +165,28 @@ it('a connection that is cut in the middle of a statement costs that statement',
   await store.close()
 })
 
-it('a server that goes away and comes back costs time, and a write that was not taken says so', async () => {
+it('statements wait for a server that restarts, and a write that was not sent says so', async () => {
   const own = await startPostgres()
   try {
     const store = await postgresStore({ url: own.url(), patienceMs: 60_000 })
     const script = new SessionScript('s')
     await store.append(script.start())
     await own.stop()
-    const late = store.append(script.next(text('sent while it was away')))
+    const late = store.append(script.next(text('sent while the server was stopped')))
     const read = store.read({ sessionId: 's', limit: 10 })
     await own.start()
     expect(await late).toEqual({ ok: true })
     expect((await read).length).toBeGreaterThan(0)
     await store.close()
 
-    const hasty = await postgresStore({ url: own.url(), patienceMs: 50 })
+    const impatient = await postgresStore({ url: own.url(), patienceMs: 50 })
     await own.stop()
-    await expect(hasty.append(script.next(text('x')))).rejects.toMatchObject({
+    await expect(impatient.append(script.next(text('x')))).rejects.toMatchObject({
       code: 'unavailable',
       details: { outcome: 'not_written' },
     })
-    await expect(hasty.session('s')).rejects.toMatchObject({ code: 'unavailable' })
-    await hasty.close()
+    await expect(impatient.session('s')).rejects.toMatchObject({ code: 'unavailable' })
+    await impatient.close()
   } finally {
     await own.remove()
   }

@@ -33,8 +33,10 @@ it('a store works behind a proxy that pools transactions', async () => {
   await store.close()
 })
 
-it('the connection that listens needs the direct address, and says so', async () => {
-  await expect(postgresBus({ url: pooler.url })).rejects.toThrow('tells no news: give the direct address')
+it('a bus needs the direct address for the connection that listens, and says so', async () => {
+  await expect(postgresBus({ url: pooler.url })).rejects.toThrow(
+    'passes on no notifications: give the direct address',
+  )
   const [here, there] = await Promise.all(
     [1, 2].map(async () => {
       const store = await postgresStore({ url: pooler.url })

@@ -1,8 +1,8 @@
-import { storeContract } from '@askback/core/testing'
+import { leasesContract, storeContract } from '@askback/core/testing'
 import { Client } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { postgresStore } from './index.js'
-import { tableNames } from './tables.js'
+import { tableNames } from './schema.js'
 import { startPostgres, type PostgresServer } from './testing/index.js'
 
 let server: PostgresServer
@@ -30,3 +30,10 @@ storeContract(
   },
   { hasLocks: true },
 )
+
+let schemas = 0
+leasesContract('PostgreSQL', () => {
+  const schema = `leases ${schemas++}`
+  const openShared = () => postgresStore({ url: server.url(), schema, connections: 2 })
+  return Promise.all([openShared(), openShared()])
+})

@@ -1,37 +1,52 @@
 import {
   checkAppend,
   doorbell,
-  placeOfCursor,
+  endOfPrefix,
   StoreClock,
   type AppendResult,
   type LocalTime,
   type Ring,
+  type Snapshot,
   type Store,
 } from '@askback/core'
-import { AskbackError, type SessionEvent, type AuditRow } from '@askback/protocol'
-import { appendParameters } from './append-batch.js'
+import { AskbackError } from '@askback/protocol'
+import { appendParameters } from './append-parameters.js'
 import { connect, type ConnectionOptions, type Database } from './database.js'
 import { failure } from './failure.js'
-import { interactionReader } from './interactions.js'
-import { endOfPrefix, fromKeyText, keyText } from './key-text.js'
 import { kvTable } from './kv.js'
-import { migrate, quoted } from './migrations.js'
-import { sessionTable } from './sessions.js'
-import { stored } from './stored.js'
-import { ofKey, ofSession, writes } from './writes.js'
+import { storeQueries } from './queries.js'
+import { migrate, quoted } from './schema.js'
+import { keyText } from './stored-text.js'
+import { keyResource, sessionResource, writeQueue } from './write-queue.js'
 
 export interface PostgresStoreOptions extends ConnectionOptions {
-  /** Holds everything; made if it is missing. */
+  /**
+   * The schema that holds all tables; it is created if it does not exist.
+   *
+   * @default 'askback'
+   */
   schema?: string
-  /** What this machine knows of time by itself; for tests. */
+  /**
+   * The clocks of this machine; for tests.
+   *
+   * @default `Date.now()` and `performance.now()`
+   */
   localTime?: LocalTime
 }
 
-const ROWS_AT_ONCE = 1000
-/** One parameter for each column of `append`. */
-const PARAMETERS = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).join(', ')
+/** Rows that one transaction of an erasure deletes. */
+const PURGE_ROWS = 1000
+/** One parameter for each column of `appendParameters`. */
+const APPEND_PARAMETERS = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).join(', ')
 
-/** One database for any number of processes. What is acknowledged is committed. */
+/**
+ * Opens a store in PostgreSQL, which any number of processes may share. Creates or migrates the schema first. Rejects with
+ * `unavailable` and a sentence that says what to do if the database cannot be used. A write is acknowledged after its commit.
+ *
+ * @example
+ * const store = await postgresStore({ url: 'postgres://askback@localhost/askback' })
+ * const desk = createDesk({ store })
+ */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { schema = 'askback', localTime } = options
   const db = connect(options)
@@ -40,165 +55,94 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
     ...(localTime && { local: localTime }),
   })
   try {
-    await migrate(db, schema, lockOf(schema))
+    await migrate(db, schema, advisoryLock(schema))
     await clock.start()
-    return storeOn(db, quoted(schema), lockOf(schema), clock)
+    return createStore(db, quoted(schema), advisoryLock(schema), clock)
   } catch (error) {
     clock.close()
     await db.close()
-    throw failure(error, db.where)
+    throw failure(error, db.address)
   }
 }
 
-/** Not `now()`, which is the time when the transaction began. */
+/** `now()` would be the time at which the transaction began. */
 async function databaseTime(db: Database): Promise<number> {
   const sql = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8'
   const [row] = await db.read<[number]>(sql)
   return row![0]
 }
 
-function storeOn(db: Database, schema: string, lock: string, clock: StoreClock): Store {
+function createStore(db: Database, schema: string, lock: string, clock: StoreClock): Store {
   const kv = kvTable(db, schema, lock)
-  const session = sessionTable(db, schema)
-  const interactions = interactionReader(db, schema)
+  const queries = storeQueries(db, schema)
   const bell = doorbell<Ring>()
   let closed = false
 
-  const queue = writes(async (appends) => {
-    const sql = `SELECT ${schema}.append(${PARAMETERS})`
+  const queue = writeQueue(async (appends) => {
+    const sql = `SELECT ${schema}.append(${APPEND_PARAMETERS})`
     const [row] = await db.write<[number[]]>(sql, appendParameters(appends))
-    return row![0].map(resultOf)
+    return row![0].map(appendResult)
   })
 
-  /** What a row holds that the database did not notice. */
+  /** Turns errors about damaged rows into those of a store. */
   async function read<T>(query: () => Promise<T>): Promise<T> {
-    open()
+    throwIfClosed()
     try {
       return await query()
     } catch (error) {
-      throw failure(error, db.where)
+      throw failure(error, db.address)
     }
   }
 
-  async function write<T>(touches: string[] | null, work: () => Promise<T>): Promise<T> {
-    open()
-    return queue.submit(touches, work)
+  async function write<T>(resources: string[] | null, work: () => Promise<T>): Promise<T> {
+    throwIfClosed()
+    return queue.submit(resources, work)
   }
 
-  function open(): void {
+  function throwIfClosed(): void {
     if (closed) throw new AskbackError('unavailable', 'The store is closed.')
   }
 
-  async function count(sql: string): Promise<number> {
-    const [row] = await read(() => db.read<[number]>(sql))
-    return row![0]
-  }
-
-  async function purge(gone: number): Promise<void> {
+  async function purge(sessionKey: number): Promise<void> {
     for (;;) {
-      const [row] = await db.write<[boolean]>(`SELECT ${schema}.purge($1, $2)`, [gone, ROWS_AT_ONCE])
+      const [row] = await db.write<[boolean]>(`SELECT ${schema}.purge($1, $2)`, [sessionKey, PURGE_ROWS])
       if (row![0]) return
     }
   }
 
-  /** What another process, or this one before a crash, left half erased. */
+  /** Purges sessions whose erasure was interrupted, in another process or in this one before a crash. */
   async function finishErasures(): Promise<void> {
     const sql = `SELECT session FROM ${schema}.erasures WHERE NOT purged AND at < now() - interval '1 minute'`
-    for (const [gone] of await db.read<[number]>(sql)) await purge(gone)
+    for (const [sessionKey] of await db.read<[number]>(sql)) await purge(sessionKey)
   }
-  // Nobody waits for it; what fails now is found again at the next start.
+  // Nobody waits for this. If it fails, the next start tries again.
   finishErasures().catch(() => undefined)
 
   return {
     shared: true,
     clock,
     async append(append) {
-      open()
+      throwIfClosed()
       checkAppend(append)
       const result = await queue.append(append)
       if (result.ok) bell.ring({ sessionId: append.sessionId, eventId: append.events.at(-1)!.id })
       return result
     },
-    read: ({ sessionId, after = 0, before, limit }) =>
-      read(async () => {
-        const most = limit === Infinity ? null : limit
-        const sql = `SELECT * FROM ${schema}.read($1, $2, $3, $4)`
-        const rows = await db.read<[string]>(sql, [keyText(sessionId), after, before ?? null, most])
-        const events = rows
-          .flatMap(([body]) => stored<SessionEvent[]>(body))
-          .filter(({ seq }) => seq > after && (before === undefined || seq < before))
-        return before === undefined
-          ? events.slice(0, limit)
-          : events.slice(-Math.min(limit, events.length || 1))
-      }),
+    read: (query) => read(() => queries.read(query)),
 
-    session: (sessionId) => read(() => session.session(sessionId)),
-    sessions: (query) => read(() => session.sessions(query)),
-    countSessions: () => count(`SELECT count(*) FROM ${schema}.sessions`),
+    session: (sessionId) => read(() => queries.session(sessionId)),
+    sessions: (query) => read(() => queries.sessions(query)),
+    countSessions: () => read(() => queries.countSessions()),
 
-    interaction: (interactionId) =>
-      read(async () => (await interactions.find('i.id = $1', [keyText(interactionId)]))[0] ?? null),
-    interactionsOf: (sessionId, toolCallId) =>
-      read(() =>
-        interactions.find('s.id = $1 AND i.tool_call_id = $2 ORDER BY i.number', [
-          keyText(sessionId),
-          keyText(toolCallId),
-        ]),
-      ),
-    pending: ({ sessionId, after = '0', limit }) =>
-      read(() => {
-        const place = placeOfCursor(after)
-        return sessionId === undefined
-          ? interactions.page('i.pending AND i.number > $1', [place], limit)
-          : interactions.page('i.pending AND i.number > $1 AND s.id = $2', [place, keyText(sessionId)], limit)
-      }),
-    countPending: () => count(`SELECT count(*) FROM ${schema}.interactions WHERE pending`),
-    pendingCounts: () =>
-      read(async () => {
-        const rows = await db.read<[string, number]>(
-          `SELECT s.id, count(*)::int FROM ${schema}.interactions i JOIN ${schema}.sessions s ON s.key = i.session
-           WHERE i.pending GROUP BY s.id`,
-          [],
-        )
-        return new Map(rows.map(([sessionId, counted]) => [fromKeyText(sessionId), counted]))
-      }),
-    deadlines: ({ before = Infinity } = { before: Infinity }) =>
-      read(async () => {
-        const rows = await db.read<[string, string, number]>(
-          `SELECT s.id, i.id, i.expires_at FROM ${schema}.interactions i JOIN ${schema}.sessions s ON s.key = i.session
-           WHERE i.pending AND i.expires_at < $1`,
-          [before],
-        )
-        return rows.map(([sessionId, interactionId, expiresAt]) => ({
-          sessionId: fromKeyText(sessionId),
-          interactionId: fromKeyText(interactionId),
-          expiresAt,
-        }))
-      }),
-    toolCall: (sessionId, toolCallId) =>
-      read(async () => {
-        const [row] = await db.read<[boolean]>(
-          `SELECT t.ended FROM ${schema}.tool_calls t JOIN ${schema}.sessions s ON s.key = t.session
-           WHERE s.id = $1 AND t.id = $2`,
-          [keyText(sessionId), keyText(toolCallId)],
-        )
-        return row ? { ended: row[0] } : null
-      }),
+    interaction: (interactionId) => read(() => queries.interaction(interactionId)),
+    interactionsOf: (sessionId, toolCallId) => read(() => queries.interactionsOf(sessionId, toolCallId)),
+    pending: (query) => read(() => queries.pending(query)),
+    countPending: () => read(() => queries.countPending()),
+    pendingCounts: () => read(() => queries.pendingCounts()),
+    deadlines: (query) => read(() => queries.deadlines(query)),
+    toolCall: (sessionId, toolCallId) => read(() => queries.toolCall(sessionId, toolCallId)),
 
-    audit: ({ after = '0', limit }) =>
-      read(async () => {
-        const most = limit === Infinity ? null : limit + 1
-        const sql = `SELECT * FROM ${schema}.audit_after($1, $2)`
-        const rows = await db.read<[number, string, string | null]>(sql, [placeOfCursor(after), most])
-        const items = rows.slice(0, limit)
-        return {
-          items: items.map(([, body, message]) => ({
-            ...stored<AuditRow>(body),
-            ...(message !== null && { message: stored<string>(message) }),
-          })),
-          next: rows.length > limit ? String(items.at(-1)![0]) : null,
-        }
-      }),
+    audit: (query) => read(() => queries.audit(query)),
     addAudit: (rows) =>
       write(null, async () => {
         const sql = `WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${lock}))
@@ -206,36 +150,14 @@ function storeOn(db: Database, schema: string, lock: string, clock: StoreClock):
           FROM held, unnest($1::text[]) WITH ORDINALITY AS u(body, n) ORDER BY n`
         await db.write(sql, [rows.map((row) => JSON.stringify(row))])
       }),
-    changes: ({ after = '0', limit }) =>
-      read(async () => {
-        const most = limit === Infinity ? null : limit
-        const sql = `SELECT * FROM ${schema}.changes($1, $2)`
-        const rows = await db.read<[number, string, string | null]>(sql, [placeOfCursor(after), most])
-        return rows.map(([place, sessionId, body]) => ({
-          cursor: String(place),
-          sessionId: fromKeyText(sessionId),
-          events: body === null ? [] : stored<SessionEvent[]>(body),
-        }))
-      }),
-    news: ({ after, limit }) =>
-      read(async () => {
-        const sql = `SELECT * FROM ${schema}.log_news($1, $2)`
-        const rows = await db.read<[number, string, string | null, number | null]>(sql, [
-          placeOfCursor(after),
-          limit,
-        ])
-        return rows.map(([place, sessionId, logId, seq]) => ({
-          cursor: String(place),
-          sessionId: fromKeyText(sessionId),
-          ...(logId !== null && seq !== null && { reaches: { logId: fromKeyText(logId), seq } }),
-        }))
-      }),
-    head: async () => String(await count(`SELECT ${schema}.head()`)),
+    changes: (query) => read(() => queries.changes(query)),
+    news: (query) => read(() => queries.news(query)),
+    head: () => read(() => queries.head()),
 
     kv: {
       get: (key) => read(() => kv.get(key)),
       list: (prefix) => read(() => kv.list(prefix)),
-      put: (key, value, expected, act) => write([ofKey(key)], () => kv.put(key, value, expected, act)),
+      put: (key, value, expected, act) => write([keyResource(key)], () => kv.put(key, value, expected, act)),
     },
 
     locks: {
@@ -255,9 +177,9 @@ function storeOn(db: Database, schema: string, lock: string, clock: StoreClock):
         }),
     },
 
-    loadSnapshot: (sessionId) => read(() => session.loadSnapshot(sessionId)),
+    loadSnapshot: (sessionId) => read(() => queries.loadSnapshot(sessionId)),
     saveSnapshot: (sessionId, snapshot, logId) =>
-      write([ofSession(sessionId)], () => session.saveSnapshot(sessionId, snapshot, logId)),
+      write([sessionResource(sessionId)], () => saveSnapshot(db, schema, sessionId, snapshot, logId)),
 
     async erase(sessionId, logId) {
       const prefix = keyText(`session/${sessionId}/`)
@@ -269,8 +191,8 @@ function storeOn(db: Database, schema: string, lock: string, clock: StoreClock):
           endOfPrefix(prefix),
         ]),
       )
-      const gone = row![0]
-      if (gone !== null) await purge(gone)
+      const sessionKey = row![0]
+      if (sessionKey !== null) await purge(sessionKey)
     },
 
     onAppend: (listener) => bell.on(listener),
@@ -284,15 +206,33 @@ function storeOn(db: Database, schema: string, lock: string, clock: StoreClock):
   }
 }
 
-/** In the order of the numbers that `append` answers. */
-const CONFLICTS = ['seq', 'kv', 'fence', 'locked'] as const
-
-function resultOf(outcome: number): AppendResult {
-  if (outcome === 0) return { ok: true }
-  return { ok: false, conflict: CONFLICTS[outcome - 1]! }
+/** Writes nothing if the session has another log by now, or if its log is shorter than the snapshot. */
+async function saveSnapshot(
+  db: Database,
+  schema: string,
+  sessionId: string,
+  { seq, version, state }: Snapshot,
+  logId?: string,
+): Promise<void> {
+  await db.write(
+    `INSERT INTO ${schema}.snapshots (session, seq, version, state)
+     SELECT key, $2::bigint, $3::bigint, $4::text FROM ${schema}.sessions
+     WHERE id = $1 AND seq >= $2::bigint AND ($5::text IS NULL OR log_id = $5::text)
+     ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, version = excluded.version, state = excluded.state
+     WHERE excluded.seq >= snapshots.seq`,
+    [keyText(sessionId), seq, version, JSON.stringify(state), logId === undefined ? null : keyText(logId)],
+  )
 }
 
-/** The advisory lock of a schema: its own name, as two numbers. */
-function lockOf(schema: string): string {
+/** In the order of the numbers that the function `append` returns, from 1. */
+const CONFLICTS = ['seq', 'kv', 'fence', 'locked'] as const
+
+function appendResult(code: number): AppendResult {
+  if (code === 0) return { ok: true }
+  return { ok: false, conflict: CONFLICTS[code - 1]! }
+}
+
+/** The two numbers of the advisory lock that belongs to a schema. */
+function advisoryLock(schema: string): string {
   return `hashtext('askback'), hashtext('${schema.replaceAll("'", "''")}')`
 }

@@ -4,9 +4,9 @@ import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { answers, freePort, owner, type PostgresServer } from './server.js'
+import { acceptsConnections, freePort, postgresUser, type PostgresServer } from './server.js'
 
-/** A PgBouncer in front of a server: each transaction may run on another connection, of which there are only a few. */
+/** Starts PgBouncer in front of a server: each transaction may run on another of a few connections. */
 export async function startPooler(
   server: PostgresServer,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
@@ -31,12 +31,12 @@ default_pool_size = 4
 max_client_conn = 100
 `,
   )
-  const as = owner()
+  const as = postgresUser()
   if (as) for (const path of [folder, settings, users]) chownSync(path, as.uid, as.gid)
   const program = existsSync('/usr/sbin/pgbouncer') ? '/usr/sbin/pgbouncer' : 'pgbouncer'
   const child = spawn(program, ['-q', settings], { stdio: 'ignore', ...as })
   const url = server.url().replace(`:${server.port}/`, `:${port}/`)
-  while (!(await answers(url))) {
+  while (!(await acceptsConnections(url))) {
     if (child.exitCode !== null) throw new Error('PgBouncer did not start.')
     await delay(20)
   }

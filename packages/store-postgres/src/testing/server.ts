@@ -9,39 +9,42 @@ import { Client } from 'pg'
 
 export interface PostgresServer {
   readonly port: number
-  /** Of the superuser, or of the one named. */
+  /** The address for the superuser, or for the given user. */
   url(as?: { user?: string; password?: string; database?: string }): string
-  /** Ends it as a crash of the machine would, or in good order. */
+  /** Stops it without writing anything more, as in a crash, or in an orderly way. */
   stop(how?: 'crash' | 'order'): Promise<void>
   start(): Promise<void>
-  /** Stops it and removes everything. */
+  /** Stops it and deletes its folder. */
   remove(): Promise<void>
 }
 
 const USER = 'askback'
 
-/** The superuser needs no password, so that many short connections cost little; everybody else does. */
+/** Checking a password is slow, so the superuser, as whom most tests connect, needs none. */
 const ACCESS = `host all ${USER} 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n`
 
-/** A PostgreSQL of one's own in a temporary folder, on a free port of this machine. `durable` syncs each commit. */
+/**
+ * Starts a PostgreSQL server of its own in a temporary folder, on a free port of this machine. With `durable` it syncs each commit
+ * to a disk; otherwise its files are in memory where the system allows.
+ */
 export async function startPostgres({
   durable = false,
   settings = [] as string[],
 } = {}): Promise<PostgresServer> {
-  const memory = !durable && existsSync('/dev/shm')
-  const folder = mkdtempSync(join(memory ? '/dev/shm' : tmpdir(), 'askback-postgres-'))
-  const as = owner()
+  const isInMemory = !durable && existsSync('/dev/shm')
+  const folder = mkdtempSync(join(isInMemory ? '/dev/shm' : tmpdir(), 'askback-postgres-'))
+  const as = postgresUser()
   if (as) chownSync(folder, as.uid, as.gid)
   const port = await freePort()
   const data = join(folder, 'data')
   let server: ChildProcess | undefined
 
-  const made = spawnSync(
+  const initialised = spawnSync(
     program('initdb'),
     ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-N'],
     { cwd: folder, encoding: 'utf8', ...as },
   )
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  if (initialised.status !== 0) throw new Error(`initdb failed: ${initialised.stderr}`)
   writeFileSync(join(data, 'pg_hba.conf'), ACCESS)
 
   const url: PostgresServer['url'] = ({ user = USER, password = '', database = 'postgres' } = {}) =>
@@ -56,16 +59,16 @@ export async function startPostgres({
       ...settings,
     ]
     const args = ['-D', data, ...options.flatMap((option) => ['-c', option])]
-    let said = ''
+    let output = ''
     const child = spawn(program('postgres'), args, {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
       ...as,
     })
     server = child
-    child.stderr.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-4000)))
-    while (!(await answers(url()))) {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${said}`)
+    child.stderr.on('data', (text: Buffer) => (output = (output + text.toString()).slice(-4000)))
+    while (!(await acceptsConnections(url()))) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${output}`)
       await delay(20)
     }
   }
@@ -92,14 +95,14 @@ export async function startPostgres({
   }
 }
 
-/** PostgreSQL refuses to run as root. */
-export function owner(): { uid: number; gid: number } | undefined {
+/** PostgreSQL refuses to run as root: then it runs as the user postgres. */
+export function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** Debian keeps them out of the path, by version. */
+/** Debian installs the programs of each version outside of the path. */
 function program(name: string): string {
   const versions = '/usr/lib/postgresql'
   if (!existsSync(versions)) return name
@@ -110,7 +113,7 @@ function program(name: string): string {
   return newest ?? name
 }
 
-export async function answers(url: string): Promise<boolean> {
+export async function acceptsConnections(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url })
   client.on('error', () => undefined)
   try {
@@ -122,7 +125,7 @@ export async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Below those from 32768 on, which the system would give to somebody else before it is used. */
+/** Below 32768, because from there on the system could assign the port to another connection before it is used. */
 export async function freePort(): Promise<number> {
   const port = randomInt(20_000, 30_000)
   const server = createServer()

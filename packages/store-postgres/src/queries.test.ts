@@ -24,38 +24,38 @@ async function open(schema = `news_${schemas++}`): Promise<Store & { schema: str
   return { ...store, schema }
 }
 
-const later = (store: Store, after: string, limit = 100) => store.news!({ after, limit })
+const newsAfter = (store: Store, after: string, limit = 100) => store.news!({ after, limit })
 
-it('news say how far each session reaches, and which are gone', async () => {
+it('news name the last seq of each session, and which sessions were erased', async () => {
   const store = await open()
   const [a, b] = [new SessionScript('a\u0000'), new SessionScript('b')]
   const beginning = await store.head()
   for (const append of [a.start(), b.start(), a.next(...ask('1'))]) await store.append(append)
-  const told = await later(store, beginning)
-  expect(told).toMatchObject([
+  const news = await newsAfter(store, beginning)
+  expect(news).toMatchObject([
     { sessionId: 'b', reaches: { seq: 1 } },
     { sessionId: 'a\u0000', reaches: { seq: 3 } },
   ])
-  expect(told.at(-1)!.cursor).toBe(await store.head())
+  expect(news.at(-1)!.cursor).toBe(await store.head())
   await store.erase('b')
   await store.append(new SessionScript('b').start())
-  expect(await later(store, told.at(-1)!.cursor)).toMatchObject([
+  expect(await newsAfter(store, news.at(-1)!.cursor)).toMatchObject([
     { sessionId: 'b' },
     { sessionId: 'b', reaches: { seq: 1 } },
   ])
 })
 
-it('news come page by page, also beyond a log that is half erased', async () => {
+it('news continue after a page of rows that all belong to a half-erased session', async () => {
   const store = await open()
   const [gone, script] = [new SessionScript('gone'), new SessionScript('s')]
   await store.append(gone.start())
   for (let count = 0; count < 5; count++) await store.append(gone.next(...ask(`${count}`)))
   await store.append(script.start())
   await admin.query(`DELETE FROM ${store.schema}.sessions WHERE id = 'gone'`)
-  expect(await later(store, '0', 3)).toMatchObject([{ sessionId: 's', reaches: { seq: 1 } }])
+  expect(await newsAfter(store, '0', 3)).toMatchObject([{ sessionId: 's', reaches: { seq: 1 } }])
 })
 
-it('news wait for an append that is under way and came first', async () => {
+it('news wait for an earlier append that is not committed yet', async () => {
   const store = await open()
   const other = await open(store.schema)
   await store.append(new SessionScript('s').start())
@@ -64,19 +64,19 @@ it('news wait for an append that is under way and came first', async () => {
   const lock = `hashtext('askback'), hashtext('${store.schema}')`
   await admin.query(`SELECT pg_advisory_xact_lock_shared(${lock}), nextval('${store.schema}.positions')`)
   await other.append(new SessionScript('t').start())
-  let told = false
-  const news = later(store, cursor).finally(() => (told = true))
+  let isRead = false
+  const news = newsAfter(store, cursor).finally(() => (isRead = true))
   const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`
   const watcher = new Client(server.url())
   await watcher.connect()
   await expect.poll(async () => (await watcher.query(waits)).rowCount).toBe(1)
   await watcher.end()
-  expect(told).toBe(false)
+  expect(isRead).toBe(false)
   await admin.query('ROLLBACK')
   expect(await news).toMatchObject([{ sessionId: 't', reaches: { seq: 1 } }])
 })
 
-it('deadlines are told up to a time, without what is kept past its own', async () => {
+it('deadlines are those before a time, without those at which nothing happens', async () => {
   const store = await open()
   const script = new SessionScript('s')
   await store.append(script.start())
@@ -91,7 +91,7 @@ it('deadlines are told up to a time, without what is kept past its own', async (
   expect(await store.interaction('kept')).toMatchObject({ expiresAt: 5, onTimeout: 'keep' })
 })
 
-it('a schema of the first version is brought on, with all that it holds', async () => {
+it('a schema of the first version is migrated with its content', async () => {
   const before = await open()
   const script = new SessionScript('s')
   await before.append(script.start())
@@ -103,5 +103,5 @@ it('a schema of the first version is brought on, with all that it holds', async 
     UPDATE ${schema}.interactions SET expires_at = 5; UPDATE ${schema}.meta SET value = 1`)
   const store = await open(schema)
   expect(await store.deadlines({ before: 10 })).toMatchObject([{ interactionId: 'i' }])
-  expect(await later(store, '0')).toMatchObject([{ sessionId: 's', reaches: { seq: 5 } }])
+  expect(await newsAfter(store, '0')).toMatchObject([{ sessionId: 's', reaches: { seq: 5 } }])
 })
