@@ -18,7 +18,7 @@ describe('settling an approval', () => {
     expect(settle(answer)).toStrictEqual({ settlement: 'approved', answer })
   })
 
-  it('a denial carries its reason to the agent', () => {
+  it('a denial has its reason as the message to the agent', () => {
     const answer: ApprovalAnswer = { decision: 'deny', message: 'not on a Friday' }
     expect(settle(answer)).toStrictEqual({ settlement: 'denied', answer, message: 'not on a Friday' })
   })
@@ -32,12 +32,12 @@ describe('settling an approval', () => {
   })
 
   it.each<[ApprovalAnswer, string]>([
-    [{ decision: 'deny', scope: 'session' }, 'takes no scope "session"'],
-    [{ decision: 'deny', scope: 'always' }, 'takes no scope "always"'],
-    [{ decision: 'deny', updatedInput: {} }, 'takes no edited input'],
-    [{ decision: 'approve', scope: 'session', updatedInput: {} }, 'goes with the scope "once"'],
-    [{ decision: 'approve', scope: 'always', updatedInput: {} }, 'goes with the scope "once"'],
-  ])('[L9] refuses %j', (answer, message) => {
+    [{ decision: 'deny', scope: 'session' }, 'cannot have the scope "session"'],
+    [{ decision: 'deny', scope: 'always' }, 'cannot have the scope "always"'],
+    [{ decision: 'deny', updatedInput: {} }, 'cannot have an edited input'],
+    [{ decision: 'approve', scope: 'session', updatedInput: {} }, 'only have the scope "once"'],
+    [{ decision: 'approve', scope: 'always', updatedInput: {} }, 'only have the scope "once"'],
+  ])('[L9] rejects %j', (answer, message) => {
     expect(() => settle(answer)).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
@@ -53,7 +53,7 @@ describe('settling an approval', () => {
     [{ decision: 'approve', always: true }],
     ['approve'],
     [null],
-  ])('[L9] does not guess what %j means', (answer) => {
+  ])('[L9] does not interpret %j', (answer) => {
     expect(() => parseWith(approvalAnswer, answer, { code: 'invalid_answer', what: 'the answer' })).toThrow(
       expect.objectContaining({ code: 'invalid_answer' }),
     )

@@ -23,13 +23,13 @@ export const approvalKind = defineInteraction<ApprovalRequest, ApprovalAnswer>({
     }
     switch (decision) {
       case 'approve':
-        // A rule is for the input that was asked about; one that was edited on the way is approved this once.
+        // The rule would allow the input that the agent asked about, but the person approved another one.
         if (updatedInput !== undefined && isLasting(scope))
-          refuse(`An edited input goes with the scope "once", not "${scope}".`)
+          reject(`An edited input can only have the scope "once", not "${scope}".`)
         return { settlement: 'approved', answer }
       case 'deny': {
-        if (isLasting(scope)) refuse(`A denial counts once; it takes no scope "${scope}".`)
-        if (updatedInput !== undefined) refuse('A denial takes no edited input.')
+        if (isLasting(scope)) reject(`A denial counts once; it cannot have the scope "${scope}".`)
+        if (updatedInput !== undefined) reject('A denial cannot have an edited input.')
         const denied: Outcome = { settlement: 'denied', answer }
         return message?.trim() ? { ...denied, message } : denied
       }
@@ -43,6 +43,6 @@ function isLasting(scope: ApprovalAnswer['scope']): boolean {
   return scope !== undefined && scope !== 'once'
 }
 
-function refuse(message: string): never {
+function reject(message: string): never {
   throw new AskbackError('invalid_answer', message)
 }

@@ -2,8 +2,8 @@ import { fieldsOf, visibleFields, type FormField, type FormRequest, type Json } 
 import { describe, expect, it } from 'vitest'
 import { formKind } from './form.js'
 
-// The bounds are counted in steps. These tests measure that the steps are few enough, against a loop that takes some 50 ms:
-// a slow or busy machine slows both down.
+// The limits count steps. These tests measure that so many steps take less CPU time than a loop of about 50 ms. A slow or busy
+// machine slows both down.
 function cpuMs(work: () => unknown): number {
   const before = process.cpuUsage()
   work()
@@ -11,7 +11,7 @@ function cpuMs(work: () => unknown): number {
   return (user + system) / 1000
 }
 
-/** The best of some: what else the machine does must not count. */
+/** The best of five, so that other work of the machine does not count. */
 function costOf(work: () => unknown): number {
   return Math.min(...Array.from({ length: 5 }, () => cpuMs(work)))
 }
@@ -21,7 +21,7 @@ function loop(): number {
   for (let step = 0; step < 12_000_000; step++) sum = (sum + step) % 7919
   return sum
 }
-const allowed = costOf(loop)
+const maxCost = costOf(loop)
 
 const form = (...fields: FormField[]): FormRequest => ({ message: 'Fill in', schema: { fields } })
 const text = (name: string, pattern: string): FormField => ({ name, type: 'text', pattern })
@@ -38,7 +38,7 @@ describe('a pattern', () => {
     '(?<x>(?:\\w+\\s?){1,100}){1,9}',
     '\\p{L}'.repeat(199),
     '(a|b)*a(a|b){400}',
-  ])('%# is refused before it has cost much', (pattern) => {
+  ])('%# is rejected at little cost', (pattern) => {
     const request = form(text('a', pattern))
     expect(() => open(request)).toThrow('repeats too much')
     expect(
@@ -46,10 +46,10 @@ describe('a pattern', () => {
         try {
           open(request)
         } catch {
-          // Refused, as above.
+          // Rejected, as above.
         }
       }),
-    ).toBeLessThan(allowed)
+    ).toBeLessThan(maxCost)
   })
 
   it.each([
@@ -60,13 +60,13 @@ describe('a pattern', () => {
     '(?:\\w+\\s?){1,40}',
     '[\\p{L}\\p{N} ]{1,100}',
     '(a?){40}a{40}',
-  ])('%s is taken, and costs little on any text that it is run on', (pattern) => {
+  ])('%s is accepted, and costs little on any text', (pattern) => {
     const request = form(text('a', pattern))
     open(request)
-    for (const letters of ['a', 'ab', 'aé日'])
+    for (const characters of ['a', 'ab', 'aé日'])
       for (const length of [90, 300, 1000, 5000]) {
-        const value = letters.repeat(length).slice(0, length)
-        expect(costOf(() => answer(request, { a: value }))).toBeLessThan(allowed)
+        const value = characters.repeat(length).slice(0, length)
+        expect(costOf(() => answer(request, { a: value }))).toBeLessThan(maxCost)
       }
   })
 
@@ -77,16 +77,16 @@ describe('a pattern', () => {
     ['[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', '123e4567-e89b-12d3-a456-426614174000'],
     ['.{1,120}', 'x'.repeat(120)],
     ['[a-z]+', 'z'.repeat(5000)],
-  ])('%s is what people use, and is taken', (pattern, value) => {
+  ])('%s is common, and is accepted', (pattern, value) => {
     const request = form(text('a', pattern))
     open(request)
     expect(answer(request, { a: value })).toMatchObject({ settlement: 'answered' })
   })
 
-  it('refuses a text that is too long for it, the same on every machine', () => {
+  it('rejects a text that is too long for it, the same on every machine', () => {
     const request = form(text('a', '(?:\\w\\s?){1,60}'))
     expect(answer(request, { a: 'w'.repeat(5000) })).toEqual({
-      errors: { a: 'Too long for the format asked for.' },
+      errors: { a: 'Too long for the required format.' },
     })
   })
 
@@ -95,23 +95,23 @@ describe('a pattern', () => {
     const request = form(...fields)
     open(request)
     const values = Object.fromEntries(fields.map(({ name }) => [name, 'ab'.repeat(400)]))
-    expect(costOf(() => answer(request, values))).toBeLessThan(allowed)
+    expect(costOf(() => answer(request, values))).toBeLessThan(maxCost)
     expect(Object.values((answer(request, values) as { errors: object }).errors)).toContain(
-      'Too long for the format asked for.',
+      'Too long for the required format.',
     )
   })
 })
 
 describe('a form', () => {
-  it('with many options and as many choices costs no more than to read it', () => {
+  it('with many options and as many choices is checked at little cost', () => {
     const options = Array.from({ length: 20_000 }, (_, index) => ({ value: `v${index}` }))
     const request = form({ name: 'a', type: 'multiselect', options: [...options, { value: 1 }] })
     const values = { a: options.map(({ value }) => value).toReversed() }
-    expect(costOf(() => open({ ...request, initialValues: values }))).toBeLessThan(allowed)
-    expect(costOf(() => answer(request, values))).toBeLessThan(allowed)
+    expect(costOf(() => open({ ...request, initialValues: values }))).toBeLessThan(maxCost)
+    expect(costOf(() => answer(request, values))).toBeLessThan(maxCost)
   })
 
-  it('in which everything depends on one long value costs no more than to read it', () => {
+  it('in which every field depends on one long value is checked at little cost', () => {
     const parent: FormField = { name: 'p', type: 'textarea' }
     const request = form(
       parent,
@@ -122,6 +122,6 @@ describe('a form', () => {
       })),
     )
     const values = new Map<string, Json>([['p', 'y'.repeat(1_000_000)]])
-    expect(costOf(() => visibleFields(fieldsOf(request.schema), values))).toBeLessThan(allowed)
+    expect(costOf(() => visibleFields(fieldsOf(request.schema), values))).toBeLessThan(maxCost)
   })
 })

@@ -7,7 +7,7 @@ const text = { name: 'a', type: 'text' }
 const flag = { name: 'flag', type: 'boolean' }
 const choice = { name: 'c', type: 'select', options: [{ value: 'x' }, { value: 'y' }] }
 
-/** As the desk does when an interaction opens. */
+/** Does what the desk does when an interaction opens. */
 function open(schema: unknown, initialValues?: unknown) {
   const raw = { message: 'Tell me', schema, ...(initialValues !== undefined && { initialValues }) }
   const request = parseWith(formRequest, raw, { code: 'invalid_request', what: 'the request' })
@@ -15,7 +15,7 @@ function open(schema: unknown, initialValues?: unknown) {
   return request
 }
 
-function refusal(message: string) {
+function rejection(message: string) {
   return expect.objectContaining({
     code: 'invalid_request',
     message: expect.stringContaining(message) as string,
@@ -37,8 +37,8 @@ describe('a form that can be asked', () => {
       'datetimes with bounds',
       { name: 'd', type: 'datetime', min: '2026-01-01T00:00', max: '2026-01-01T00:00:00.5Z' },
     ],
-    ['marks that say it is no secret', { ...text, secret: false, writeOnly: false, format: 'email' }],
-    ['fields that a later version may know', { ...text, placeholder: 'x' }],
+    ['marks that it is not a secret', { ...text, secret: false, writeOnly: false, format: 'email' }],
+    ['properties of a later version', { ...text, placeholder: 'x' }],
     ['escapes as JavaScript writes them', { ...text, pattern: '(?<year>\\d{4})\\/\\u0041' }],
   ])('has %s', (_, field) => {
     expect(fieldsOf(open({ fields: [field] }).schema)).toHaveLength(1)
@@ -48,11 +48,11 @@ describe('a form that can be asked', () => {
     const request = open({ sections: [{ title: 'One', fields: [text] }, { fields: [flag] }] })
     expect(fieldsOf(request.schema).map((field) => field.name)).toEqual(['a', 'flag'])
     expect(() => open({ sections: [{ fields: [text] }, { fields: [text] }] })).toThrow(
-      refusal('"a" is there twice'),
+      rejection('"a" is defined twice'),
     )
   })
 
-  it('may show a field depending on a later one, and on whether that was left out', () => {
+  it('may show a field depending on a later one, and on whether that one is empty', () => {
     expect(() =>
       open({ fields: [{ ...text, visibleWhen: { field: 'flag', in: [true, null] } }, flag] }),
     ).not.toThrow()
@@ -69,12 +69,12 @@ describe('a form that cannot be asked', () => {
     ['a field without a name', { fields: [{ name: '', type: 'text' }] }, 'schema.fields[0].name'],
     ['a step of nothing', { fields: [{ name: 'n', type: 'number', step: 0 }] }, 'schema.fields[0].step'],
     [
-      'more fields than a person fills in',
+      'too many fields',
       { fields: Array.from({ length: 501 }, (_, i) => ({ name: `f${i}`, type: 'text' })) },
       '500',
     ],
   ])('has %s', (_, schema, message) => {
-    expect(() => open(schema)).toThrow(refusal(message))
+    expect(() => open(schema)).toThrow(rejection(message))
   })
 
   it.each<[object]>([
@@ -85,14 +85,14 @@ describe('a form that cannot be asked', () => {
     [{ type: 'password' }],
     [{ type: 'number', secret: true }],
   ])('asks for a secret: %j', (mark) => {
-    expect(() => open({ fields: [flag, { ...text, ...mark }] })).toThrow(refusal('URL'))
-    expect(() => open({ sections: [{ fields: [{ ...text, ...mark }] }] })).toThrow(refusal('URL'))
+    expect(() => open({ fields: [flag, { ...text, ...mark }] })).toThrow(rejection('URL'))
+    expect(() => open({ sections: [{ fields: [{ ...text, ...mark }] }] })).toThrow(rejection('URL'))
   })
 
   it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'])(
     'names a field %s',
     (name) => {
-      expect(() => open({ fields: [{ name, type: 'text' }] })).toThrow(refusal('prototype key'))
+      expect(() => open({ fields: [{ name, type: 'text' }] })).toThrow(rejection('prototype key'))
     },
   )
 
@@ -119,13 +119,13 @@ describe('a form that cannot be asked', () => {
     [{ ...text, pattern: 'a'.repeat(1001) }, 'longer than 1000'],
     [{ ...text, pattern: '.{1000}.{1000}' }, 'repeats too much'],
   ])('%j', (field, message) => {
-    expect(() => open({ fields: [field] })).toThrow(refusal(message))
+    expect(() => open({ fields: [field] })).toThrow(rejection(message))
   })
 
-  it('adds up to too much work, with patterns that are fine each', () => {
+  it('has patterns that are too costly together', () => {
     const fields = Array.from({ length: 12 }, (_, i) => ({ name: `f${i}`, type: 'text', pattern: '.{120}' }))
     expect(() => open({ fields: fields.slice(0, 4) })).not.toThrow()
-    expect(() => open({ fields })).toThrow(refusal('too costly together'))
+    expect(() => open({ fields })).toThrow(rejection('too costly together'))
   })
 
   it.each<[string, object[], string]>([
@@ -147,14 +147,14 @@ describe('a form that cannot be asked', () => {
     ['no value', [{ ...text, visibleWhen: { field: 'flag' } }, flag], 'either `equals` or `in`'],
     ['no values', [{ ...text, visibleWhen: { field: 'flag', in: [] } }, flag], 'must not be empty'],
   ])('shows a field depending on %s', (_, fields, message) => {
-    expect(() => open({ fields })).toThrow(refusal(message))
+    expect(() => open({ fields })).toThrow(rejection(message))
   })
 
-  it('[lesson 4] fills in what it does not have, or with another type', () => {
+  it('has initial values for unknown fields, or of another type', () => {
     expect(() => open({ fields: [text, choice] }, { a: 'hello', c: 'x', b: 1 })).toThrow(
-      refusal('"b" has an initial value'),
+      rejection('"b" has an initial value'),
     )
-    expect(() => open({ fields: [text] }, { a: 1 })).toThrow(refusal('not a string'))
+    expect(() => open({ fields: [text] }, { a: 1 })).toThrow(rejection('not a string'))
   })
 
   it.each([
@@ -163,11 +163,11 @@ describe('a form that cannot be asked', () => {
     ['multiselect', ['x', 'z']],
   ])('fills in a %s with what is no option, which nobody could see or take back', (type, value) => {
     expect(() => open({ fields: [{ ...choice, type }] }, { c: value })).toThrow(
-      refusal('"c" has an initial value that is not one of its options'),
+      rejection('"c" has an initial value that is not one of its options'),
     )
   })
 
-  it('may fill in what a person can still correct', () => {
+  it('may have initial values that a person can still correct', () => {
     const fields = [{ ...text, minLength: 9 }, choice, { ...choice, name: 'm', type: 'multiselect', max: 1 }]
     expect(() => open({ fields }, { a: 'short', c: null, m: ['x', 'y'] })).not.toThrow()
     expect(() => open({ fields }, { a: null, c: 'y', m: [] })).not.toThrow()

@@ -6,42 +6,42 @@ import {
   type FormRequest,
   type Json,
 } from '@askback/protocol'
-import { isMoment, readMoment } from './form-moments.js'
 import { measurePattern } from './form-patterns.js'
-import { hasJsonType, isOption, jsonTypeOf } from './form-values.js'
+import { hasJsonType, isMoment, isOption, jsonTypeOf, parseMoment } from './form-values.js'
 
-/** All patterns of a form together, so that many small ones do not add up to what one big one may not cost. */
-const MAX_PROGRAMS = 1_000
-/** More is no form that a person fills in; it also bounds the walks along `visibleWhen`. */
+/** The instructions of all compiled patterns of a form together. */
+const MAX_PATTERN_INSTRUCTIONS = 1_000
+/** No person fills in more. It also bounds the search along chains of `visibleWhen`. */
 const MAX_FIELDS = 500
 
-/** Throws `invalid_request` for a form that could not be filled in as it was meant. */
+/** Throws `invalid_request` for a form that nobody could fill in, or whose rules would not be checked. */
 export function checkFormRequest(request: FormRequest): void {
   const fields = fieldsOf(request.schema)
   const byName = new Map<string, FormField>()
   if (fields.length > MAX_FIELDS)
     throw new AskbackError('invalid_request', `A form has at most ${MAX_FIELDS} fields.`)
   for (const field of fields) {
-    if (byName.has(field.name)) refuse(field.name, 'is there twice')
-    if (isPrototypeName(field.name)) refuse(field.name, 'has the name of a prototype key')
+    if (byName.has(field.name)) reject(field.name, 'is defined twice')
+    if (isPrototypeName(field.name)) reject(field.name, 'has the name of a prototype key')
     byName.set(field.name, field)
   }
-  let programs = 0
+  let instructions = 0
   for (const field of fields) {
     checkRules(field)
     checkOptions(field)
     checkRange(field)
     checkVisibility(field, byName)
-    programs += patternSize(field)
-    if (programs > MAX_PROGRAMS) refuse(field.name, 'makes the patterns of this form too costly together')
+    instructions += patternSize(field)
+    if (instructions > MAX_PATTERN_INSTRUCTIONS)
+      reject(field.name, 'makes the patterns of this form too costly together')
   }
   for (const [name, value] of Object.entries(request.initialValues ?? {})) checkInitial(name, value, byName)
 }
 
-type Rule = 'min' | 'max' | 'step' | 'minLength' | 'maxLength' | 'pattern' | 'options'
+type FieldRule = 'min' | 'max' | 'step' | 'minLength' | 'maxLength' | 'pattern' | 'options'
 
-/** A rule that a type does not know is refused: ignored, it would promise a check that nobody makes. */
-const rules: Record<FormFieldType, readonly Rule[]> = {
+/** The rules that each type has. Any other is rejected, because the agent would expect a check that does not happen. */
+const rules: Record<FormFieldType, readonly FieldRule[]> = {
   text: ['minLength', 'maxLength', 'pattern'],
   textarea: ['minLength', 'maxLength', 'pattern'],
   number: ['min', 'max', 'step'],
@@ -54,47 +54,47 @@ const rules: Record<FormFieldType, readonly Rule[]> = {
   time: ['min', 'max'],
   datetime: ['min', 'max'],
 }
-const allRules: readonly Rule[] = ['min', 'max', 'step', 'minLength', 'maxLength', 'pattern', 'options']
+const allRules: readonly FieldRule[] = ['min', 'max', 'step', 'minLength', 'maxLength', 'pattern', 'options']
 
 function checkRules(field: FormField): void {
   for (const rule of allRules) {
     if (field[rule] !== undefined && !rules[field.type].includes(rule)) {
-      refuse(field.name, `is of type ${field.type}, which takes no \`${rule}\``)
+      reject(field.name, `is of type ${field.type}, which takes no \`${rule}\``)
     }
   }
 }
 
 function checkOptions({ name, type, options }: FormField): void {
   if (!rules[type].includes('options')) return
-  if (!options || options.length === 0) refuse(name, 'needs `options`')
+  if (!options || options.length === 0) reject(name, 'needs `options`')
   const seen = new Set(options.map((option) => option.value))
-  if (seen.size < options.length) refuse(name, 'has two options of the same value')
+  if (seen.size < options.length) reject(name, 'has two options of the same value')
 }
 
 function checkRange(field: FormField): void {
   const { name, minLength, maxLength } = field
   const min = boundOf(field, 'min')
   const max = boundOf(field, 'max')
-  if (min !== undefined && max !== undefined && min > max) refuse(name, 'has a `min` above its `max`')
+  if (min !== undefined && max !== undefined && min > max) reject(name, 'has a `min` above its `max`')
   if (minLength !== undefined && maxLength !== undefined && minLength > maxLength) {
-    refuse(name, 'has a `minLength` above its `maxLength`')
+    reject(name, 'has a `minLength` above its `maxLength`')
   }
   if (field.type === 'multiselect' && min !== undefined && min > field.options!.length) {
-    refuse(name, 'has a `min` above the number of its options')
+    reject(name, 'has a `min` above the number of its options')
   }
 }
 
-/** Numbers for a number, how many may be chosen for a multiselect, and dates and times as texts of their own type. */
+/** The bound as a number: of a number field, of how many options may be chosen, or of a date or time. */
 function boundOf(field: FormField, rule: 'min' | 'max'): number | undefined {
   const { name, type, [rule]: bound } = field
   if (bound === undefined) return undefined
   if (isMoment(type)) {
-    const moment = typeof bound === 'string' ? readMoment(type, bound) : null
-    return moment ?? refuse(name, `needs a ${type} as its \`${rule}\``)
+    const moment = typeof bound === 'string' ? parseMoment(type, bound) : null
+    return moment ?? reject(name, `needs a ${type} as its \`${rule}\``)
   }
-  if (typeof bound !== 'number') return refuse(name, `needs a number as its \`${rule}\``)
+  if (typeof bound !== 'number') return reject(name, `needs a number as its \`${rule}\``)
   if (type === 'multiselect' && !(Number.isInteger(bound) && bound >= 0)) {
-    refuse(name, `needs a whole number of choices as its \`${rule}\``)
+    reject(name, `needs a whole number of choices as its \`${rule}\``)
   }
   return bound
 }
@@ -103,7 +103,7 @@ function checkVisibility(field: FormField, byName: ReadonlyMap<string, FormField
   const seen = new Set<string>()
   let at: FormField | undefined = field
   while (at?.visibleWhen) {
-    if (seen.has(at.name)) return refuse(field.name, 'is visible depending on itself')
+    if (seen.has(at.name)) return reject(field.name, 'is visible depending on itself')
     seen.add(at.name)
     at = byName.get(at.visibleWhen.field)
     if (seen.size === 1) checkCondition(field, at)
@@ -112,7 +112,7 @@ function checkVisibility(field: FormField, byName: ReadonlyMap<string, FormField
 
 function checkCondition({ name, visibleWhen }: FormField, parent: FormField | undefined): void {
   if (!parent)
-    return refuse(name, `depends on ${JSON.stringify(visibleWhen!.field)}, which is no field of this form`)
+    return reject(name, `depends on ${JSON.stringify(visibleWhen!.field)}, which is no field of this form`)
   for (const value of visibleWhen!.in ?? [visibleWhen!.equals!]) {
     if (
       value === null ||
@@ -120,31 +120,31 @@ function checkCondition({ name, visibleWhen }: FormField, parent: FormField | un
       (parent.type === 'multiselect' && hasJsonType(parent, [value]))
     )
       continue
-    refuse(name, `depends on ${JSON.stringify(parent.name)}, which takes ${jsonTypeOf(parent)}`)
+    reject(name, `depends on ${JSON.stringify(parent.name)}, which takes ${jsonTypeOf(parent)}`)
   }
 }
 
 function patternSize({ name, pattern }: FormField): number {
   if (pattern === undefined) return 0
   const measured = measurePattern(pattern)
-  return 'size' in measured ? measured.size : refuse(name, `has a \`pattern\` that ${measured.problem}`)
+  return 'size' in measured ? measured.size : reject(name, `has a \`pattern\` that ${measured.problem}`)
 }
 
 function checkInitial(name: string, value: Json, byName: ReadonlyMap<string, FormField>): void {
   const field = byName.get(name)
-  if (!field) return refuse(name, 'has an initial value and is no field of this form')
+  if (!field) return reject(name, 'has an initial value and is no field of this form')
   if (value === null) return
-  if (!hasJsonType(field, value)) refuse(name, `has an initial value that is not ${jsonTypeOf(field)}`)
-  // Anything else that does not pass can be seen, and corrected by who fills in the form.
-  const isKnown = (Array.isArray(value) ? value : [value]).every((each) => isOption(field, each))
-  if (field.options && !isKnown) refuse(name, 'has an initial value that is not one of its options')
+  if (!hasJsonType(field, value)) reject(name, `has an initial value that is not ${jsonTypeOf(field)}`)
+  // A person can see and correct any other invalid value, but not one that no control can show.
+  const areOptions = (Array.isArray(value) ? value : [value]).every((each) => isOption(field, each))
+  if (field.options && !areOptions) reject(name, 'has an initial value that is not one of its options')
 }
 
 function isPrototypeName(name: string): boolean {
   return name === 'prototype' || name in Object.prototype
 }
 
-function refuse(field: string, why: string): never {
+function reject(field: string, why: string): never {
   throw new AskbackError('invalid_request', `The field ${JSON.stringify(field)} ${why}.`, {
     details: { field },
   })

@@ -23,19 +23,19 @@ describe('settling a form', () => {
     )
   })
 
-  it('null counts as left out', () => {
+  it('null counts as empty', () => {
     expect(settle([text, { name: 'n', type: 'number' }], { a: null, n: null })).toEqual(answered({}))
     expect(settle([{ ...text, required: true }], { a: null })).toEqual({ errors: { a: 'Required.' } })
   })
 
-  it('an untouched date control counts as left out', () => {
+  it('the empty text of a date control counts as empty', () => {
     expect(settle([{ name: 'd', type: 'date' }], { d: '' })).toEqual(answered({}))
     expect(settle([{ name: 'd', type: 'date', required: true }], { d: '' })).toEqual({
       errors: { d: 'Required.' },
     })
   })
 
-  it('[L6] says every field that does not pass at once', () => {
+  it('[L6] reports every invalid field at once', () => {
     const fields: FormField[] = [
       { ...text, required: true },
       { name: 'n', type: 'number', min: 1 },
@@ -46,7 +46,7 @@ describe('settling a form', () => {
     })
   })
 
-  it('[L9] refuses a name that the form does not have', () => {
+  it('[L9] rejects a name that the form does not have', () => {
     for (const name of ['b', 'toString', 'constructor']) {
       expect(() => settle([text], { a: 'x', [name]: 'y' })).toThrow(
         expect.objectContaining({ code: 'invalid_answer', details: { field: name } }),
@@ -69,7 +69,7 @@ describe('settling a form', () => {
     [{ name: 'a', type: 'multiselect', options }, 'x'],
     [{ name: 'a', type: 'multiselect', options }, ['x', 1]],
     [{ name: 'a', type: 'multiselect', options }, [null]],
-  ])('[L9] refuses the wrong JSON type instead of asking again: %j given %j', (field, value) => {
+  ])('[L9] rejects the wrong JSON type instead of asking again: %j given %j', (field, value) => {
     expect(() => settle([field], { a: value })).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
@@ -80,9 +80,9 @@ describe('settling a form', () => {
   })
 })
 
-describe('what passes and what is asked again', () => {
-  type Case = [field: Omit<FormField, 'name'>, value: Json | undefined, error: string | null]
-  it.each<Case>([
+describe('values that are valid and values that are asked for again', () => {
+  type FieldCase = [field: Omit<FormField, 'name'>, value: Json | undefined, error: string | null]
+  it.each<FieldCase>([
     [{ type: 'text' }, undefined, null],
     [{ type: 'text' }, '', null],
     [{ type: 'text', required: true }, '', 'Required.'],
@@ -93,11 +93,11 @@ describe('what passes and what is asked again', () => {
     [{ type: 'text', maxLength: 1 }, '👍', null],
     [{ type: 'text', maxLength: 1 }, '👍👍', 'Must have at most 1 character.'],
     [{ type: 'text', pattern: '[a-z]+' }, 'abc', null],
-    [{ type: 'text', pattern: '[a-z]+' }, 'abc1', 'Does not match the format asked for.'],
-    [{ type: 'text', pattern: 'a|bc' }, 'abc', 'Does not match the format asked for.'],
+    [{ type: 'text', pattern: '[a-z]+' }, 'abc1', 'Does not match the required format.'],
+    [{ type: 'text', pattern: 'a|bc' }, 'abc', 'Does not match the required format.'],
     [{ type: 'text', pattern: '^a$' }, 'a', null],
-    [{ type: 'text', pattern: '(a+)+b' }, 'a'.repeat(5_000), 'Does not match the format asked for.'],
-    [{ type: 'text', pattern: 'a*' }, 'a'.repeat(5001), 'Too long for the format asked for.'],
+    [{ type: 'text', pattern: '(a+)+b' }, 'a'.repeat(5_000), 'Does not match the required format.'],
+    [{ type: 'text', pattern: 'a*' }, 'a'.repeat(5001), 'Too long for the required format.'],
     [{ type: 'textarea', minLength: 3 }, 'a\nb', null],
     [{ type: 'number', required: true }, undefined, 'Required.'],
     [{ type: 'number', required: true }, 0, null],
@@ -106,8 +106,8 @@ describe('what passes and what is asked again', () => {
     [{ type: 'number', step: 1 }, 2, null],
     [{ type: 'number', step: 1 }, 2.5, 'Must be a whole number.'],
     [{ type: 'number', step: 0.1 }, 0.3, null],
-    [{ type: 'number', step: 0.1 }, 0.35, 'Must be 0 or a number of steps of 0.1 from it.'],
-    [{ type: 'number', min: 1, step: 2 }, 4, 'Must be 1 or a number of steps of 2 from it.'],
+    [{ type: 'number', step: 0.1 }, 0.35, 'Must be 0 plus a multiple of 0.1.'],
+    [{ type: 'number', min: 1, step: 2 }, 4, 'Must be 1 plus a multiple of 2.'],
     [{ type: 'number', min: -1, step: 2 }, -1, null],
     [{ type: 'number', step: 1e-7 }, 3e-7, null],
     [{ type: 'number', step: 1e21 }, 2e21, null],
@@ -124,8 +124,8 @@ describe('what passes and what is asked again', () => {
     [{ type: 'radio', options: [{ value: 1 }, { value: 2 }] }, 3, 'Not one of the options.'],
     [{ type: 'multiselect', options }, [], null],
     [{ type: 'multiselect', options, required: true }, [], 'Required.'],
-    [{ type: 'multiselect', options }, ['x', 'w'], 'Holds a value that is not one of the options.'],
-    [{ type: 'multiselect', options }, ['x', 'x'], 'Holds an option twice.'],
+    [{ type: 'multiselect', options }, ['x', 'w'], 'Contains a value that is not one of the options.'],
+    [{ type: 'multiselect', options }, ['x', 'x'], 'Contains an option twice.'],
     [{ type: 'multiselect', options, min: 2 }, ['x'], 'Choose at least 2.'],
     [{ type: 'multiselect', options, max: 2 }, ['x', 'y', 'z'], 'Choose at most 2.'],
     [{ type: 'date', min: '2026-02-01' }, '2026-02-01', null],
@@ -184,17 +184,17 @@ describe('hidden fields', () => {
     { name: 'why', type: 'text', required: true, visibleWhen: { field: 'tls', equals: false } },
   ]
 
-  it('are neither validated nor kept', () => {
+  it('are neither validated nor part of the answer', () => {
     expect(settle(fields, { kind: 'file', host: '', why: 'x' })).toEqual(answered({ kind: 'file' }))
   })
 
-  it('hide what depends on them, whatever value was sent for them', () => {
+  it('hide the fields that depend on them, whatever value was sent for them', () => {
     expect(settle(fields, { kind: 'file', host: 'a', tls: false, why: 'x' })).toEqual(
       answered({ kind: 'file' }),
     )
   })
 
-  it('are asked for once they show', () => {
+  it('are required once they are visible', () => {
     expect(settle(fields, { kind: 'db' })).toEqual({ errors: { host: 'Required.' } })
     expect(settle(fields, { kind: 'db', host: 'a' })).toEqual({ errors: { why: 'Required.' } })
     expect(settle(fields, { kind: 'db', host: 'a', tls: true })).toEqual(
@@ -203,14 +203,14 @@ describe('hidden fields', () => {
     expect(settle(fields, { kind: 'db', host: 'c' })).toEqual(answered({ kind: 'db', host: 'c' }))
   })
 
-  it('may hold a value of any JSON type, and [L9] take only their own once they show', () => {
+  it('may have a value of any JSON type while hidden, and [L9] only their own once they are visible', () => {
     expect(settle(fields, { kind: 'file', host: 1 })).toEqual(answered({ kind: 'file' }))
     expect(() => settle(fields, { kind: 'db', host: 1 })).toThrow(
       expect.objectContaining({ code: 'invalid_answer', details: { field: 'host' } }),
     )
   })
 
-  it('may depend on one of several choices, or on a field that was left out', () => {
+  it('may depend on one of several choices, or on an empty field', () => {
     const more: FormField[] = [
       { name: 'm', type: 'multiselect', options },
       { name: 'x', type: 'text', visibleWhen: { field: 'm', equals: 'x' } },
@@ -221,7 +221,7 @@ describe('hidden fields', () => {
   })
 })
 
-it('whatever the values, a form answers with its own fields, asks again about its own fields, or refuses', () => {
+it('any values answer the form with its own fields, are asked for again, or are rejected', () => {
   const fields: FormField[] = [
     { name: 'a', type: 'text', required: true, minLength: 2 },
     { name: 'n', type: 'number', step: 0.5, visibleWhen: { field: 'a', in: ['aa', 'bb'] } },
@@ -249,9 +249,9 @@ it('whatever the values, a form answers with its own fields, asks again about it
         expect(Object.keys(outcome.errors).length).toBeGreaterThan(0)
         return
       }
-      const { values: kept } = outcome.answer as { values: FormValues }
-      expect(settle(fields, kept)).toEqual(outcome)
-      for (const [name, each] of Object.entries(kept)) expect(each).toBe((values as FormValues)[name])
+      const { values: accepted } = outcome.answer as { values: FormValues }
+      expect(settle(fields, accepted)).toEqual(outcome)
+      for (const [name, each] of Object.entries(accepted)) expect(each).toBe((values as FormValues)[name])
     }),
     { numRuns: 500 },
   )

@@ -39,20 +39,20 @@ export const formKind = defineInteraction<FormRequest, FormAnswer>({
   },
 })
 
-/** The name of the only field, if that is a text: then a typed message can answer the form. */
+/** Returns the name of the only field if it is a text: a typed message can answer such a form. */
 export function singleTextField(request: FormRequest): string | null {
   const [field, ...others] = fieldsOf(request.schema)
   if (!field || others.length > 0) return null
   return field.type === 'text' || field.type === 'textarea' ? field.name : null
 }
 
-/** What was given, by name. Names that are not the form's, and below wrong JSON types, no form would send. */
+/** Returns the values by name, without those left empty. Throws for a name that the form does not have: no surface sends one. */
 function readValues(request: FormRequest, values: FormValues): Map<string, Json> {
   const fields = new Map(fieldsOf(request.schema).map((field) => [field.name, field]))
   const given = new Map<string, Json>()
   for (const [name, value] of Object.entries(values)) {
     const field = fields.get(name)
-    if (!field) refuse(name, `The form has no field ${JSON.stringify(name)}.`)
+    if (!field) reject(name, `The form has no field ${JSON.stringify(name)}.`)
     if (!isLeftOut(field, value)) given.set(name, value)
   }
   return given
@@ -60,9 +60,9 @@ function readValues(request: FormRequest, values: FormValues): Map<string, Json>
 
 function checkType(field: FormField, value: Json | undefined): void {
   if (value !== undefined && !hasJsonType(field, value))
-    refuse(field.name, `The field ${JSON.stringify(field.name)} takes ${jsonTypeOf(field)}.`)
+    reject(field.name, `The field ${JSON.stringify(field.name)} takes ${jsonTypeOf(field)}.`)
 }
 
-function refuse(field: string, message: string): never {
+function reject(field: string, message: string): never {
   throw new AskbackError('invalid_answer', message, { details: { field } })
 }

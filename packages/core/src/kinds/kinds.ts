@@ -8,7 +8,7 @@ import {
   type SettlementKind,
 } from '@askback/protocol'
 
-/** The part of Standard Schema (standardschema.dev) that a kind needs; zod, valibot and arktype schemas have it. */
+/** The part of Standard Schema (standardschema.dev) that a kind needs. Schemas of zod, valibot and arktype implement it. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
@@ -27,55 +27,75 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What becomes of an interaction when a person's answer fits. */
+/** How a valid answer settles an interaction. */
 export interface Outcome {
   settlement: Extract<SettlementKind, 'answered' | 'approved' | 'denied'>
   answer: Json
   message?: string
 }
 
-/** Well-formed values that fail validation: the person is asked again with these beside the fields (L6). */
+/** The answer is well-formed but not valid: the person is asked again, with these messages by field name (L6). */
 export interface Reprompt {
   errors: Record<string, string>
 }
 
+/** What can be asked, and which answers are valid: see `defineInteraction`. */
 export interface InteractionKind<Request = unknown, Answer = unknown> {
+  /** Its name on the wire: lower case letters, digits and `_`. */
   kind: string
+  /** How surfaces show it that have no renderer for this kind. */
   presentation: Presentation
   request: StandardSchema<Request>
   answer: StandardSchema<Answer>
-  /** Its schemas change nothing, so that they need no copies and an answer need not parse the request once more. */
+  /**
+   * The schemas only validate, they never change a value. Then values need not be copied before they are parsed.
+   *
+   * @default false
+   */
   plain?: true
-  /** Beyond the schema: throws `invalid_request` for a request that cannot be asked. */
+  /** Throws `invalid_request` for a request that fits the schema but cannot be asked. */
   checkRequest?(request: Request): void
-  /** Throws `invalid_answer` for an answer that does not fit the request. Without it every parsed answer is `answered`. */
+  /**
+   * Throws `invalid_answer` for an answer that fits the schema but not the request.
+   *
+   * @default every answer that fits the schema settles as `answered`
+   */
   settle?(request: Request, answer: Answer): Outcome | Reprompt
 }
 
 /**
- * A kind of one's own: this on the server and a renderer on the client are all that a new interactive tool needs.
- * Schemas must be synchronous.
+ * Defines a kind of interaction. With this on the server and a renderer on the client, agents can ask for it. Throws
+ * `invalid_request` if the definition is not complete. Schemas must be synchronous.
+ *
+ * @example
+ * const rating = defineInteraction({
+ *   kind: 'rating',
+ *   presentation: 'questionnaire',
+ *   request: z.object({ subject: z.string() }),
+ *   answer: z.object({ stars: z.number().int().min(1).max(5) }),
+ * })
+ * const desk = createDesk({ store, kinds: [rating] })
  */
 export function defineInteraction<Request, Answer>(
   definition: InteractionKind<Request, Answer>,
 ): InteractionKind<Request, Answer> {
-  const given = Object(definition) as Partial<InteractionKind>
-  const { kind, presentation: shown, request, answer, checkRequest, settle } = given
-  const refuse = (why: string): never => {
+  const unchecked = Object(definition) as Partial<InteractionKind>
+  const { kind, presentation: shown, request, answer, checkRequest, settle } = unchecked
+  const reject = (why: string): never => {
     throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind)} ${why}.`)
   }
   if (typeof kind !== 'string' || !/^[a-z][a-z0-9_]*$/.test(kind))
-    refuse('must be lower case letters, digits and "_"')
+    reject('must be lower case letters, digits and "_"')
   if (!presentation.safeParse(shown).success)
-    refuse(`must have one of these as its presentation: ${presentation.options.join(', ')}`)
+    reject(`must have one of these as its presentation: ${presentation.options.join(', ')}`)
   for (const [name, schema] of Object.entries({ request, answer }))
-    if (typeof schema?.['~standard']?.validate !== 'function') refuse(`has no Standard Schema as its ${name}`)
+    if (typeof schema?.['~standard']?.validate !== 'function') reject(`has no Standard Schema as its ${name}`)
   for (const [name, rule] of Object.entries({ checkRequest, settle }))
-    if (rule !== undefined && typeof rule !== 'function') refuse(`has a ${name} that is no function`)
+    if (rule !== undefined && typeof rule !== 'function') reject(`has a ${name} that is no function`)
   return definition
 }
 
-/** A kind that is there cannot be replaced: what an approval is must not depend on what else is defined. */
+/** Throws if two kinds have the same name: an embedder must not be able to redefine what an approval is. */
 export function kindsByName(kinds: InteractionKind[]): ReadonlyMap<string, InteractionKind> {
   const byName = new Map<string, InteractionKind>()
   for (const given of kinds) {
@@ -88,29 +108,29 @@ export function kindsByName(kinds: InteractionKind[]): ReadonlyMap<string, Inter
   return byName
 }
 
-/** What its schemas get to see: some fill in what is left out, and the log must hold what was sent. */
+/** Returns the value to parse. It is a copy if the schemas may change it, because the log must contain what was sent. */
 export function forSchema({ plain }: InteractionKind, value: Json): Json {
   return plain ? value : copyJson(value, 'value')
 }
 
-/** What one of its functions returned, which must not be a promise. */
+/** Returns the result of a function of the kind. Throws if it is a promise. */
 export function atOnce<Result>({ kind }: InteractionKind, name: string, result: Result): Result {
   if (!(result instanceof Promise)) return result
   ignore(result)
   throw new AskbackError('internal', `The kind ${kind} is asynchronous: its ${name} must answer at once.`)
 }
 
-/** Nobody will hear of its end, so that must not count as unhandled. */
+/** Nobody awaits this promise, so its rejection must not count as unhandled. */
 function ignore(promise: PromiseLike<unknown>): void {
   promise.then(undefined, () => undefined)
 }
 
-/** What a caller of the library passed in. */
+/** Parses what a caller of the library passed in. */
 export function parseInput<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
   return parseWith(schema, value, { code: 'invalid_request', what })
 }
 
-/** The schema's output, or one error that says where and why. */
+/** Returns the schema's output. Throws one error that says where and why the value does not fit. */
 export function parseWith<Output>(
   schema: StandardSchema<Output>,
   value: unknown,

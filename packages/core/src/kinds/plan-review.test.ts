@@ -26,7 +26,7 @@ describe('settling a plan review', () => {
     { decision: 'adjust' },
     { decision: 'adjust', feedback: ' ' },
     { decision: 'adjust', feedback: 'look twice', updatedPlan: '1. Look' },
-  ])('[L9] refuses %j', (answer) => {
+  ])('[L9] rejects %j', (answer) => {
     expect(() => settle(answer)).toThrow(expect.objectContaining({ code: 'invalid_answer' }))
   })
 })

@@ -27,14 +27,14 @@ export const planReviewKind = defineInteraction<PlanReviewRequest, PlanReviewAns
     if (updatedPlan !== undefined) {
       throw new AskbackError(
         'invalid_answer',
-        'A plan to adjust is not approved, so it takes no `updatedPlan`.',
+        'A plan to adjust is not approved, so `updatedPlan` must be left out.',
       )
     }
     return { settlement: 'denied', answer, message: feedback }
   },
 })
 
-/** What an approved plan does to the agent. `null`: it stays in plan mode and tries again. */
+/** How the agent continues after a decision on its plan. `null`: it stays in plan mode and revises the plan. */
 export function planEffect(decision: PlanDecision): { freshContext: boolean; mode: PermissionMode } | null {
   return effects[decision]
 }

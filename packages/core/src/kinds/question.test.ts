@@ -28,7 +28,7 @@ const request: QuestionRequest = {
     { header: '', question: 'What name?', options: [], multiSelect: false },
   ],
 }
-const fits: QuestionReply[] = [
+const validReplies: QuestionReply[] = [
   { selected: ['SQLite'] },
   { selected: ['eu', 'us, east'], other: 'mars' },
   { selected: [], other: 'Ada' },
@@ -39,19 +39,19 @@ function settle(answers: QuestionReply[]) {
 }
 
 function replaced(index: number, reply: QuestionReply): QuestionReply[] {
-  return fits.map((fit, at) => (at === index ? reply : fit))
+  return validReplies.map((valid, at) => (at === index ? reply : valid))
 }
 
 describe('settling a question', () => {
   it('settles answered with one entry per question, in order', () => {
-    expect(settle(fits)).toEqual({ settlement: 'answered', answer: { answers: fits } })
+    expect(settle(validReplies)).toEqual({ settlement: 'answered', answer: { answers: validReplies } })
   })
 
-  it('keeps a note and leaves no undefined fields behind', () => {
+  it('includes a note and no undefined fields', () => {
     const outcome = settle(replaced(0, { selected: ['SQLite'], other: undefined, note: 'for now' }))
     expect(outcome).toStrictEqual({
       settlement: 'answered',
-      answer: { answers: [{ selected: ['SQLite'], note: 'for now' }, fits[1], fits[2]] },
+      answer: { answers: [{ selected: ['SQLite'], note: 'for now' }, validReplies[1], validReplies[2]] },
     })
   })
 
@@ -87,7 +87,7 @@ describe('settling a question', () => {
       'Question 3 ("What name?", index 2) has no option',
     ],
     ['nothing where a text is asked', 2, { selected: [] }, 'needs a text'],
-  ])('[L9] refuses %s and says which question', (_, index, reply, message) => {
+  ])('[L9] rejects %s and says which question', (_, index, reply, message) => {
     expect(() => settle(replaced(index, reply))).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
@@ -97,8 +97,8 @@ describe('settling a question', () => {
     )
   })
 
-  it.each([0, 2, 4, 99])('[L9] refuses %i entries for three questions', (length) => {
-    const answers = Array.from({ length }, (_, index) => fits[index] ?? { selected: ['x'] })
+  it.each([0, 2, 4, 99])('[L9] rejects %i entries for three questions', (length) => {
+    const answers = Array.from({ length }, (_, index) => validReplies[index] ?? { selected: ['x'] })
     expect(() => settle(answers)).toThrow(expect.objectContaining({ code: 'invalid_answer' }))
   })
 
@@ -108,7 +108,7 @@ describe('settling a question', () => {
     )
   })
 
-  it('two questions may have the same text, each with an answer of its own', () => {
+  it('two questions may have the same text and different answers', () => {
     const [first] = request.questions
     const outcome = questionKind.settle!(
       { questions: [first!, first!] },
@@ -138,7 +138,7 @@ describe('asking a question', () => {
       { questions: [{ ...first, options: [{ label: 1 }] }] },
       'questions[0].options[0].label',
     ],
-  ])('refuses %s and says where', (_, bad, message) => {
+  ])('rejects %s and says where', (_, bad, message) => {
     expect(() => parseWith(questionRequest, bad, { code: 'invalid_request', what: 'the request' })).toThrow(
       expect.objectContaining({
         code: 'invalid_request',
@@ -149,13 +149,13 @@ describe('asking a question', () => {
 })
 
 describe('answers by index', () => {
-  it('takes a label, a JSON array as a string, and a text of one’s own', () => {
+  it('accepts a label, a JSON array as a string, and another text', () => {
     expect(parseIndexedAnswers(request, { 0: 'SQLite', 1: '["us, east","eu"]', 2: 'Ada' })).toStrictEqual({
       answers: [{ selected: ['SQLite'] }, { selected: ['us, east', 'eu'] }, { selected: [], other: 'Ada' }],
     })
   })
 
-  it('takes an array as it is, with one text of one’s own among the labels', () => {
+  it('accepts an array, with one other text among the labels', () => {
     expect(parseIndexedAnswers(request, { 0: 'CouchDB', 1: ['eu', 'mars'], 2: '["Ada"]' })).toStrictEqual({
       answers: [
         { selected: [], other: 'CouchDB' },
@@ -186,10 +186,10 @@ describe('answers by index', () => {
     ['an empty list', { ...good, 1: [] }, 1],
     ['an empty list as a string', { ...good, 1: '[]' }, 1],
     ['a label twice', { ...good, 1: '["eu","eu"]' }, 1],
-    ['two texts of one’s own', { ...good, 1: ['mars', 'venus'] }, 1],
+    ['two other texts', { ...good, 1: ['mars', 'venus'] }, 1],
     ['an empty text in a list', { ...good, 1: ['eu', ''] }, 1],
     ['a number in a list', { ...good, 1: ['eu', 1] }, 1],
-  ])('refuses %s and names the index', (_, answers, question) => {
+  ])('rejects %s and names the index', (_, answers, question) => {
     expect(() => parseIndexedAnswers(request, answers)).toThrow(
       expect.objectContaining({
         code: 'invalid_answer',
@@ -199,7 +199,7 @@ describe('answers by index', () => {
     )
   })
 
-  it('whatever it takes, the question settles with', () => {
+  it('answers that it accepts settle the question', () => {
     const entry = fc.oneof(
       fc.string(),
       fc.constantFrom('SQLite', 'eu', '1', '["eu"]'),
@@ -229,12 +229,7 @@ describe('a typed line', () => {
     ['a number counted from 1', single!, '2', { selected: ['SQLite'] }],
     ['a number beyond the options', single!, '3', { selected: [], other: '3' }],
     ['zero', single!, '0', { selected: [], other: '0' }],
-    [
-      'a text of one’s own, trimmed',
-      single!,
-      ' neither, really ',
-      { selected: [], other: 'neither, really' },
-    ],
+    ['another text, trimmed', single!, ' neither, really ', { selected: [], other: 'neither, really' }],
     ['numbers where one may be chosen', single!, '1, 2', { selected: [], other: '1, 2' }],
     ['a label before a number', multi!, '1', { selected: ['1'] }],
     ['a label that holds a comma', multi!, 'US, East', { selected: ['us, east'] }],
@@ -247,7 +242,7 @@ describe('a typed line', () => {
     expect(readTextReply(question, text)).toStrictEqual(reply)
   })
 
-  it('prefers the label as typed where two differ by case only', () => {
+  it('prefers the label as typed if two differ only by case', () => {
     const question = { question: '?', options: [{ label: 'Go' }, { label: 'GO' }] }
     expect(readTextReply(question, 'GO')).toEqual({ selected: ['GO'] })
     expect(readTextReply(question, 'go')).toEqual({ selected: ['Go'] })
@@ -255,7 +250,7 @@ describe('a typed line', () => {
     expect(readTextReply(padded, 'a')).toEqual({ selected: ['a'] })
   })
 
-  it('always fits its question', () => {
+  it('is always a valid reply to its question', () => {
     const text = fc
       .oneof(fc.string(), fc.constantFrom('1', '2,eu', 'US, east', 'eu,eu'))
       .filter((it) => it.trim() !== '')
@@ -269,12 +264,12 @@ describe('a typed line', () => {
 
 describe('progress', () => {
   it('the current question is the first without a reply', () => {
-    expect([0, 1, 2, 3].map((length) => currentQuestion(request, fits.slice(0, length)))).toEqual([
+    expect([0, 1, 2, 3].map((length) => currentQuestion(request, validReplies.slice(0, length)))).toEqual([
       0, 1, 2, 3,
     ])
   })
 
-  it('reads the replies that the log kept, and none from anything else', () => {
+  it('reads the replies in the log, and none from anything else', () => {
     expect(progressOf([{ selected: ['SQLite'] }])).toEqual([{ selected: ['SQLite'] }])
     expect(progressOf(undefined)).toEqual([])
     expect(progressOf('SQLite')).toEqual([])

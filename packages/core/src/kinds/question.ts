@@ -32,7 +32,7 @@ export const questionKind = defineInteraction<QuestionRequest, QuestionAnswer>({
   },
 })
 
-/** The replies that `interaction_progress` has kept so far, one per question in order. */
+/** Returns the replies in the last `interaction_progress` event, one per question in order. */
 export function progressOf(progress: Json | undefined): QuestionReply[] {
   const parsed = questionAnswer.safeParse({ answers: progress })
   return parsed.success ? parsed.data.answers : []
