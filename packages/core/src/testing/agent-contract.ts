@@ -9,47 +9,58 @@ import type { Store } from '../store/store.js'
 
 export interface AgentUnderTest {
   adapter: AgentAdapter
-  /** Messages that make the agent do this, and nothing else. */
+  /** Messages that make the agent do exactly what is described. */
   messages: {
     /** Says something and ends its turn. */
     plain: string
     /** Asks one question with the option `Yes`, and ends its turn when it is answered. */
     question: string
-    /** Asks for approval of one tool call, runs it if it may, and ends its turn. */
+    /** Asks for approval of one tool call, runs it if approved, and ends its turn. */
     approval: string
   }
-  /** Of an agent that asks in another way than by a question: how, and what answers it. */
+  /**
+   * The kind of interaction that `question` opens, and an answer to it.
+   *
+   * @default a question, answered with `Yes`
+   */
   asks?: { kind: string; answer: Json }
 }
 
-const me = { by: { id: 'me' }, via: 'direct' } as const
+const person = { by: { id: 'me' }, via: 'direct' } as const
 const yes = { answers: [{ selected: ['Yes'] }] }
 
-/** What every adapter does, whatever agent it runs. `create` gives a fresh adapter for each process. */
+/**
+ * Tests what every agent adapter must do, whatever agent it runs.
+ *
+ * @param create returns a new adapter for each process
+ *
+ * @example
+ * agentContract('my agent', () => ({ adapter: myAgent(), messages: { plain: '…', question: '…', approval: '…' } }))
+ */
 export function agentContract(name: string, create: () => AgentUnderTest): void {
   describe(`${name} as an agent`, () => {
-    it('tells its own session id before anything else of the turn', async () => {
-      const run = await begin(create)
+    it('reports its own session id before any other event of the turn', async () => {
+      const run = await startHost(create)
       await run.say(run.messages.plain)
       const events = await run.until('turn_ended')
-      const known = events.findIndex((event) => event.type === 'agent_session')
-      expect(known).toBeGreaterThan(0)
-      expect(known).toBeLessThan(events.findIndex((event) => event.type === 'text'))
+      const sessionIndex = events.findIndex((event) => event.type === 'agent_session')
+      expect(sessionIndex).toBeGreaterThan(0)
+      expect(sessionIndex).toBeLessThan(events.findIndex((event) => event.type === 'text'))
     })
 
-    it('ends its turn as done, with the turn on everything it did', async () => {
-      const run = await begin(create)
+    it('ends its turn as done, and every event of the turn has its id', async () => {
+      const run = await startHost(create)
       await run.say(run.messages.plain)
       const events = await run.until('turn_ended')
-      const turnId = one(events, 'turn_started').turnId
-      expect(one(events, 'turn_ended')).toMatchObject({ turnId, reason: 'done' })
-      const did = events.filter((event) => ['text', 'thinking', 'tool_call'].includes(event.type))
-      expect(did.map((event) => event.turnId)).toEqual(did.map(() => turnId))
+      const turnId = firstOf(events, 'turn_started').turnId
+      expect(firstOf(events, 'turn_ended')).toMatchObject({ turnId, reason: 'done' })
+      const activity = events.filter((event) => ['text', 'thinking', 'tool_call'].includes(event.type))
+      expect(activity.map((event) => event.turnId)).toEqual(activity.map(() => turnId))
       expect((await run.host.snapshot(run.sessionId)).session.status).toBe('idle')
     })
 
-    it('streams a block piece by piece and then stores it whole', async () => {
-      const run = await begin(create)
+    it('streams the deltas of a block and then stores the whole block', async () => {
+      const run = await startHost(create)
       const deltas = new Map<string, string>()
       run.host.onLive(({ event }) => {
         if (event.type !== 'text_delta') return
@@ -58,24 +69,24 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       })
       await run.say(run.messages.plain)
       const events = await run.until('turn_ended')
-      const block = one(events, 'text')
+      const block = firstOf(events, 'text')
       expect(deltas.get(block.blockId)).toBe(block.text)
       expect((await run.host.snapshot(run.sessionId)).live).toEqual([])
     })
 
-    it('asks through the desk and goes on with the answer', async () => {
-      const run = await begin(create)
+    it('asks through the desk and continues with the answer', async () => {
+      const run = await startHost(create)
       await run.say(run.messages.question)
       const item = await run.pending()
       expect(item).toMatchObject({
         kind: run.asks.kind,
-        turnId: one(await run.events(), 'turn_started').turnId,
+        turnId: firstOf(await run.events(), 'turn_started').turnId,
       })
       expect((await run.host.snapshot(run.sessionId)).session.status).toBe('waiting')
-      await run.host.desk.respond({ ...me, interactionId: item.interactionId, answer: run.asks.answer })
+      await run.host.desk.respond({ ...person, interactionId: item.interactionId, answer: run.asks.answer })
       const events = await run.until('turn_ended')
-      expect(one(events, 'turn_ended').reason).toBe('done')
-      expect(one(events, 'interaction_delivered').interactionId).toBe(item.interactionId)
+      expect(firstOf(events, 'turn_ended').reason).toBe('done')
+      expect(firstOf(events, 'interaction_delivered').interactionId).toBe(item.interactionId)
     })
 
     it('runs what was approved, and does not run what was denied', async () => {
@@ -83,10 +94,10 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
         ['approve', false, undefined],
         ['deny', true, 'denied'],
       ] as const) {
-        const run = await begin(create)
+        const run = await startHost(create)
         await run.say(run.messages.approval)
         const item = await run.pending()
-        await run.host.desk.respond({ ...me, interactionId: item.interactionId, answer: { decision } })
+        await run.host.desk.respond({ ...person, interactionId: item.interactionId, answer: { decision } })
         const events = await run.until('turn_ended')
         const result = events.find(
           (event) => event.type === 'tool_result' && event.toolCallId === item.toolCallId,
@@ -95,71 +106,74 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       }
     })
 
-    it('[L8] ends its turn when it is interrupted, and takes the next message', async () => {
-      const run = await begin(create)
+    it('[L8] ends its turn when it is interrupted, and accepts the next message', async () => {
+      const run = await startHost(create)
       await run.say(run.messages.question)
       const { interactionId } = await run.pending()
-      await run.host.interrupt(run.sessionId, me)
+      await run.host.interrupt(run.sessionId, person)
       const events = await run.events()
-      expect(one(events, 'turn_ended').reason).toBe('interrupted')
-      expect(one(events, 'interaction_response')).toMatchObject({ interactionId, settlement: 'cancelled' })
+      expect(firstOf(events, 'turn_ended').reason).toBe('interrupted')
+      expect(firstOf(events, 'interaction_response')).toMatchObject({
+        interactionId,
+        settlement: 'cancelled',
+      })
       await run.say(run.messages.plain)
       await run.until('turn_ended', 2)
     })
 
-    it('[L8] is not started only to hear of an interrupt', async () => {
-      const first = await begin(create)
+    it('[L8] is not started for an interrupt alone', async () => {
+      const first = await startHost(create)
       await first.say(first.messages.question)
       await first.pending()
       await first.host.close()
-      const second = await begin(create, first)
+      const second = await startHost(create, first)
       await second.pending()
-      await second.host.interrupt(second.sessionId, me)
-      expect(one(await second.events(), 'turn_ended').reason).toBe('interrupted')
+      await second.host.interrupt(second.sessionId, person)
+      expect(firstOf(await second.events(), 'turn_ended').reason).toBe('interrupted')
       expect(second.starts()).toBe(0)
     })
 
-    it('starts afresh after a clear', async () => {
-      const run = await begin(create)
+    it('starts a new conversation after a clear', async () => {
+      const run = await startHost(create)
       await run.say(run.messages.question)
       await run.pending()
-      await run.host.clear(run.sessionId, me)
+      await run.host.clear(run.sessionId, person)
       expect((await run.host.snapshot(run.sessionId)).session.status).toBe('idle')
       await run.say(run.messages.plain)
       await run.until('turn_ended', 2)
     })
 
     it('follows the permission mode', async () => {
-      const run = await begin(create)
+      const run = await startHost(create)
       await run.host.setPermissionMode(run.sessionId, 'bypassPermissions')
       await run.say(run.messages.approval)
       const events = await run.until('turn_ended')
-      expect(one(events, 'interaction_response')).toMatchObject({ settlement: 'approved', via: 'policy' })
+      expect(firstOf(events, 'interaction_response')).toMatchObject({ settlement: 'approved', via: 'policy' })
     })
 
-    it('[L10] takes up its question after a restart, and is told what the person said', async () => {
-      const first = await begin(create)
+    it('[L10] asks no second time after a restart, and continues with the answer', async () => {
+      const first = await startHost(create)
       await first.say(first.messages.question)
       const { interactionId } = await first.pending()
       await first.host.close()
-      const second = await begin(create, first)
+      const second = await startHost(create, first)
       expect((await second.pending()).interactionId).toBe(interactionId)
-      await second.host.desk.respond({ ...me, interactionId, answer: second.asks.answer })
+      await second.host.desk.respond({ ...person, interactionId, answer: second.asks.answer })
       const events = await second.until('turn_ended')
-      expect(one(events, 'turn_ended').reason).toBe('done')
+      expect(firstOf(events, 'turn_ended').reason).toBe('done')
       expect(events.filter((event) => event.type === 'interaction_request')).toHaveLength(1)
     })
 
-    it('[L10] never runs a call twice that was handed over before a restart', async () => {
-      const first = await begin(create)
+    it('[L10] does not run a call again that was claimed before a restart', async () => {
+      const first = await startHost(create)
       await first.say(first.messages.approval)
       const { interactionId, toolCallId } = await first.pending()
       await first.host.close()
       const between = createDesk({ store: first.store })
-      await between.respond({ ...me, interactionId, answer: { decision: 'approve' } })
+      await between.respond({ ...person, interactionId, answer: { decision: 'approve' } })
       await between.wait(interactionId)
       between.close()
-      const second = await begin(create, first)
+      const second = await startHost(create, first)
       const events = await second.until('turn_ended')
       expect(events.filter((event) => event.type === 'interaction_delivered')).toHaveLength(1)
       const ran = events.filter(
@@ -168,15 +182,15 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       expect(ran).toEqual([])
     })
 
-    it('ends a turn that a restart cut with nothing pending as lost, not as interrupted by a person', async () => {
-      const first = await begin(create)
+    it('ends a turn without pending interactions as lost after a restart, not as interrupted by a person', async () => {
+      const first = await startHost(create)
       await first.host.desk.report({
         sessionId: first.sessionId,
         events: [{ type: 'turn_started', turnId: 'cut' }],
       })
       await first.host.close()
-      const second = await begin(create, first)
-      expect(one(await second.until('turn_ended'), 'turn_ended')).toMatchObject({
+      const second = await startHost(create, first)
+      expect(firstOf(await second.until('turn_ended'), 'turn_ended')).toMatchObject({
         turnId: 'cut',
         reason: 'error',
         cause: 'agent_lost',
@@ -185,13 +199,13 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
   })
 }
 
-async function begin(create: () => AgentUnderTest, before?: { store: Store; sessionId: string }) {
+async function startHost(create: () => AgentUnderTest, before?: { store: Store; sessionId: string }) {
   const { adapter, messages, asks = { kind: 'question', answer: yes } } = create()
   const store = before?.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   let starts = 0
-  const counted: AgentAdapter = {
+  const countingAdapter: AgentAdapter = {
     id: adapter.id,
     name: adapter.name,
     check: () => adapter.check(),
@@ -201,23 +215,24 @@ async function begin(create: () => AgentUnderTest, before?: { store: Store; sess
       return adapter.start(context, signal)
     },
   }
-  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [counted], onError })
+  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [countingAdapter], onError })
   await host.ready
   const sessionId = before?.sessionId ?? (await host.createSession({})).session.id
   const events = () => store.read({ sessionId, limit: 1000 })
 
-  async function when<T>(look: () => Promise<T | undefined>): Promise<T> {
+  /** Tries again after each event until `find` returns something. */
+  async function waitFor<T>(find: () => Promise<T | undefined>): Promise<T> {
     for (;;) {
       expect(errors).toEqual([])
-      const heard = new Promise<void>((resolve) => {
+      const nextEvent = new Promise<void>((resolve) => {
         const off = host.desk.on(() => {
           off()
           resolve()
         })
       })
-      const found = await look()
+      const found = await find()
       if (found !== undefined) return found
-      await heard
+      await nextEvent
     }
   }
 
@@ -229,21 +244,21 @@ async function begin(create: () => AgentUnderTest, before?: { store: Store; sess
     asks,
     starts: () => starts,
     events,
-    say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
+    say: (text: string) => host.message({ sessionId, text, ...person, route: 'agent' }),
     pending: () =>
-      when<Interaction>(async () => {
+      waitFor<Interaction>(async () => {
         const state = await replay(store, sessionId)
         return pendingOf(state)[0]
       }),
     until: (type: SessionEvent['type'], times = 1) =>
-      when(async () => {
+      waitFor(async () => {
         const all = await events()
         return all.filter((event) => event.type === type).length >= times ? all : undefined
       }),
   }
 }
 
-function one<Type extends SessionEvent['type']>(events: SessionEvent[], type: Type): EventOf<Type> {
+function firstOf<Type extends SessionEvent['type']>(events: SessionEvent[], type: Type): EventOf<Type> {
   const found = events.find((event): event is EventOf<Type> => event.type === type)
   if (!found) throw new Error(`no ${type} in the log`)
   return found

@@ -19,7 +19,7 @@ export function appendContract(createStore: CreateStore): void {
       ['behind', 1],
       ['ahead of', 3],
       ['at the beginning of', 0],
-    ])('refuses an append decided on a seq %s the log', async (_where, expectedSeq) => {
+    ])('returns a conflict for an append decided on a seq %s the log', async (_where, expectedSeq) => {
       const script = new SessionScript('s')
       const first = script.start()
       const second = script.next(text('one'))
@@ -31,7 +31,7 @@ export function appendContract(createStore: CreateStore): void {
       expect(await store().read({ sessionId: 's', limit: 100 })).toEqual([...first.events, ...second.events])
     })
 
-    it('refuses to continue a session that does not exist', async () => {
+    it('returns a conflict for a session that does not exist', async () => {
       const attempt = new SessionScript('s').attempt(3, text('late'))
       expect(await store().append(attempt)).toEqual({ ok: false, conflict: 'seq' })
       expect(await store().session('s')).toBeNull()
@@ -48,7 +48,7 @@ export function appendContract(createStore: CreateStore): void {
       expect(await store().read({ sessionId: 's', after: 1, limit: 100 })).toEqual(winners[0]!.events)
     })
 
-    it('commits a chain of appends that nobody waited for in between', async () => {
+    it('commits a chain of appends without awaiting each', async () => {
       const script = new SessionScript('s')
       const chain = [
         script.start(),
@@ -63,7 +63,7 @@ export function appendContract(createStore: CreateStore): void {
       expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
     })
 
-    it('fails with a conflict only that append and what was decided on top of it', async () => {
+    it('a conflict fails only that append and those that were decided on top of it', async () => {
       const scripts = ['a', 'b', 'c'].map((id) => new SessionScript(id))
       await Promise.all(scripts.map((script) => store().append(script.start())))
       const [a, b, c] = scripts as [SessionScript, SessionScript, SessionScript]
@@ -85,22 +85,22 @@ export function appendContract(createStore: CreateStore): void {
       ['no events', { sessionId: 's', expectedSeq: 0, events: [] }],
       ['a gap', { ...new SessionScript('s').attempt(0, text('x')), expectedSeq: 3 }],
       ['an event of another session', { ...new SessionScript('t').start(), sessionId: 's' }],
-      ['a beginning that is none', new SessionScript('s').attempt(0, text('x'))],
-    ])('takes %s for a mistake of the caller', async (_what, append) => {
+      ['a log that does not begin with session_started', new SessionScript('s').attempt(0, text('x'))],
+    ])('throws for %s, a mistake of the caller', async (_what, append) => {
       await expect(store().append(append)).rejects.toMatchObject({ code: 'internal' })
       expect(await store().read({ sessionId: 's', limit: 10 })).toEqual([])
     })
 
-    it('refuses, whatever else fits, what is fenced off by a key that was written anew', async () => {
+    it('returns a conflict if the key of the fence has another version or none', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())
       await store().kv.put('lease', 'here', null)
       const { version } = (await store().kv.get('lease'))!
       const fence = { key: 'lease', version }
-      expect(await store().append({ ...script.next(text('held')), fence })).toEqual({ ok: true })
+      expect(await store().append({ ...script.next(text('owner')), fence })).toEqual({ ok: true })
       const late = { ...script.attempt(2, text('late')), kv: [{ key: 'k', value: 1 }], fence }
-      const [, refused] = await Promise.all([store().kv.put('lease', 'there', version), store().append(late)])
-      expect(refused).toEqual({ ok: false, conflict: 'fence' })
+      const [, result] = await Promise.all([store().kv.put('lease', 'there', version), store().append(late)])
+      expect(result).toEqual({ ok: false, conflict: 'fence' })
       expect(await store().kv.get('k')).toBeNull()
       await store().kv.put('lease', null, (await store().kv.get('lease'))!.version)
       expect(await store().append({ ...script.attempt(2, text('late')), fence })).toEqual({
@@ -111,7 +111,7 @@ export function appendContract(createStore: CreateStore): void {
       expect(await store().read({ sessionId: 's', limit: 10 })).toHaveLength(3)
     })
 
-    it('keeps many sessions apart', async () => {
+    it('does not mix the events of many sessions', async () => {
       const scripts = Array.from({ length: 50 }, (_, index) => new SessionScript(`s${index}`))
       await Promise.all(
         scripts.flatMap((script) => [
@@ -123,6 +123,58 @@ export function appendContract(createStore: CreateStore): void {
         const events = await store().read({ sessionId, limit: 10 })
         expect(events).toMatchObject([{ seq: 1 }, { seq: 2, text: sessionId }])
       }
+    })
+  })
+}
+
+const MINUTE_MS = 60_000
+
+/** For stores to which several processes append. */
+export function locksContract(createStore: CreateStore): void {
+  describe('the lock of a session', () => {
+    const store = freshStore(createStore)
+
+    it('makes appends of others conflicts until its owner has appended', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      expect(await store().locks!.acquire('s', 'me', MINUTE_MS)).toBe(true)
+      const attempt = script.attempt(1, text('of another'))
+      expect(await store().append(attempt)).toEqual({ ok: false, conflict: 'locked' })
+      expect(await store().append({ ...attempt, lockOwner: 'you' })).toEqual({
+        ok: false,
+        conflict: 'locked',
+      })
+      expect(await store().append({ ...script.next(text('mine')), lockOwner: 'me' })).toEqual({ ok: true })
+      expect(await store().append(script.next(text('next')))).toEqual({ ok: true })
+    })
+
+    it('belongs to one session, and to one owner at a time', async () => {
+      const [one, other] = [new SessionScript('s'), new SessionScript('t')]
+      await store().append(one.start())
+      expect(await store().locks!.acquire('s', 'me', MINUTE_MS)).toBe(true)
+      expect(await store().locks!.acquire('s', 'you', MINUTE_MS)).toBe(false)
+      expect(await store().locks!.acquire('s', 'me', MINUTE_MS)).toBe(true)
+      expect(await store().append(other.start())).toEqual({ ok: true })
+    })
+
+    it('can be released by its owner only', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().locks!.acquire('s', 'me', MINUTE_MS)
+      await store().locks!.release('s', 'you')
+      expect(await store().locks!.acquire('s', 'you', MINUTE_MS)).toBe(false)
+      await store().locks!.release('s', 'me')
+      expect(await store().append(script.next(text('free')))).toEqual({ ok: true })
+    })
+
+    it('expires', async () => {
+      const script = new SessionScript('s')
+      await store().append(script.start())
+      await store().locks!.acquire('s', 'gone', 20)
+      const next = script.next(text('free'))
+      await expect.poll(() => store().append(next)).toEqual({ ok: true })
+      await store().locks!.acquire('s', 'gone', 20)
+      await expect.poll(() => store().locks!.acquire('s', 'you', MINUTE_MS)).toBe(true)
     })
   })
 }

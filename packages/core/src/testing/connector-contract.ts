@@ -14,19 +14,19 @@ export interface ShownCard {
   controls: string[]
 }
 
-/** One surface with one place, and a person's hands and eyes on it. */
+/** A surface with one place, and what a person can see and do there. */
 export interface ConnectorUnderTest {
-  /** A fresh connector on the same surface, as after a restart. */
+  /** Returns a new connector for the same surface, as after a restart. */
   make(): Connector
   place: string
-  /** Whom the log will name for a person who acts here. */
+  /** The actor that the log names when this person acts here. */
   actor(name: 'ada' | 'bob'): Actor
   /** The cards that can still be answered, and everything that a person can read. */
   screen(): Promise<{ cards: ShownCard[]; everything: string }>
-  /** Uses the control whose label begins so. */
+  /** Uses the control whose label begins with `label`. */
   tap(label: string, by: 'ada' | 'bob'): Promise<void>
   type(text: string, by: 'ada' | 'bob'): Promise<void>
-  /** Cuts it off. */
+  /** Makes the surface unreachable, or reachable again. */
   setDown?(down: boolean): void
   end(): Promise<void>
 }
@@ -44,11 +44,16 @@ const extras = {
   multiSelect: true,
 }
 
-/** What every connector does, whatever it shows things on. */
+/**
+ * Tests what every connector must do, whatever surface it has.
+ *
+ * @example
+ * connectorContract('my chat', async () => new MyChatUnderTest())
+ */
 export function connectorContract(
   name: string,
   create: () => Promise<ConnectorUnderTest>,
-  /** Whether what it shows goes with its process, which has one person only. */
+  /** Whether the surface disappears with its process, as a terminal does, and has one person only. */
   { forgets = false } = {},
 ): void {
   describe(`${name} as a connector`, () => {
@@ -57,12 +62,12 @@ export function connectorContract(
 
     async function begin() {
       const surface = await create()
-      const world = await beginWith(surface)
+      const world = await startConnector(surface)
       end = () => world.end()
       return world
     }
 
-    it('shows a question, takes a choice, and says so', async () => {
+    it('shows a question, accepts a choice, and says so', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
       await expectSeen((cards) => cards[0]?.text.includes('Which database?'))
@@ -103,7 +108,7 @@ export function connectorContract(
       })
     })
 
-    it('takes a text of one’s own for Other', async () => {
+    it('accepts a text after Other', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
       await expectSeen((cards) => cards.length === 1)
@@ -113,7 +118,7 @@ export function connectorContract(
       expect((await settled(item)).answer).toEqual({ answers: [{ selected: [], other: '2' }] })
     })
 
-    it('takes approval by its control only, and denies with a reason in two steps', async () => {
+    it('approves by its control only, and denies with a reason in two steps', async () => {
       const { ask, expectSeen, surface, settled, desk } = await begin()
       const first = await ask('approval', { input: { command: 'rm -rf build\nls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards[0]?.text.includes('rm -rf build'))
@@ -140,7 +145,7 @@ export function connectorContract(
       expect((await settled(item)).answer).toEqual({ decision: 'default' })
     })
 
-    it('lesson 50: adjusts a plan twice and approves the third', async () => {
+    it('adjusts a plan twice and approves the third', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       for (const feedback of ['Smaller steps', 'Tests first']) {
         const item = await ask('plan_review', { plan: `# Plan before ${feedback}` })
@@ -157,7 +162,7 @@ export function connectorContract(
       expect(await settled(last)).toMatchObject({ settlement: 'approved', answer: { decision: 'edit' } })
     })
 
-    it('lesson 49: takes an option that is called like a decision for an option', async () => {
+    it('does not confuse an option with a decision of the same name', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const options = ['edit', 'approve', 'deny', 'adjust', 'done', 'other'].map((label) => ({ label }))
       const item = await ask('question', { questions: [{ question: 'Which word?', options }] })
@@ -185,7 +190,7 @@ export function connectorContract(
       expect((await settled(item)).answer).toEqual({ values: { port: 8080, tls: true } })
     })
 
-    it('lesson 52: closes at once what was settled elsewhere, and says by whom', async () => {
+    it('closes the card of an interaction that was settled elsewhere, and says by whom', async () => {
       const { ask, expectSeen, desk } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 1)
@@ -194,7 +199,7 @@ export function connectorContract(
       await expectSeen((_, everything) => everything.includes('Approved by Carol in the web app'))
     })
 
-    it('says what timed out and what was cancelled', async () => {
+    it('says that an interaction timed out or was cancelled', async () => {
       const { ask, expectSeen, host, clock } = await begin()
       await ask('question', { questions: [database] }, { timeoutMs: 60_000 })
       await expectSeen((cards) => cards.length === 1)
@@ -206,7 +211,7 @@ export function connectorContract(
       await expectSeen((cards, everything) => cards.length === 0 && everything.includes('Cancelled by Carol'))
     })
 
-    it('spells hidden characters out', async () => {
+    it('shows hidden characters by their names', async () => {
       const { ask, expectSeen, surface } = await begin()
       await ask('approval', { input: { command: 'echo \u001b[2J\u202e\u0007' } }, { toolName: 'Bash' })
       await expectSeen((_, everything) => /ESC\[2J.*U\+202E.*BEL/.test(everything))
@@ -214,7 +219,7 @@ export function connectorContract(
       for (const raw of ['\u202e', '\u0007']) expect(everything).not.toContain(raw)
     })
 
-    it('lesson 51: takes a text for what waits, and says for what', async () => {
+    it('uses a text as the answer to the pending interaction, and says so', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('question', { questions: [database] })
       await expectSeen((cards) => cards.length === 1)
@@ -235,7 +240,7 @@ export function connectorContract(
       expect((await desk.interaction('s', item.interactionId)).status).toBe('pending')
     })
 
-    it('sends a text nowhere if what it was for is settled meanwhile', async () => {
+    it('drops a text if its interaction was settled meanwhile, and says so', async () => {
       const { ask, expectSeen, surface, desk, messages } = await begin()
       const item = await ask('plan_review', { plan: 'A plan' })
       await expectSeen((cards) => cards.length === 1)
@@ -253,14 +258,14 @@ export function connectorContract(
 
     if (forgets) return
 
-    it('neither repeats nor forgets over a restart', async () => {
+    it('shows each card once after a restart, also those opened meanwhile', async () => {
       const world = await begin()
       const { ask, expectSeen, surface, desk, settled } = world
-      const stays = await ask('question', { questions: [database] })
-      const goes = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
+      const unanswered = await ask('question', { questions: [database] })
+      const denied = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 2)
       await world.restart(async () => {
-        await desk.respond({ ...web, interactionId: goes.interactionId, answer: { decision: 'deny' } })
+        await desk.respond({ ...web, interactionId: denied.interactionId, answer: { decision: 'deny' } })
         await ask('plan_review', { plan: 'Asked while it was away' })
       })
       await expectSeen((cards, everything) => cards.length === 2 && everything.includes('Denied by Carol'))
@@ -268,10 +273,10 @@ export function connectorContract(
       expect(everything.split('Which database?')).toHaveLength(2)
       expect(everything).toContain('Asked while it was away')
       await surface.tap('SQLite', 'ada')
-      expect((await settled(stays)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
+      expect((await settled(unanswered)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
     })
 
-    it('shows everything once it can be reached again', async () => {
+    it('shows everything once its surface can be reached again', async () => {
       const { ask, expectSeen, surface, desk } = await begin()
       const before = await ask('question', { questions: [database] })
       await expectSeen((cards) => cards.length === 1)
@@ -287,7 +292,7 @@ export function connectorContract(
       await expectSeen((_, everything) => everything.includes('Answered by Carol'))
     })
 
-    it('tells the second of two people who was first', async () => {
+    it('shows the second of two people who was first', async () => {
       const { ask, expectSeen, surface, settled } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 1)
@@ -301,7 +306,7 @@ export function connectorContract(
   })
 }
 
-async function beginWith(surface: ConnectorUnderTest) {
+async function startConnector(surface: ConnectorUnderTest) {
   const store = memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
@@ -311,7 +316,7 @@ async function beginWith(surface: ConnectorUnderTest) {
   await host.ready
   await desk.createSession({ id: 's', agent: null, title: 'The session' })
   const start = (): RunningConnector =>
-    // The doorbell alone must do: what comes with a poll would come too late.
+    // Polls are too rare to matter, so the tests prove that the doorbell suffices.
     runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError, pollMs: 3_600_000 })
   let running = start()
   await running.ready
@@ -324,16 +329,16 @@ async function beginWith(surface: ConnectorUnderTest) {
     host,
     ask: async (kind: string, request: Json | object, more: Partial<OpenInput> = {}): Promise<Interaction> =>
       (await desk.open({ sessionId: 's', kind, request: request as Json, ...more })).interaction,
-    /** Waits until a person sees it. */
+    /** Waits until `isSeen` holds for what a person can see. */
     expectSeen: async (
-      look: (cards: ShownCard[], everything: string) => boolean | undefined,
+      isSeen: (cards: ShownCard[], everything: string) => boolean | undefined,
     ): Promise<void> => {
       await expect
         .poll(
           async () => {
             expect(errors).toEqual([])
             const screen = await surface.screen()
-            return look(screen.cards, screen.everything) ? 'seen' : JSON.stringify(screen)
+            return isSeen(screen.cards, screen.everything) ? 'seen' : JSON.stringify(screen)
           },
           { interval: 10 },
         )

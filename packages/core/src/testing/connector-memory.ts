@@ -3,14 +3,14 @@ import type { Connector, ConnectorLine, Told } from '../connectors/connector.js'
 import type { Card, ClosedCard } from '../connectors/connector-card.js'
 import type { ConnectorUnderTest, ShownCard } from './connector-contract.js'
 
-/** A surface in memory that outlives its connector, as a chat does. */
+/** A surface in memory. Like a chat, it continues to exist when its connector ends. */
 export function memorySurface(): ConnectorUnderTest & { messages: { text: string; card: Card | null }[] } {
   const messages: { text: string; card: Card | null }[] = []
   const lines: string[] = []
   let line: ConnectorLine | null = null
   let isDown = false
 
-  function reach(): void {
+  function throwIfDown(): void {
     if (isDown)
       throw new AskbackError('unavailable', 'The surface is down.', { details: { retryAfterMs: 20 } })
   }
@@ -20,31 +20,31 @@ export function memorySurface(): ConnectorUnderTest & { messages: { text: string
     via: 'direct',
     start: async (given) => void (line = given),
     async show(_place, card) {
-      reach()
+      throwIfDown()
       return messages.push({ text: textOf(card), card }) - 1
     },
     async update(_place, shown, card) {
-      reach()
+      throwIfDown()
       messages[shown as number] = { text: textOf(card), card }
       return shown
     },
     async close(_place, shown: Json, { card, outcome }: ClosedCard) {
-      reach()
+      throwIfDown()
       messages[shown as number] = { text: `${textOf(card)}\n${outcome}`, card: null }
     },
     async say(_place, text) {
-      reach()
+      throwIfDown()
       lines.push(text)
     },
     async hear(_place, event: SessionEvent) {
-      reach()
+      throwIfDown()
       if (event.type === 'text') lines.push(event.text)
     },
     stop: async () => void (line = null),
   })
 
-  async function tell(told: Promise<Told>): Promise<void> {
-    lines.push((await told).text)
+  async function showResult(result: Promise<Told>): Promise<void> {
+    lines.push((await result).text)
   }
 
   const find = (label: string): { card: Card; control: string } => {
@@ -68,9 +68,9 @@ export function memorySurface(): ConnectorUnderTest & { messages: { text: string
     }),
     async tap(label, by) {
       const { card, control } = find(label)
-      await tell(line!.tap({ place: 'here', cardId: card.cardId, control, by: actor(by) }))
+      await showResult(line!.tap({ place: 'here', cardId: card.cardId, control, by: actor(by) }))
     },
-    type: (text, by) => tell(line!.text({ place: 'here', text, by: actor(by) })),
+    type: (text, by) => showResult(line!.text({ place: 'here', text, by: actor(by) })),
     setDown: (down) => void (isDown = down),
     end: async () => undefined,
   }

@@ -56,7 +56,7 @@ export function eraseContract(createStore: CreateStore): void {
       expect(await store().loadSnapshot('kept')).toEqual({ seq: 3, version: 1, state: { sessionId: 'kept' } })
     })
 
-    it('leaves the audit, without what people wrote', async () => {
+    it('leaves the audit, without messages that people wrote', async () => {
       await fill('gone')
       await fill('kept')
       const before = (await store().audit({ limit: 10 })).items
@@ -65,23 +65,23 @@ export function eraseContract(createStore: CreateStore): void {
       expect((await store().audit({ limit: 10 })).items).toEqual([withoutMessage(before[0]!), before[1]])
     })
 
-    it('lets a session begin anew under the same id', async () => {
+    it('a session can be started again under the same id', async () => {
       const old = await fill('s')
       const cursor = await store().head()
       await store().erase('s')
       expect(await store().append(old.next(text('late')))).toEqual({ ok: false, conflict: 'seq' })
       const script = new SessionScript('s')
-      const first = script.start({ title: 'anew' })
+      const first = script.start({ title: 'new' })
       expect(await store().append(first)).toEqual({ ok: true })
       expect(await store().read({ sessionId: 's', limit: 100 })).toEqual(first.events)
-      expect(await store().session('s')).toMatchObject({ title: 'anew' })
+      expect(await store().session('s')).toMatchObject({ title: 'new' })
       expect(await store().loadSnapshot('s')).toBeNull()
       const changes = await appendsAfter(store(), { after: cursor, limit: 100 })
       expect(changes.map(({ events }) => events)).toEqual([first.events])
       expect((await store().audit({ limit: 10 })).items).toHaveLength(1)
     })
 
-    it('of a session that does not exist, or no longer, changes nothing', async () => {
+    it('changes nothing if the session does not exist', async () => {
       await fill('s')
       await store().erase('nobody')
       expect(await store().countSessions()).toBe(1)
@@ -89,16 +89,16 @@ export function eraseContract(createStore: CreateStore): void {
       expect(await store().countSessions()).toBe(0)
     })
 
-    it('is a change where others write too', async () => {
+    it('is a change in a shared store', async () => {
       await fill('s')
       const cursor = await store().head()
       await store().erase('s')
       const changes = await store().changes({ after: cursor, limit: 100 })
-      const told = changes.map(({ sessionId, events }) => ({ sessionId, events }))
-      expect(told).toEqual(store().shared ? [{ sessionId: 's', events: [] }] : [])
+      const withoutCursor = changes.map(({ sessionId, events }) => ({ sessionId, events }))
+      expect(withoutCursor).toEqual(store().shared ? [{ sessionId: 's', events: [] }] : [])
     })
 
-    it('takes its turn among the appends', async () => {
+    it('runs in order with the appends', async () => {
       const script = await fill('s')
       const other = new SessionScript('s')
       const results = await Promise.all([

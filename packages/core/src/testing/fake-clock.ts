@@ -1,10 +1,12 @@
 import type { Clock } from '../clock.js'
 
+/** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
-  /** Moves time on, ringing what falls due on the way, in order. */
+  /** Moves the time forward and calls the alarms that become due on the way, in order. */
   advance(ms: number): void
-  /** Sets the time without ringing anything, as a machine does that was asleep or had its clock changed. */
+  /** Sets the time without calling alarms, as when a machine slept or its clock was changed. */
   jump(ms: number): void
+  /** How many alarms are armed. */
   readonly armed: number
 }
 
@@ -43,7 +45,7 @@ export function fakeClock(start = 1_800_000_000_000): FakeClock {
   }
 }
 
-/** `a1`, `a2`, …: readable in a failing test. */
+/** Returns `id1`, `id2` and so on, which are readable in a failing test. */
 export function countingIds(prefix = 'id'): () => string {
   let count = 0
   return () => `${prefix}${++count}`

@@ -3,7 +3,7 @@ import type { Change, Store } from '../store/store.js'
 
 export type CreateStore = () => Store | Promise<Store>
 
-/** A store for each test, under one name. Closing twice is allowed, so a test may close it itself. */
+/** Creates and closes a store for each test, and returns the present one. A test may close it itself, because closing twice is allowed. */
 export function freshStore(createStore: CreateStore): () => Store {
   let store: Store | undefined
   beforeEach(async () => {
@@ -18,7 +18,7 @@ export function freshStore(createStore: CreateStore): () => Store {
   }
 }
 
-/** Every item of a paged query, page by page. */
+/** Reads all pages of a query. */
 export async function allPages<Item>(
   query: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
 ): Promise<Item[]> {
@@ -32,7 +32,7 @@ export async function allPages<Item>(
   }
 }
 
-/** Without the erasures, which only a store that others write to tells of. */
+/** Changes without erasures, which only a shared store reports. */
 export async function appendsAfter(
   store: Store,
   query: { after?: string; limit: number },

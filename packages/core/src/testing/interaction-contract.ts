@@ -17,14 +17,14 @@ export function interactionContract(createStore: CreateStore): void {
   describe('interactions', () => {
     const store = freshStore(createStore)
 
-    async function begun(sessionId = 's'): Promise<SessionScript> {
+    async function startSession(sessionId = 's'): Promise<SessionScript> {
       const script = new SessionScript(sessionId)
       await store().append(script.start())
       return script
     }
 
-    it('are what the fold makes of them at every step', async () => {
-      const script = await begun()
+    it('equal those of the folded log at every step', async () => {
+      const script = await startSession()
       const anchored = {
         turnId: 't1',
         responseId: 'r1',
@@ -61,15 +61,15 @@ export function interactionContract(createStore: CreateStore): void {
       expect(await store().interaction('nobody')).toBeNull()
     })
 
-    it('may be asked, answered and delivered in one append', async () => {
-      const script = await begun()
+    it('may be opened, answered and claimed in one append', async () => {
+      const script = await startSession()
       await store().append(script.next(...ask('i'), ...answer('i', { via: 'policy' }), deliver('i')))
       expect(await store().interaction('i')).toEqual((await foldOf(store(), 's')).interactions.get('i'))
       expect(await store().countPending()).toBe(0)
     })
 
-    it('are pending until interaction_pending says otherwise, whatever the request and the response say', async () => {
-      const script = await begun()
+    it('are pending until interaction_pending says otherwise, also without a request or with a response', async () => {
+      const script = await startSession()
       const [response, closed] = answer('i')
       const steps = [script.next(...ask('i')), script.next(response), script.next(closed)]
       for (const [index, step] of steps.entries()) {
@@ -84,8 +84,8 @@ export function interactionContract(createStore: CreateStore): void {
       expect(await store().countPending()).toBe(0)
     })
 
-    it('that were superseded in a log from before L2 are pending no longer', async () => {
-      const script = await begun()
+    it('superseded in a log from before L2 are not pending', async () => {
+      const script = await startSession()
       await store().append(script.next(...ask('z', { toolCallId: 'c', expiresAt: 5 })))
       const [superseded] = answer('z', { toolCallId: 'c', settlement: 'superseded', supersededBy: 'a' })
       await store().append(script.next(superseded, ...ask('a', { toolCallId: 'c' })))
@@ -95,8 +95,8 @@ export function interactionContract(createStore: CreateStore): void {
       expect(await store().deadlines()).toEqual([])
     })
 
-    it('of one tool call come oldest first, superseded ones among them', async () => {
-      const script = await begun()
+    it('of one tool call are listed oldest first, including superseded ones', async () => {
+      const script = await startSession()
       const toolCallId = 'c\u0000'
       await store().append(script.next(...ask('z', { toolCallId }), ...ask('other')))
       const superseded = answer('z', { toolCallId, settlement: 'superseded', supersededBy: 'a' })
@@ -113,8 +113,8 @@ export function interactionContract(createStore: CreateStore): void {
       expect(await store().interactionsOf('nobody', toolCallId)).toEqual([])
     })
 
-    it('are pending oldest first, over all sessions or in one', async () => {
-      const [a, b] = [await begun('a'), await begun('b')]
+    it('that are pending are listed oldest first, over all sessions or in one', async () => {
+      const [a, b] = [await startSession('a'), await startSession('b')]
       await store().append(a.next(...ask('z'), ...ask('y')))
       await store().append(b.next(...ask('x')))
       await store().append(a.next(...ask('w')))
@@ -141,17 +141,17 @@ export function interactionContract(createStore: CreateStore): void {
       expect(await store().pendingCounts()).toEqual(counts)
     })
 
-    it('are counted for each session that has any pending, whatever its id is', async () => {
+    it('that are pending are counted by session, whatever its id is', async () => {
       expect(await store().pendingCounts()).toEqual(new Map())
-      const [odd, idle] = [await begun('odd\u0000 id'), await begun('idle')]
+      const [odd, idle] = [await startSession('odd\u0000 id'), await startSession('idle')]
       await store().append(odd.next(...ask('i'), ...ask('j')))
       await store().append(idle.next(...ask('k')))
       await store().append(idle.next(...answer('k')))
       expect(await store().pendingCounts()).toEqual(new Map([['odd\u0000 id', 2]]))
     })
 
-    it('can be paged while they settle and others are asked', async () => {
-      const script = await begun()
+    it('can be read in pages while some are settled and others opened', async () => {
+      const script = await startSession()
       const ids = Array.from({ length: 100 }, (_, index) => `i${String(index).padStart(2, '0')}`)
       for (const id of ids) await store().append(script.next(...ask(id)))
       const first = await store().pending({ limit: 40 })
@@ -165,7 +165,7 @@ export function interactionContract(createStore: CreateStore): void {
     })
 
     it('have deadlines while they are pending', async () => {
-      const [a, b] = [await begun('a\u0000'), await begun('b')]
+      const [a, b] = [await startSession('a\u0000'), await startSession('b')]
       await store().append(
         a.next(...ask('1', { expiresAt: 10 }), ...ask('2'), ...ask('3', { expiresAt: 5.5 })),
       )
@@ -179,8 +179,8 @@ export function interactionContract(createStore: CreateStore): void {
       ])
     })
 
-    it('can be told from the tool calls, which end once', async () => {
-      const [a, b] = [await begun('a'), await begun('b')]
+    it('are no tool calls, which end once', async () => {
+      const [a, b] = [await startSession('a'), await startSession('b')]
       expect(await store().toolCall('a', 'c')).toBeNull()
       await store().append(a.next(toolCall('c\u0000'), toolCall('c'), ...ask('i', { toolCallId: 'asked' })))
       await store().append(b.next(toolResult('c')))

@@ -6,7 +6,7 @@ export function kvContract(createStore: CreateStore): void {
   describe('kv', () => {
     const store = freshStore(createStore)
 
-    it('puts a key only over the version that was read', async () => {
+    it('writes a key only if it has the expected version', async () => {
       const { kv } = store()
       expect(await kv.get('k')).toBeNull()
       expect(await kv.put('k', { a: [1, 'é\u0000'] }, 7)).toBe(false)
@@ -19,14 +19,14 @@ export function kvContract(createStore: CreateStore): void {
       expect(await kv.get('k')).toMatchObject({ value: false })
     })
 
-    it('lets exactly one of many puts over the same version win', async () => {
+    it('exactly one of many writes over the same version succeeds', async () => {
       const { kv } = store()
       const results = await Promise.all(Array.from({ length: 10 }, (_, index) => kv.put('k', index, null)))
       expect(results.filter(Boolean)).toHaveLength(1)
       expect((await kv.get('k'))!.value).toBe(results.indexOf(true))
     })
 
-    it('deletes a key, and never gives its versions again', async () => {
+    it('deletes a key, and never uses its versions again', async () => {
       const { kv } = store()
       await kv.put('k', 1, null)
       const old = (await kv.get('k'))!.version
@@ -49,7 +49,7 @@ export function kvContract(createStore: CreateStore): void {
       expect(await kv.list('b/1')).toEqual([await kv.get('b/10')])
     })
 
-    it('gives out copies', async () => {
+    it('returns copies', async () => {
       const { kv } = store()
       await kv.put('k', { list: [1] }, null)
       const { value } = (await kv.get('k'))!
@@ -75,10 +75,10 @@ export function kvContract(createStore: CreateStore): void {
         ['new', { seen: true }],
         ['old', 2],
       ])
-      const taken = script.attempt(1, text('refused'))
+      const conflicting = script.attempt(1, text('conflict'))
       expect(
         await store().append({
-          ...taken,
+          ...conflicting,
           kv: [
             { key: 'other', value: 1 },
             { key: 'new', value: 2, ifAbsent: true },
@@ -100,7 +100,7 @@ export function kvContract(createStore: CreateStore): void {
       expect(await store().kv.get('new')).toBeNull()
     })
 
-    it('gives a key to one of the appends that want it at once', async () => {
+    it('one of the appends that create a key at once succeeds', async () => {
       const scripts = ['a', 'b', 'c'].map((id) => new SessionScript(id))
       const results = await Promise.all(
         scripts.map((script) =>

@@ -8,7 +8,11 @@ import { SessionScript, text } from './session-script.js'
 
 const LEASE_MS = 10_000
 
-/** What leases promise on every store that processes share. `createStores` gives two views of one store. */
+/**
+ * Tests leases on a store that several processes share.
+ *
+ * @param createStores returns two connections to one store
+ */
 export function leasesContract(name: string, createStores: () => Promise<[Store, Store]>): void {
   describe(`leases on ${name}`, () => {
     let ends: (() => Promise<void>)[] = []
@@ -17,17 +21,17 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       ends = []
     })
 
-    async function members() {
+    async function twoGateways() {
       const stores = await createStores()
       const clock = fakeClock()
       const join = memoryBus()
       const errors: unknown[] = []
       const make = async (index: 0 | 1) => {
         const store = stores[index]
-        const own = { isFrozen: false }
+        const state = { isFrozen: false }
         const time = {
           now: () => clock.now(),
-          alarm: (at: number, wake: () => void) => clock.alarm(at, () => own.isFrozen || wake()),
+          alarm: (at: number, wake: () => void) => clock.alarm(at, () => state.isFrozen || wake()),
         }
         const leases = new Leases({
           store,
@@ -36,27 +40,27 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
           leaseMs: LEASE_MS,
           onError: (e) => errors.push(e),
         })
-        const told = {
+        const received = {
           mail: [] as Json[],
           orphans: [] as string[],
-          letters: [] as Json[],
+          orphanCommands: [] as Json[],
           lost: [] as string[],
         }
         await leases.start({
-          mail: async (letter) => void told.mail.push(letter),
-          orphans: async (sessionIds, letters) => {
-            told.orphans.push(...sessionIds)
-            told.letters.push(...letters)
+          mail: async (command) => void received.mail.push(command),
+          orphans: async (sessionIds, commands) => {
+            received.orphans.push(...sessionIds)
+            received.orphanCommands.push(...commands)
           },
-          lost: (sessionIds) => void told.lost.push(...sessionIds),
+          lost: (sessionIds) => void received.lost.push(...sessionIds),
         })
-        const freeze = () => (own.isFrozen = true)
+        const freeze = () => (state.isFrozen = true)
         const thaw = async () => {
-          own.isFrozen = false
-          // As its timers do that fell due meanwhile.
+          state.isFrozen = false
+          // Its timers became due while it was frozen.
           await leases.wake()
         }
-        return { leases, store, told, freeze, thaw }
+        return { leases, store, received, freeze, thaw }
       }
       const here = await make(0)
       const there = await make(1)
@@ -64,7 +68,7 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
         await Promise.all([here.leases.close(), there.leases.close()])
         await Promise.all(stores.map((store) => store.close()))
       })
-      /** Lets time pass as slowly as the store works. */
+      /** Advances the clock in steps and waits for the store after each. */
       const pass = async (ms: number) => {
         for (let passed = 0; passed < ms; passed += LEASE_MS / 10) {
           clock.advance(LEASE_MS / 10)
@@ -74,22 +78,22 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       return { here, there, pass, errors }
     }
 
-    it('give a session to one process, which keeps it while it lives', async () => {
-      const { here, there, pass, errors } = await members()
+    it('belong to one process as long as it runs', async () => {
+      const { here, there, pass, errors } = await twoGateways()
       const both = await Promise.all([here.leases.acquire('s'), there.leases.acquire('s')])
       expect(both.filter(({ mine }) => mine)).toHaveLength(1)
       const [owner, other] = both[0].mine ? [here, there] : [there, here]
       await pass(5 * LEASE_MS)
       expect(await other.leases.acquire('s')).toEqual({ mine: false, owner: owner.leases.id })
-      expect(other.told.orphans).toEqual([])
-      expect(owner.told.lost).toEqual([])
+      expect(other.received.orphans).toEqual([])
+      expect(owner.received.lost).toEqual([])
       await owner.leases.release('s')
       expect(await other.leases.acquire('s')).toMatchObject({ mine: true })
       expect(errors).toEqual([])
     })
 
-    it('hold when they are acquired while their release is under way', async () => {
-      const { here } = await members()
+    it('are valid when they are acquired during their release', async () => {
+      const { here } = await twoGateways()
       for (let round = 0; round < 10; round++) {
         await here.leases.acquire('s')
         const released = here.leases.release('s')
@@ -100,15 +104,15 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       }
     })
 
-    it('of a process that is silent for the time of a lease are taken over, and it learns that when it is back', async () => {
-      const { here, there, pass } = await members()
+    it('of a process that does not renew them are taken over, and it learns so when it continues', async () => {
+      const { here, there, pass } = await twoGateways()
       const lease = await here.leases.acquire('s')
       const fence = lease.mine ? lease.fence : undefined
       const script = new SessionScript('s')
       await here.store.append({ ...script.start(), fence: fence! })
       here.freeze()
       await pass(LEASE_MS)
-      expect(there.told.orphans).toEqual(['s'])
+      expect(there.received.orphans).toEqual(['s'])
       expect(await there.leases.acquire('s')).toMatchObject({ mine: true })
       expect(await here.store.append({ ...script.attempt(1, text('late')), fence: fence! })).toEqual({
         ok: false,
@@ -116,7 +120,7 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       })
       const before = here.leases.id
       await here.thaw()
-      expect(here.told.lost).toEqual(['s'])
+      expect(here.received.lost).toEqual(['s'])
       expect(here.leases.id).not.toBe(before)
       expect(await here.leases.acquire('s')).toEqual({ mine: false, owner: there.leases.id })
       expect(
@@ -124,23 +128,23 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       ).toEqual({ ok: true })
     })
 
-    it('of a process that ends in good order are free at once', async () => {
-      const { here, there } = await members()
+    it('of a process that closes are free at once', async () => {
+      const { here, there } = await twoGateways()
       await here.leases.acquire('s')
       await here.leases.close()
-      await expect.poll(() => there.told.orphans).toEqual(['s'])
+      await expect.poll(() => there.received.orphans).toEqual(['s'])
     })
 
-    it('bring a letter to its process once, or to whoever takes over', async () => {
-      const { here, there, pass } = await members()
+    it('deliver an agent command once, to its process or to the one that took over', async () => {
+      const { here, there, pass } = await twoGateways()
       await there.leases.post(here.leases.id, { do: 'this' })
-      await expect.poll(() => here.told.mail).toEqual([{ do: 'this' }])
+      await expect.poll(() => here.received.mail).toEqual([{ do: 'this' }])
       here.freeze()
       await here.leases.close()
       await there.leases.post(here.leases.id, { do: 'that' })
       await pass(LEASE_MS)
-      await expect.poll(() => there.told.letters).toEqual([{ do: 'that' }])
-      expect(here.told.mail).toHaveLength(1)
+      await expect.poll(() => there.received.orphanCommands).toEqual([{ do: 'that' }])
+      expect(here.received.mail).toHaveLength(1)
     })
   })
 }

@@ -7,7 +7,7 @@ export function lifecycleContract(createStore: CreateStore): void {
   const store = freshStore(createStore)
 
   describe('snapshots', () => {
-    it('are kept with the log, and an older one never replaces a newer one', async () => {
+    it('are stored, and an older one never replaces a newer one', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())
       await store().append(script.next(text('a'), text('b'), text('c')))
@@ -19,19 +19,19 @@ export function lifecycleContract(createStore: CreateStore): void {
       expect(await store().loadSnapshot('s')).toEqual({ seq: 4, version: 2, state: { at: 'four' } })
     })
 
-    it('of a log that was erased are not kept with the one made anew', async () => {
+    it('of an erased log are not stored for the next log of the session', async () => {
       const old = new SessionScript('s').start()
       await store().append(old)
       await store().erase('s')
-      const anew = new SessionScript('s').start()
-      await store().append(anew)
+      const next = new SessionScript('s').start()
+      await store().append(next)
       await store().saveSnapshot('s', { seq: 1, version: 1, state: { of: 'the old' } }, old.events[0]!.id)
       expect(await store().loadSnapshot('s')).toBeNull()
-      await store().saveSnapshot('s', { seq: 1, version: 1, state: { of: 'the new' } }, anew.events[0]!.id)
+      await store().saveSnapshot('s', { seq: 1, version: 1, state: { of: 'the new' } }, next.events[0]!.id)
       expect(await store().loadSnapshot('s')).toMatchObject({ state: { of: 'the new' } })
     })
 
-    it('of what is not in the log are not kept', async () => {
+    it('that are ahead of the log are not stored', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())
       await store().saveSnapshot('s', { seq: 2, version: 1, state: {} })
@@ -71,7 +71,7 @@ export function lifecycleContract(createStore: CreateStore): void {
   })
 
   describe('close', () => {
-    it('lets what was appended finish, and refuses everything after it', async () => {
+    it('completes earlier appends, and rejects everything after it', async () => {
       const script = new SessionScript('s')
       const pending = [script.start(), script.next(text('a'))].map((append) => store().append(append))
       const closed = store().close()

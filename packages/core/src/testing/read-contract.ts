@@ -34,7 +34,7 @@ export function readContract(createStore: CreateStore): void {
       { query: { before: 1, limit: 3 }, seqs: [] },
       { query: { after: 4, before: 8, limit: 100 }, seqs: [5, 6, 7] },
       { query: { after: 4, before: 8, limit: 2 }, seqs: [6, 7] },
-    ])('of $query gives $seqs', async ({ query, seqs }) => {
+    ])('of $query returns $seqs', async ({ query, seqs }) => {
       await tenEvents()
       const events = await store().read({ sessionId: 's', ...query })
       expect(events.map(({ seq }) => seq)).toEqual(seqs)
@@ -46,7 +46,7 @@ export function readContract(createStore: CreateStore): void {
   })
 
   describe('sessions', () => {
-    it('hold what the log says of them', async () => {
+    it('are described by their log', async () => {
       const script = new SessionScript('s')
       const first = script.start({ agent: 'demo', title: 'T\u0000', cwd: '/c', permissionMode: 'plan' })
       await store().append(first)
@@ -75,7 +75,7 @@ export function readContract(createStore: CreateStore): void {
       expect(await store().session('nobody')).toBeNull()
     })
 
-    it('come newest first, page by page, and can be told by their last append', async () => {
+    it('are listed newest first, in pages, and can be selected by their last append', async () => {
       const scripts = ['a', 'b', 'c', 'd', 'e'].map((id) => new SessionScript(id))
       for (const script of scripts) await store().append(script.start())
       const late = scripts[1]!.next(text('late'))
@@ -96,14 +96,14 @@ export function readContract(createStore: CreateStore): void {
   })
 
   describe('changes', () => {
-    it('are not read from what is no cursor', async () => {
+    it('reject an invalid cursor, as all lists do', async () => {
       const broken = { after: 'x', limit: 10 }
       for (const read of ['pending', 'sessions', 'audit', 'changes'] as const) {
         await expect(store()[read](broken)).rejects.toMatchObject({ code: 'invalid_request' })
       }
     })
 
-    it('come in commit order over all sessions, after any cursor', async () => {
+    it('are listed in commit order over all sessions, after any cursor', async () => {
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
       const appends = [
         a.start(),
@@ -122,7 +122,7 @@ export function readContract(createStore: CreateStore): void {
       }
     })
 
-    it('after the head are only those that came later', async () => {
+    it('after the head are those of later appends', async () => {
       const beginning = await store().head()
       const script = await tenEvents()
       const head = await store().head()
@@ -135,20 +135,20 @@ export function readContract(createStore: CreateStore): void {
   })
 
   describe('audit', () => {
-    it('takes lines of sessions that are gone, in the order they come', async () => {
+    it('accepts rows of erased sessions, in the order in which they are added', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())
       await store().append(script.next(...ask('i'), ...answer('i')))
       const [row] = (await store().audit({ limit: 10 })).items
-      const gone = ['a', 'b'].map((interactionId) => ({ ...row!, sessionId: 'g\u0000', interactionId }))
-      await store().addAudit(gone)
+      const added = ['a', 'b'].map((interactionId) => ({ ...row!, sessionId: 'g\u0000', interactionId }))
+      await store().addAudit(added)
       await store().append(script.next(...ask('j'), ...answer('j')))
       const { items } = await store().audit({ limit: 10 })
-      expect(decided(items)).toEqual(['i', 'a', 'b', 'j'])
-      expect(items.slice(1, 3)).toEqual(gone)
+      expect(decidedIds(items)).toEqual(['i', 'a', 'b', 'j'])
+      expect(items.slice(1, 3)).toEqual(added)
     })
 
-    it('has no line of what only shows the settlement of another session', async () => {
+    it('has no row for a copy of an interaction of another session', async () => {
       const script = new SessionScript('s')
       await store().append(script.start())
       await store().append(script.next(...ask('i'), ...answer('i')))
@@ -157,7 +157,7 @@ export function readContract(createStore: CreateStore): void {
       )
       expect(await store().interaction('c')).toMatchObject({ settlement: 'answered', copyOf: 'i' })
       const { items } = await store().audit({ limit: 10 })
-      expect(decided(items)).toEqual(['i'])
+      expect(decidedIds(items)).toEqual(['i'])
     })
 
     it('has a row for each act in a log, in commit order with the decisions', async () => {
@@ -194,7 +194,7 @@ export function readContract(createStore: CreateStore): void {
       expect(paged).toEqual(rows)
     })
 
-    it('has the act of a key that was written, and none of a key that was not', async () => {
+    it('has a row for a key that was written, and none for a key that was not', async () => {
       const { kv } = store()
       const act = (subject: string): AuditAct => ({
         at: 5,
@@ -224,7 +224,7 @@ export function readContract(createStore: CreateStore): void {
       expect(items[1]).toEqual(act('made'))
     })
 
-    it('has every settlement in commit order, page by page', async () => {
+    it('has every settlement in commit order, in pages', async () => {
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
       await store().append(a.start())
       await store().append(b.start())
@@ -275,6 +275,6 @@ export function readContract(createStore: CreateStore): void {
   })
 }
 
-function decided(rows: AuditRow[]): string[] {
+function decidedIds(rows: AuditRow[]): string[] {
   return rows.flatMap((row) => ('act' in row ? [] : [row.interactionId]))
 }

@@ -3,7 +3,7 @@ import type { Append } from '../store/store.js'
 
 let clock = 1_700_000_000_000
 
-/** Writes the events of one session as a desk would, so that a test says only what matters to it. */
+/** Makes the events of one session as a desk would, so that a test states only what matters to it. */
 export class SessionScript {
   readonly sessionId: string
   seq = 0
@@ -12,13 +12,13 @@ export class SessionScript {
     this.sessionId = sessionId
   }
 
-  /** Continues the log with these events. */
+  /** Returns an append that continues the log with these events. */
   next(...events: NewEvent[]): Append {
     const expectedSeq = this.seq
-    return { sessionId: this.sessionId, expectedSeq, events: events.map((event) => this.#place(event)) }
+    return { sessionId: this.sessionId, expectedSeq, events: events.map((event) => this.#complete(event)) }
   }
 
-  /** The same append without taking its place in the log: for one that is meant to fail. */
+  /** Returns an append that the script does not count as part of the log, because it is meant to fail. */
   attempt(expectedSeq: number, ...events: NewEvent[]): Append {
     const { seq } = this
     this.seq = expectedSeq
@@ -31,7 +31,7 @@ export class SessionScript {
     return this.next({ type: 'session_started', agent: null, permissionMode: 'default', ...fields })
   }
 
-  #place(event: NewEvent): SessionEvent {
+  #complete(event: NewEvent): SessionEvent {
     this.seq += 1
     clock += 1
     const { sessionId, seq } = this
@@ -39,8 +39,8 @@ export class SessionScript {
   }
 }
 
-export function text(words: string): NewEvent {
-  return { type: 'text', blockId: `block of ${words}`, text: words }
+export function text(content: string): NewEvent {
+  return { type: 'text', blockId: `block of ${content}`, text: content }
 }
 
 export function ask(

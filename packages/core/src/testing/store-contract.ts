@@ -1,17 +1,21 @@
 import { describe } from 'vitest'
 import type { Store } from '../store/store.js'
-import { appendContract } from './append-contract.js'
+import { appendContract, locksContract } from './append-contract.js'
 import { eraseContract } from './erase-contract.js'
 import { interactionContract } from './interaction-contract.js'
 import { kvContract } from './kv-contract.js'
 import { lifecycleContract } from './lifecycle-contract.js'
-import { locksContract } from './locks-contract.js'
-import { modelContract } from './model-contract.js'
 import { readContract } from './read-contract.js'
+import { modelContract } from './store-model.js'
 
 /**
- * What every store promises. `createStore` makes an empty one; the suite closes it. A store that several processes may write
- * to `hasLocks`.
+ * Tests what every store must do.
+ *
+ * @param createStore opens an empty store; the suite closes it
+ * @param options `hasLocks` for a store to which several processes append
+ *
+ * @example
+ * storeContract('my store', () => myStore({ path: newFolder() }))
  */
 export function storeContract(
   name: string,
