@@ -20,7 +20,7 @@ await inFolder(async (folder) => {
   report([
     { what: `crash: contradictions in ${ROUNDS} rounds`, value: crashes.problems.length, atMost: 0 },
     { what: 'crash: asks and answers acknowledged', value: crashes.acknowledged, atLeast: ROUNDS },
-    { what: 'crash: cut off by the kill', value: crashes.cutOff, atLeast: ROUNDS },
+    { what: 'crash: cut off by the kill', value: crashes.unanswered, atLeast: ROUNDS },
     { what: 'crash: killed while recovering', value: crashes.duringRecovery, atLeast: 1 },
   ])
 })

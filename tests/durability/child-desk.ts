@@ -1,9 +1,9 @@
-// Runs a desk on a database in a process of its own, for parents that kill it at any moment.
+// Runs a desk on a database in its own process, which the parent kills at any moment.
 import { createDesk, type Desk, type Store } from '@askback/core'
 import { AskbackError, type SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
-export type Call =
+export type DeskCall =
   | { do: 'start'; path: string }
   | { do: 'create'; sessionId: string }
   | { do: 'ask'; sessionId: string; key: string }
@@ -11,9 +11,9 @@ export type Call =
   | { do: 'inspect'; sessionId: string }
   | { do: 'count' }
 
-export type Reply = { ok: true; value: unknown } | { ok: false; code: string; message: string }
+export type DeskReply = { ok: true; value: unknown } | { ok: false; code: string; message: string }
 
-export interface Inspected {
+export interface SessionContents {
   events: SessionEvent[]
   pending: string[]
 }
@@ -21,7 +21,7 @@ export interface Inspected {
 let store: Store
 let desk: Desk
 
-process.on('message', ({ id, call }: { id: number; call: Call }) => {
+process.on('message', ({ id, call }: { id: number; call: DeskCall }) => {
   run(call).then(
     (value) => reply(id, { ok: true, value }),
     (error: unknown) => {
@@ -31,11 +31,11 @@ process.on('message', ({ id, call }: { id: number; call: Call }) => {
   )
 })
 
-async function run(call: Call): Promise<unknown> {
+async function run(call: DeskCall): Promise<unknown> {
   switch (call.do) {
     case 'start':
-      // As a gateway has it: what comes alone is committed here, what comes with others on another thread.
-      // With many checkpoints, so that kills meet them, too.
+      // As in a gateway, large batches are committed in another thread. Checkpoints are frequent, so that some kills happen
+      // during a checkpoint.
       store = sqliteStore({ path: call.path, commitAside: true, checkpointMs: 10 })
       desk = createDesk({ store })
       return desk.ready
@@ -55,7 +55,7 @@ async function run(call: Call): Promise<unknown> {
   }
 }
 
-/** The key of the asker is the text of the question, so that the log says whose it is. */
+/** The idempotency key is the text of the question, so that the log shows to which call it belongs. */
 async function ask({ sessionId, key }: { sessionId: string; key: string }): Promise<string> {
   const question = { header: 'Crash', question: key, options: [], multiSelect: false }
   const { interaction } = await desk.open({
@@ -74,12 +74,12 @@ async function answer(call: { sessionId: string; interactionId: string; key: str
   await desk.respond({ sessionId, interactionId, answer, by: { id: key }, via: 'http', idempotencyKey: key })
 }
 
-async function inspect(sessionId: string): Promise<Inspected> {
+async function inspect(sessionId: string): Promise<SessionContents> {
   const events = await store.read({ sessionId, limit: Infinity })
   const pending = await store.pending({ sessionId, limit: Infinity })
   return { events, pending: pending.items.map(({ interactionId }) => interactionId) }
 }
 
-function reply(id: number, reply: Reply): void {
+function reply(id: number, reply: DeskReply): void {
   process.send!({ id, reply })
 }

@@ -1,19 +1,21 @@
-// Runs a store in a process of its own and does what its parent says.
+// Runs a store in its own process, with the operations that its parent sends.
 import type { Append, Store } from '@askback/core'
 import type { AskbackError } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
-export type Call =
+export type StoreCall =
   | { do: 'open'; path: string; commitAside?: boolean; checkpointMs?: number }
   | { do: 'append'; appends: Append[] }
   | { do: 'read'; sessionId: string }
   | { do: 'close' }
 
-export type Reply = { ok: true; value: unknown } | { ok: false; error: { code: string; message: string } }
+export type StoreReply =
+  | { ok: true; value: unknown }
+  | { ok: false; error: { code: string; message: string } }
 
 let store: Store | undefined
 
-process.on('message', ({ id, call }: { id: number; call: Call }) => {
+process.on('message', ({ id, call }: { id: number; call: StoreCall }) => {
   run(call).then(
     (value) => reply(id, { ok: true, value }),
     (error: unknown) => {
@@ -23,7 +25,7 @@ process.on('message', ({ id, call }: { id: number; call: Call }) => {
   )
 })
 
-async function run(call: Call): Promise<unknown> {
+async function run(call: StoreCall): Promise<unknown> {
   if (call.do === 'open') {
     const { path, commitAside = false, checkpointMs } = call
     store = sqliteStore({ path, commitAside, ...(checkpointMs !== undefined && { checkpointMs }) })
@@ -42,6 +44,6 @@ async function run(call: Call): Promise<unknown> {
   }
 }
 
-function reply(id: number, reply: Reply): void {
+function reply(id: number, reply: StoreReply): void {
   process.send!({ id, reply })
 }

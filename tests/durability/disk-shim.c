@@ -1,5 +1,5 @@
-// Preloaded into a process: counts what reaches the disk of its databases, and fails it on demand. The counters are
-// shared with the test through a mapped file of 32-bit integers.
+// A library that is preloaded into a process. It counts writes and syncs to the files of its databases, and makes them fail on
+// demand. It shares its counters with the test through a mapped file of 32-bit integers (disk-shim.ts).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ __attribute__((constructor)) static void map_counters(void) {
 
 static int is_database(const char *path) { return shared && strstr(path, ".db") != NULL; }
 
-/** 0: none of ours, 1: a database, 2: its write-ahead log. */
+/** 0: another file, 1: a database, 2: its write-ahead log. */
 static int kind_of(int fd) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

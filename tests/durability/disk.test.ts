@@ -1,49 +1,45 @@
 import { SessionScript, text } from '@askback/core/testing'
 import { constants } from 'node:os'
-import { openSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Call, Reply } from './child-store.js'
-import { Child } from './child.js'
-import { buildShim, bundle, workFolder } from './preparation.js'
+import { bundle, workFolder } from './bundle.js'
+import { Child } from './child-process.js'
+import type { StoreCall, StoreReply } from './child-store.js'
+import { buildShim, DiskShim } from './disk-shim.js'
 
-/** As in the preloaded library. */
-const fields = { syncs: 0, unsynced: 1, failSync: 2, failWrite: 3, failOpen: 4, failMainSync: 5, writes: 6 }
 const { ENOSPC, EIO, EROFS } = constants.errno
 
 const work = workFolder()
 let program: string
-let shim: string
-let counters: number
-let child: Child<Call, Reply>
+let library: string
+let shim: DiskShim
+let child: Child<StoreCall, StoreReply>
 let script: SessionScript
 let files = 0
 let path: string
 
 beforeAll(async () => {
   program = await bundle(new URL('child-store.ts', import.meta.url), work.folder)
-  shim = buildShim(work.folder)
+  library = buildShim(work.folder)
 })
 afterAll(work.remove)
 
 beforeEach(() => {
-  const file = join(work.folder, `${++files}.counters`)
-  writeFileSync(file, Buffer.alloc(64))
-  counters = openSync(file, 'r+')
+  shim = new DiskShim(library, join(work.folder, `${++files}.counters`))
   path = join(work.folder, `${files}.db`)
-  child = new Child(program, { LD_PRELOAD: shim, DISK_SHIM_COUNTERS: file })
+  child = new Child(program, shim.env)
   script = new SessionScript('s')
 })
 afterEach(() => child.kill())
 
 describe('syncing', () => {
-  it('happens once for each acknowledgement, and leaves nothing unsynced behind it', async () => {
+  it('happens once before each acknowledgement, and leaves no write unsynced', async () => {
     await call({ do: 'open', path })
     await call({ do: 'append', appends: [script.start()] })
     for (let index = 0; index < 20; index++) {
-      const before = count('syncs')
+      const before = shim.count('syncs')
       await call({ do: 'append', appends: [script.next(text(`${index}`))] })
-      expect({ syncs: count('syncs') - before, unsynced: count('unsynced') }).toEqual({
+      expect({ syncs: shim.count('syncs') - before, unsynced: shim.count('unsynced') }).toEqual({
         syncs: 1,
         unsynced: 0,
       })
@@ -51,14 +47,14 @@ describe('syncing', () => {
   })
 
   it.each([false, true])(
-    'happens once for 64 that come at once, with commits aside: %s',
+    'happens once for 64 appends at the same time, with commits in another thread: %s',
     async (commitAside) => {
       await call({ do: 'open', path, commitAside })
       const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
       await call({ do: 'append', appends: scripts.map((script) => script.start()) })
-      const before = count('syncs')
+      const before = shim.count('syncs')
       await call({ do: 'append', appends: scripts.map((script) => script.next(text('x'))) })
-      expect({ syncs: count('syncs') - before, unsynced: count('unsynced') }).toEqual({
+      expect({ syncs: shim.count('syncs') - before, unsynced: shim.count('unsynced') }).toEqual({
         syncs: 1,
         unsynced: 0,
       })
@@ -71,24 +67,24 @@ describe('a disk', () => {
     ['that is full', 'failWrite', ENOSPC, 'cannot grow: the disk is full'],
     ['that cannot write', 'failWrite', EIO, 'could not be read or written: the disk reported an error'],
   ] as const)(
-    '%s loses nothing that was accepted, and is used again when it works again',
-    async (_how, field, errno, says) => {
+    '%s loses nothing that was accepted, and can be used when it works again',
+    async (_how, field, errno, reason) => {
       await call({ do: 'open', path })
       const accepted = [script.start(), script.next(text('accepted'))]
       await call({ do: 'append', appends: accepted })
 
-      set(field, errno)
+      shim.set(field, errno)
       for (let attempt = 0; attempt < 3; attempt++) {
-        const refused = await child.call({
+        const rejected = await child.call({
           do: 'append',
-          appends: [script.attempt(2, text(`refused ${attempt}`))],
+          appends: [script.attempt(2, text(`rejected ${attempt}`))],
         })
-        expect(refused).toMatchObject({ ok: false, error: { code: 'unavailable' } })
-        expect(JSON.stringify(refused)).toContain(`The database ${path} ${says}.`)
+        expect(rejected).toMatchObject({ ok: false, error: { code: 'unavailable' } })
+        expect(JSON.stringify(rejected)).toContain(`The database ${path} ${reason}.`)
       }
       expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.flatMap(({ events }) => events))
 
-      set(field, 0)
+      shim.set(field, 0)
       const later = script.next(text('later'))
       expect(await call({ do: 'append', appends: [later] })).toEqual([{ ok: true }])
       await restart()
@@ -98,13 +94,13 @@ describe('a disk', () => {
     },
   )
 
-  it('that is full refuses all that were committed aside, and is used again', async () => {
+  it('that is full rejects a batch that another thread commits, and can be used afterwards', async () => {
     await call({ do: 'open', path, commitAside: true })
     const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
     const starts = scripts.map((script) => script.start())
     await call({ do: 'append', appends: starts })
 
-    set('failWrite', ENOSPC)
+    shim.set('failWrite', ENOSPC)
     const appends = scripts.map((script) => script.next(text('x')))
     expect(await child.call({ do: 'append', appends })).toMatchObject({
       ok: false,
@@ -112,7 +108,7 @@ describe('a disk', () => {
     })
     expect(await call({ do: 'read', sessionId: 's63' })).toEqual(starts[63]!.events)
 
-    set('failWrite', 0)
+    shim.set('failWrite', 0)
     expect(await call({ do: 'append', appends })).toEqual(appends.map(() => ({ ok: true })))
     await restart()
     expect(await call({ do: 'read', sessionId: 's63' })).toEqual([
@@ -121,17 +117,17 @@ describe('a disk', () => {
     ])
   })
 
-  it('that is full when the store closes keeps all for the next start', async () => {
+  it('that is full when the store closes loses nothing', async () => {
     await call({ do: 'open', path })
     const accepted = [script.start(), script.next(text('accepted'))]
     await call({ do: 'append', appends: accepted })
-    set('failWrite', ENOSPC)
+    shim.set('failWrite', ENOSPC)
     await call({ do: 'close' })
     await restart()
     expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.flatMap(({ events }) => events))
   })
 
-  it('that is full at a start refuses it, and the next one finds everything', async () => {
+  it('that is full at a start prevents it, and the next start finds everything', async () => {
     await call({ do: 'open', path })
     const accepted = script.start()
     await call({ do: 'append', appends: [accepted] })
@@ -139,37 +135,37 @@ describe('a disk', () => {
     // The first start is after a clean stop, the second after a kill.
     for (let turn = 0; turn < 2; turn++) {
       await restartWithShim()
-      set('failWrite', ENOSPC)
+      shim.set('failWrite', ENOSPC)
       expect(await child.call({ do: 'open', path })).toMatchObject({
         ok: false,
         error: { code: 'unavailable' },
       })
-      set('failWrite', 0)
+      shim.set('failWrite', 0)
       await restartWithShim()
       await call({ do: 'open', path })
       expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.events)
     }
   })
 
-  it('that is full for a new database refuses it in one sentence', async () => {
-    set('failWrite', ENOSPC)
+  it('that is full prevents a new database, with one sentence', async () => {
+    shim.set('failWrite', ENOSPC)
     expect(await child.call({ do: 'open', path })).toEqual({
       ok: false,
       error: { code: 'unavailable', message: `The database ${path} cannot grow: the disk is full.` },
     })
   })
 
-  it('that is read-only refuses a new database and an old one', async () => {
-    set('failOpen', EROFS)
+  it('that is read-only prevents opening a new database and an existing one', async () => {
+    shim.set('failOpen', EROFS)
     expect(await child.call({ do: 'open', path })).toEqual({
       ok: false,
       error: { code: 'unavailable', message: `The database ${path} is on a read-only file system.` },
     })
-    set('failOpen', 0)
+    shim.set('failOpen', 0)
     await call({ do: 'open', path })
     await call({ do: 'append', appends: [script.start()] })
     await call({ do: 'close' })
-    set('failOpen', EROFS)
+    shim.set('failOpen', EROFS)
     expect(await child.call({ do: 'open', path })).toEqual({
       ok: false,
       error: { code: 'unavailable', message: `The database ${path} is read-only.` },
@@ -188,23 +184,23 @@ describe('a sync that failed', () => {
     const accepted = [script.start(), script.next(text('accepted'))]
     await call({ do: 'append', appends: accepted })
 
-    set('failSync', errno)
-    const inDoubt = await child.call({ do: 'append', appends: [script.attempt(2, text('in doubt'))] })
-    expect(inDoubt).toMatchObject({ ok: false, error: { code: 'unavailable' } })
-    expect(JSON.stringify(inDoubt)).toContain(`The database ${path} ${STOPPED}`)
-    expect(JSON.stringify(inDoubt)).toContain('Whether this write survives is not known.')
-    set('failSync', 0)
+    shim.set('failSync', errno)
+    const unknown = await child.call({ do: 'append', appends: [script.attempt(2, text('unknown'))] })
+    expect(unknown).toMatchObject({ ok: false, error: { code: 'unavailable' } })
+    expect(JSON.stringify(unknown)).toContain(`The database ${path} ${STOPPED}`)
+    expect(JSON.stringify(unknown)).toContain('Whether this write survives is not known.')
+    shim.set('failSync', 0)
 
-    // The disk works again, and what it holds of the journal cannot be known.
-    const before = count('writes')
+    // The disk works again, but which part of the journal it contains is not known.
+    const before = shim.count('writes')
     for (let attempt = 0; attempt < 3; attempt++) {
-      const refused = await child.call({ do: 'append', appends: [script.attempt(2, text('refused'))] })
-      expect(JSON.stringify(refused)).toContain(`The database ${path} ${STOPPED}`)
-      expect(JSON.stringify(refused)).toContain('Nothing was written.')
+      const rejected = await child.call({ do: 'append', appends: [script.attempt(2, text('rejected'))] })
+      expect(JSON.stringify(rejected)).toContain(`The database ${path} ${STOPPED}`)
+      expect(JSON.stringify(rejected)).toContain('Nothing was written.')
     }
     expect(await call({ do: 'read', sessionId: 's' })).toEqual(accepted.flatMap(({ events }) => events))
     await call({ do: 'close' })
-    expect(count('writes') - before).toBe(0)
+    expect(shim.count('writes') - before).toBe(0)
 
     await restart()
     const events = (await call({ do: 'read', sessionId: 's' })) as { seq: number }[]
@@ -214,26 +210,26 @@ describe('a sync that failed', () => {
     ])
   })
 
-  it('stops those that were committed aside, too', async () => {
+  it('in another thread stops writing, too', async () => {
     await call({ do: 'open', path, commitAside: true })
     const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
     await call({ do: 'append', appends: scripts.map((script) => script.start()) })
-    set('failSync', EIO)
+    shim.set('failSync', EIO)
     const appends = scripts.map((script) => script.next(text('x')))
     expect(JSON.stringify(await child.call({ do: 'append', appends }))).toContain(STOPPED)
-    set('failSync', 0)
+    shim.set('failSync', 0)
     expect(JSON.stringify(await child.call({ do: 'append', appends }))).toContain(STOPPED)
     await restart()
     const logs = await Promise.all(scripts.map((_, index) => call({ do: 'read', sessionId: `s${index}` })))
     const lengths = new Set(logs.map((events) => (events as unknown[]).length))
-    // Whether it survives is not known, but it does as a whole or not at all.
+    // Whether the batch survives is not known, but it does completely or not at all.
     expect([[1], [2]]).toContainEqual([...lengths])
   })
 
   it('of the main file stops writing, too', async () => {
     await call({ do: 'open', path, checkpointMs: 20 })
     await call({ do: 'append', appends: [script.start()] })
-    set('failMainSync', EIO)
+    shim.set('failMainSync', EIO)
     await expect
       .poll(async () => {
         const seq = (await call({ do: 'read', sessionId: 's' })) as unknown[]
@@ -249,12 +245,12 @@ describe('a sync that failed', () => {
 })
 
 describe('a second process', () => {
-  it('is told who holds the database, until that one is gone', async () => {
+  it('gets an error that names the owner of the database, until that one ends', async () => {
     const first = await call({ do: 'open', path })
-    const second = new Child<Call, Reply>(program)
-    const refused = await second.call({ do: 'open', path })
-    expect(refused).toMatchObject({ ok: false, error: { code: 'unavailable' } })
-    expect(JSON.stringify(refused)).toMatch(
+    const second = new Child<StoreCall, StoreReply>(program)
+    const rejected = await second.call({ do: 'open', path })
+    expect(rejected).toMatchObject({ ok: false, error: { code: 'unavailable' } })
+    expect(JSON.stringify(rejected)).toMatch(
       new RegExp(`is in use by process ${String(first)} on .+ since 20..-`),
     )
     await child.kill()
@@ -271,23 +267,11 @@ async function restart(): Promise<void> {
 
 async function restartWithShim(): Promise<void> {
   await child.kill()
-  child = new Child(program, { LD_PRELOAD: shim, DISK_SHIM_COUNTERS: join(work.folder, `${files}.counters`) })
+  child = new Child(program, shim.env)
 }
 
-async function call(call: Call): Promise<unknown> {
+async function call(call: StoreCall): Promise<unknown> {
   const reply = await child.call(call)
   if (!reply.ok) throw new Error(reply.error.message)
   return reply.value
-}
-
-function count(field: keyof typeof fields): number {
-  const value = Buffer.alloc(4)
-  readSync(counters, value, 0, 4, fields[field] * 4)
-  return value.readInt32LE()
-}
-
-function set(field: keyof typeof fields, errno: number): void {
-  const value = Buffer.alloc(4)
-  value.writeInt32LE(errno)
-  writeSync(counters, value, 0, 4, fields[field] * 4)
 }
