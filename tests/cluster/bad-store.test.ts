@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.remove())
 
-const as = { user: 'guest', password: 'open sesame' }
+const guest = { user: 'guest', password: 'open sesame' }
 
 it.each<[string, () => Promise<string> | string, RegExp]>([
   ['is of another kind', () => 'mysql://host/x', /must be like postgres:\/\/user:password@host:5432\/name\./],
@@ -23,11 +23,11 @@ it.each<[string, () => Promise<string> | string, RegExp]>([
   ],
   [
     'refuses the password',
-    () => server.url({ ...as, password: 'knock' }),
+    () => server.url({ ...guest, password: 'knock' }),
     /refuses the password: correct it in the address, or set PGPASSWORD/,
   ],
   ['is not there', () => server.url({ database: 'nowhere' }), /does not exist: create it with createdb/],
-  ['gives too few rights', () => server.url(as), /too few rights: grant it CREATE on the database/],
+  ['gives too few rights', () => server.url(guest), /too few rights: grant it CREATE on the database/],
   [
     'is of a newer version',
     () => database('newer', 'UPDATE askback.meta SET value = 99'),
@@ -38,22 +38,22 @@ it.each<[string, () => Promise<string> | string, RegExp]>([
     () => database('half', 'DROP TABLE askback.kv'),
     /is half migrated: it lacks kv\. Restore it from a backup, or drop it/,
   ],
-  ['never says a word', silent, /does not answer: check the address and the network/],
-])('a database that %s ends the start with one sentence', async (_what, url, message) => {
-  expect(await refusalOf(await url())).toMatch(message)
+  ['never replies', silentServer, /does not answer: check the address and the network/],
+])('a database that %s prevents the start with one sentence', async (_what, url, message) => {
+  expect(await startError(await url())).toMatch(message)
 })
 
-it('a server that goes away in the middle of the start ends it with one sentence, whenever that is', async () => {
+it('a server lost at any point of the start ends it with one sentence', async () => {
   const url = await database('away', 'SELECT 1')
-  const refusals = [1, 3, 8, 14].map(async (packets) => refusalOf(await goingAway(url, packets)))
-  for (const refusal of await Promise.all(refusals))
-    expect(refusal).toMatch(/^The database \S+ (ended the connection: see its log|does not answer)/)
+  const errors = [1, 3, 8, 14].map(async (packets) => startError(await lostAfter(url, packets)))
+  for (const error of await Promise.all(errors))
+    expect(error).toMatch(/^The database \S+ (ended the connection: see its log|does not answer)/)
   const gateway = await serve({ args: ['--store', url] })
   expect((await gateway.call('GET', '/api/sessions')).status).toBe(200)
 })
 
-/** What a start says that fails: one sentence, without a secret, and nothing that looks like a gateway. */
-async function refusalOf(url: string): Promise<string> {
+/** The output of a start that fails: one sentence, without a password, and nothing on stdout. */
+async function startError(url: string): Promise<string> {
   const command = run(['serve', '--port', '0', '--data', newFolder(), '--json', '--store', url])
   expect((await command.ended).code).not.toBe(0)
   expect(command.stderr.trimEnd().split('\n')).toHaveLength(1)
@@ -62,7 +62,7 @@ async function refusalOf(url: string): Promise<string> {
   return command.stderr
 }
 
-/** One that Askback has made, and somebody has changed. */
+/** A database of Askback that somebody has changed. */
 async function database(name: string, change: string): Promise<string> {
   await sql(`CREATE DATABASE ${name}`)
   const url = server.url({ database: name })
@@ -72,19 +72,19 @@ async function database(name: string, change: string): Promise<string> {
   return url
 }
 
-/** Takes connections, and nothing else. */
-function silent(): Promise<string> {
-  return listening(() => undefined, 'postgres://127.0.0.1/x')
+/** A server that accepts connections and never replies. */
+function silentServer(): Promise<string> {
+  return listen(() => undefined, 'postgres://127.0.0.1/x')
 }
 
-/** Between a gateway and its database, up to so many packets. */
-function goingAway(url: string, packets: number): Promise<string> {
+/** A proxy to the database that closes all connections after so many packets. */
+function lostAfter(url: string, packets: number): Promise<string> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
   let left = packets
-  return listening((socket) => {
-    const beyond = connect(Number(port), hostname)
-    for (const one of [socket, beyond]) {
+  return listen((socket) => {
+    const upstream = connect(Number(port), hostname)
+    for (const one of [socket, upstream]) {
       sockets.add(one)
       one.on('error', () => undefined)
     }
@@ -92,11 +92,11 @@ function goingAway(url: string, packets: number): Promise<string> {
     socket.on('data', () => {
       if (--left <= 0) for (const one of sockets) one.destroy()
     })
-    socket.pipe(beyond).pipe(socket)
+    socket.pipe(upstream).pipe(socket)
   }, url)
 }
 
-async function listening(accept: (socket: Socket) => void, url: string): Promise<string> {
+async function listen(accept: (socket: Socket) => void, url: string): Promise<string> {
   const sockets: Socket[] = []
   const proxy = createServer((socket) => {
     sockets.push(socket)
@@ -108,9 +108,9 @@ async function listening(accept: (socket: Socket) => void, url: string): Promise
     for (const socket of sockets) socket.destroy()
     proxy.close()
   })
-  const through = new URL(url)
-  through.port = String((proxy.address() as AddressInfo).port)
-  return through.href
+  const proxyUrl = new URL(url)
+  proxyUrl.port = String((proxy.address() as AddressInfo).port)
+  return proxyUrl.href
 }
 
 async function sql(text: string, url = server.url()): Promise<void> {

@@ -3,50 +3,50 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { at, question, run, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
 import { clockOf, jumpClock } from '../e2e/http/set-clock.js'
 import { newFolder } from '../e2e/http/command.js'
-import { Bed } from './bed.js'
+import { TestCluster } from './test-cluster.js'
 
 const AHEAD_MS = 90_000
-/** What the gateways' measurements may be off together, on a machine that is busy. */
+/** The error that the measurements of two gateways may have together, on a busy machine. */
 const ERROR_MS = 500
 
-let bed: Bed
+let cluster: TestCluster
 let slow: RunningGateway
 let fast: RunningGateway
 
 beforeAll(async () => {
-  bed = await Bed.start({ gateways: 0, leaseMs: 5000 })
+  cluster = await TestCluster.start({ gateways: 0, leaseMs: 5000 })
 })
-afterAll(() => bed.end())
+afterAll(() => cluster.end())
 beforeEach(async () => {
-  slow = await bed.add({ env: clockOf({ aheadMs: -AHEAD_MS, jumpMs: 2 * AHEAD_MS }) })
-  fast = await bed.add({ env: clockOf({ aheadMs: AHEAD_MS, jumpMs: -AHEAD_MS }) })
+  slow = await cluster.add({ env: clockOf({ aheadMs: -AHEAD_MS, jumpMs: 2 * AHEAD_MS }) })
+  fast = await cluster.add({ env: clockOf({ aheadMs: AHEAD_MS, jumpMs: -AHEAD_MS }) })
 })
-afterEach(() => bed.gateways.splice(0))
+afterEach(() => cluster.gateways.splice(0))
 
 describe('[L5] gateways whose clocks are three minutes apart', () => {
-  it('give a request its time by the database, whoever opens it', async () => {
+  it('give a request the time of the database, at either gateway', async () => {
     for (const [opener, other] of [
       [slow, fast],
       [fast, slow],
     ] as const) {
-      const before = await bed.now()
+      const before = await cluster.now()
       const item = await open(opener, 60_000)
       expect(item.expiresAt! - item.requestedAt).toBe(60_000)
       expect(item.requestedAt).toBeGreaterThan(before - ERROR_MS)
-      expect(item.requestedAt).toBeLessThan((await bed.now()) + ERROR_MS)
+      expect(item.requestedAt).toBeLessThan((await cluster.now()) + ERROR_MS)
       const { body } = await other.call<{ interaction: Interaction }>('GET', at(item))
       expect(body.interaction).toMatchObject({ status: 'pending' })
       expect((await other.call('POST', `${at(item)}/response`, { body: sqlite })).status).toBe(200)
     }
   })
 
-  it('time out nothing early, and everything in the end', async () => {
-    const before = await bed.now()
+  it('time out requests on time and not earlier', async () => {
+    const before = await cluster.now()
     const items = [await open(slow, 7000), await open(fast, 7000)]
     const seenAt = items.flatMap((item) =>
       [slow, fast].map(async (gateway) => {
         await expect.poll(() => read(gateway, item)).toMatchObject({ settlement: 'timed_out' })
-        return bed.now()
+        return cluster.now()
       }),
     )
     for (const seen of await Promise.all(seenAt)) expect(seen).toBeGreaterThan(before + 7000 - ERROR_MS)
@@ -69,7 +69,7 @@ describe('[L5] gateways whose clocks are three minutes apart', () => {
 })
 
 describe('a gateway whose clock differs from the database’s', () => {
-  it('says so in its log once, in its metrics and in doctor, until that is over', async () => {
+  it('says so once in its log, in its metrics and in doctor, until the clock is correct', async () => {
     expect(Math.round(await offset(slow))).toBe(-90)
     expect(Math.round(await offset(fast))).toBe(90)
     expect(await doctor(fast)).toMatch(/– clock +is \d+\.\d s ahead of the database/)
@@ -83,14 +83,14 @@ describe('a gateway whose clock differs from the database’s', () => {
     expect(warnings(slow)).toHaveLength(1)
   })
 
-  it('keeps its time through a jump of its own clock', async () => {
+  it('does not follow a jump of its own clock', async () => {
     const item = await open(slow, 60_000)
     jumpClock(slow)
     await expect.poll(async () => Math.round(await offset(slow))).toBe(90)
-    const before = await bed.now()
+    const before = await cluster.now()
     const { body } = await slow.call<{ now: number }>('GET', `/api/sessions/${item.sessionId}`)
     expect(body.now).toBeGreaterThan(before - ERROR_MS)
-    expect(body.now).toBeLessThan((await bed.now()) + ERROR_MS)
+    expect(body.now).toBeLessThan((await cluster.now()) + ERROR_MS)
     expect(await read(slow, item)).toMatchObject({ status: 'pending' })
     expect((await slow.call('POST', `${at(item)}/response`, { body: sqlite })).status).toBe(200)
   })

@@ -2,28 +2,28 @@ import type { Interaction, Session } from '@askback/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunningGateway } from '../e2e/http/gateways.js'
 
-/** What one asker and one person did, and what they were told. */
-export interface Asked {
+/** A question with its answer, as its clients know it. */
+export interface SentQuestion {
   sessionId: string
   key: string
   interactionId?: string
-  /** That the answer was taken. */
-  answered?: true
-  /** What came back to whoever waited. */
+  /** Whether the answer was acknowledged. */
+  isAnswered?: true
+  /** The answer that the waiter got. */
   received?: string
 }
 
 type Method = 'GET' | 'POST'
-const LONGEST_CALL_MS = 4000
-/** Then a client goes on in a new session. */
-const ASKED_IN_SESSION = 200
+const MAX_CALL_MS = 4000
+/** After so many questions a client continues in a new session. */
+const QUESTIONS_PER_SESSION = 200
 
-/** Askers and people that use whichever gateway answers, and try again with the same key until one does. */
+/** Clients that ask and answer at random gateways, and repeat each call under the same idempotency key until one succeeds. */
 export class Load {
-  readonly asked: Asked[] = []
-  /** Sessions that were made, as soon as they are. */
+  readonly questions: SentQuestion[] = []
+  /** Called for each session that was created. */
   onSession: (sessionId: string) => void = () => undefined
-  /** Gateways that did not see what they had acknowledged. */
+  /** Reads in which a gateway did not know an answer that it had acknowledged itself. */
   readonly forgotten: string[] = []
   readonly #gateways: () => RunningGateway[]
   readonly #random: () => number
@@ -32,7 +32,7 @@ export class Load {
   readonly #shared = new Map<number, Promise<string>>()
   #stopped = false
 
-  /** `pauseMs` between two questions of one client; of the clients the first `sharing` use the same session. */
+  /** `pauseMs` is the pause between two questions of a client. The first `sharing` clients use the same session. */
   constructor(
     gateways: () => RunningGateway[],
     random: () => number,
@@ -55,7 +55,7 @@ export class Load {
   async #client(index: number): Promise<void> {
     let sessionId = ''
     for (let round = 0; !this.#stopped; round++) {
-      if (round % ASKED_IN_SESSION === 0) sessionId = await this.#sessionFor(index, round)
+      if (round % QUESTIONS_PER_SESSION === 0) sessionId = await this.#sessionFor(index, round)
       await this.#ask({ sessionId, key: `${index}.${round}` })
       await delay(this.#pauseMs)
     }
@@ -63,38 +63,44 @@ export class Load {
 
   async #sessionFor(index: number, round: number): Promise<string> {
     if (index >= this.#sharing) return this.#session(`session-${index}.${round}`)
-    const made = this.#shared.get(round) ?? this.#session(`session-shared.${round}`)
-    this.#shared.set(round, made)
-    return made
+    const session = this.#shared.get(round) ?? this.#session(`session-shared.${round}`)
+    this.#shared.set(round, session)
+    return session
   }
 
   async #session(key: string): Promise<string> {
-    const made = await this.#send<{ session: Session }>('POST', '/api/sessions', { agent: null }, key, true)
-    this.onSession(made.session.id)
-    return made.session.id
+    const { session } = await this.#send<{ session: Session }>(
+      'POST',
+      '/api/sessions',
+      { agent: null },
+      key,
+      true,
+    )
+    this.onSession(session.id)
+    return session.id
   }
 
-  /** Also without a look at the store, a gateway knows what it has acknowledged itself. */
-  async #checkKnown(gateway: RunningGateway, path: string): Promise<void> {
+  /** Even without reading the store, a gateway must know what it has acknowledged itself. */
+  async #checkOwnAnswer(gateway: RunningGateway, path: string): Promise<void> {
     const options = { body: undefined, key: undefined, asAgent: false }
     const read = await attempt<{ interaction: Interaction }>(gateway, 'GET', `${path}?fresh=0`, options)
     if (read?.interaction.status === 'pending') this.forgotten.push(`${gateway.ready.url}${path}`)
   }
 
-  async #ask(asked: Asked): Promise<void> {
-    this.asked.push(asked)
-    const { sessionId, key } = asked
+  async #ask(question: SentQuestion): Promise<void> {
+    this.questions.push(question)
+    const { sessionId, key } = question
     const path = `/api/sessions/${sessionId}/interactions`
     const questions = [{ header: 'h', question: key, options: [{ label: key }], multiSelect: false }]
-    const opening = { kind: 'question', request: { questions }, timeoutMs: null }
+    const request = { kind: 'question', request: { questions }, timeoutMs: null }
     const { interaction } = await this.#send<{ interaction: Interaction }>(
       'POST',
       path,
-      opening,
+      request,
       `open-${key}`,
       true,
     )
-    asked.interactionId = interaction.interactionId
+    question.interactionId = interaction.interactionId
     const at = `${path}/${interaction.interactionId}`
     const waiting = this.#wait(at)
     await this.#send(
@@ -104,8 +110,8 @@ export class Load {
       `answer-${key}`,
       false,
     )
-    asked.answered = true
-    asked.received = await waiting
+    question.isAnswered = true
+    question.received = await waiting
   }
 
   async #wait(at: string): Promise<string> {
@@ -135,14 +141,14 @@ export class Load {
       const gateway = gateways[Math.floor(this.#random() * gateways.length)]
       const answer = gateway && (await attempt<Body>(gateway, method, path, { body, key, asAgent }))
       if (answer && path.endsWith('/response'))
-        await this.#checkKnown(gateway, path.slice(0, -'/response'.length))
+        await this.#checkOwnAnswer(gateway, path.slice(0, -'/response'.length))
       if (answer) return answer
       await delay(50)
     }
   }
 }
 
-/** `null` if it is to be tried again. */
+/** Returns `null` if the call should be repeated. */
 async function attempt<Body>(
   gateway: RunningGateway,
   method: Method,
@@ -154,7 +160,7 @@ async function attempt<Body>(
   try {
     answer = await gateway.call<Body>(method, path, {
       as: asAgent ? ready.agentToken : ready.token,
-      signal: AbortSignal.timeout(LONGEST_CALL_MS),
+      signal: AbortSignal.timeout(MAX_CALL_MS),
       ...(body !== undefined && { body }),
       ...(key !== undefined && { key }),
     })

@@ -15,15 +15,15 @@ beforeAll(async () => {
 })
 afterAll(() => server.remove())
 
-it('a whole data folder moves to PostgreSQL and back, and is the same', async () => {
+it('a data folder is the same after it was moved to PostgreSQL and back', async () => {
   const gateway = await serve()
   const { token, agentToken } = gateway.ready
   const sessionId = await gateway.session()
   await gateway.call('POST', `${at(await gateway.open(sessionId, 'a-key'))}/response`, { body: sqlite })
-  // What the audit holds of a session that is gone stands between what others did before and after.
-  const gone = await gateway.session()
-  await gateway.call('POST', `${at(await gateway.open(gone))}/response`, { body: sqlite })
-  expect((await gateway.call('DELETE', `/api/sessions/${gone}`)).status).toBeLessThan(300)
+  // Its audit rows stay, between those of other sessions.
+  const erased = await gateway.session()
+  await gateway.call('POST', `${at(await gateway.open(erased))}/response`, { body: sqlite })
+  expect((await gateway.call('DELETE', `/api/sessions/${erased}`)).status).toBeLessThan(300)
   await gateway.call('POST', `${at(await gateway.open(sessionId))}/response`, { body: sqlite })
   await gateway.open(sessionId)
   const mode = await gateway.call('POST', `/api/sessions/${sessionId}/permission-mode`, {
@@ -40,19 +40,20 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
   await gateway.stop('SIGTERM')
 
   const bare = join(newFolder(), 'bare.jsonl')
-  await succeeds(['export', bare, '--data', gateway.data])
+  await expectSuccess(['export', bare, '--data', gateway.data])
   expect(readFileSync(bare, 'utf8')).not.toMatch(/askback_person|askback_agents|credential\/(?!person\/)/)
   expect(readFileSync(bare, 'utf8')).toContain('credential/person/')
-  await succeeds(['export', file, '--with-credentials', '--data', gateway.data])
+  await expectSuccess(['export', file, '--with-credentials', '--data', gateway.data])
   expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
-  // Twice, as after one that was cut off.
-  for (let times = 0; times < 2; times++) await succeeds(['import', file], { ASKBACK_STORE: server.url() })
+  // Twice, as after an import that was interrupted.
+  for (let times = 0; times < 2; times++)
+    await expectSuccess(['import', file], { ASKBACK_STORE: server.url() })
   const before = sqliteStore({ path: join(gateway.data, 'askback.db') })
   const between = await postgresStore({ url: server.url() })
   const all = await contents(before)
   expect(all.audit.map((row) => ('act' in row ? row.act : row.sessionId))).toEqual([
     sessionId,
-    gone,
+    erased,
     'session_deleted',
     sessionId,
     'permission_mode',
@@ -63,14 +64,14 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
   expect(JSON.stringify(moved)).not.toContain(token)
 
   const [second, third] = [join(newFolder(), 'second.jsonl'), join(newFolder(), 'third.jsonl')]
-  await succeeds(['export', second, '--with-credentials', '--store', server.url()])
+  await expectSuccess(['export', second, '--with-credentials', '--store', server.url()])
   const back = newFolder()
-  for (let times = 0; times < 2; times++) await succeeds(['import', second, '--data', back])
+  for (let times = 0; times < 2; times++) await expectSuccess(['import', second, '--data', back])
   const after = sqliteStore({ path: join(back, 'askback.db') })
   const returned = await contents(after)
   expect({ ...returned, keys: ownKeys(returned.keys) }).toEqual(all)
   await Promise.all([before.close(), between.close(), after.close()])
-  await succeeds(['export', third, '--with-credentials', '--data', back])
+  await expectSuccess(['export', third, '--with-credentials', '--data', back])
   for (const copy of [second, third]) expect(lines(copy)).toEqual(lines(file))
   expect(readFileSync(second, 'utf8')).not.toContain(token)
 
@@ -80,14 +81,14 @@ it('a whole data folder moves to PostgreSQL and back, and is the same', async ()
     const { body } = await one.call<{ interactions: unknown[] }>('GET', '/api/interactions?status=pending')
     expect(body.interactions).toHaveLength(1)
   }
-  // The database has the hashes of the tokens that were moved there, and takes them.
+  // The database has the hashes of the moved tokens, so a gateway on it accepts them.
   expect((await there.call('GET', '/api/sessions', { as: token })).status).toBe(200)
   expect((await there.call('POST', '/api/sessions', { as: agentToken, body: { agent: null } })).status).toBe(
     201,
   )
 })
 
-it('an import leaves the tokens that are there, and refuses another log of the same session', async () => {
+it('an import does not change existing tokens, and rejects another log of an existing session', async () => {
   const [one, other] = [await serve(), await serve()]
   for (const gateway of [one, other]) {
     const as = gateway.ready.agentToken
@@ -95,8 +96,8 @@ it('an import leaves the tokens that are there, and refuses another log of the s
     await gateway.stop('SIGTERM')
   }
   const file = join(newFolder(), 'one.jsonl')
-  await succeeds(['export', file, '--with-credentials', '--data', one.data])
-  await succeeds(['import', file, '--data', other.data])
+  await expectSuccess(['export', file, '--with-credentials', '--data', one.data])
+  await expectSuccess(['import', file, '--data', other.data])
   const again = await serve({ data: other.data })
   expect(again.ready.token).toBe(other.ready.token)
   expect((await again.call<{ sessions: unknown[] }>('GET', '/api/sessions')).body.sessions).toHaveLength(2)
@@ -105,9 +106,9 @@ it('an import leaves the tokens that are there, and refuses another log of the s
   const made = JSON.parse(log) as { events: { id: string }[] }
   made.events[0]!.id = 'another'
   writeFileSync(file, `${head}\n${JSON.stringify(made)}\n`)
-  const refused = run(['import', file, '--data', other.data])
-  expect((await refused.ended).code).not.toBe(0)
-  expect(refused.stderr).toMatch(/^The import stopped at line 2: .* is there already, with another log\.\n$/)
+  const rejected = run(['import', file, '--data', other.data])
+  expect((await rejected.ended).code).not.toBe(0)
+  expect(rejected.stderr).toMatch(/^The import stopped at line 2: .* is there already, with another log\.\n$/)
 })
 
 it.each([
@@ -117,7 +118,7 @@ it.each([
   ['what is no audit', '{"askback":2}\n{"audit":{"at":1}}\n', 'line 2: this is no line of an audit'],
   ['a newer export', '{"askback":4}\n', 'line 1: this is no export of Askback, or one of a newer version'],
   ['what are no events', '{"askback":1}\n{"sessionId":"s","events":[{}]}\n', 'line 2: these are no events'],
-])('%s is refused in one sentence', async (_what, text, message) => {
+])('%s is rejected in one sentence', async (_what, text, message) => {
   const file = join(newFolder(), 'broken.jsonl')
   writeFileSync(file, text)
   const command = run(['import', file, '--data', newFolder()])
@@ -126,7 +127,7 @@ it.each([
   expect(command.stderr.trimEnd().split('\n')).toHaveLength(1)
 })
 
-async function succeeds(args: string[], env?: Record<string, string>): Promise<void> {
+async function expectSuccess(args: string[], env?: Record<string, string>): Promise<void> {
   const command = run(args, env)
   expect([await command.ended, command.stderr]).toEqual([
     { code: 0, signal: null },
@@ -134,7 +135,7 @@ async function succeeds(args: string[], env?: Record<string, string>): Promise<v
   ])
 }
 
-/** Without the tokens, which a file store has beside it and a database by their hashes. */
+/** Without the gateway's own tokens, which are in a file beside SQLite and as hashes in PostgreSQL. */
 function lines(file: string): string[] {
   const all = readFileSync(file, 'utf8').split('\n')
   return all.filter((line) => !/^\{"key":"(tokens|credential\/gateway\/)/.test(line)).toSorted()

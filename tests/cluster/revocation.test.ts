@@ -2,23 +2,23 @@ import type { Interaction } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { at, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
-import { Bed } from './bed.js'
+import { TestCluster } from './test-cluster.js'
 
-let bed: Bed
+let cluster: TestCluster
 let a: RunningGateway
 let b: RunningGateway
 beforeAll(async () => {
-  bed = await Bed.start({ gateways: 0, leaseMs: 5000 })
+  cluster = await TestCluster.start({ gateways: 0, leaseMs: 5000 })
 })
-afterAll(() => bed.end())
+afterAll(() => cluster.end())
 beforeEach(async () => {
-  a = await bed.add()
-  b = await bed.add()
+  a = await cluster.add()
+  b = await cluster.add()
 })
-afterEach(() => bed.gateways.splice(0))
+afterEach(() => cluster.gateways.splice(0))
 
-/** A person made on one gateway, as the other knows them. */
-async function person(name: string): Promise<string> {
+/** Creates a person at one gateway, and waits until the other accepts their token. */
+async function addPerson(name: string): Promise<string> {
   const made = await a.call<{ token: string }>('POST', '/api/tokens', { body: { person: name } })
   expect(made.status).toBe(201)
   const as = made.body.token
@@ -30,7 +30,7 @@ async function revoke(name: string): Promise<void> {
   expect((await a.call('DELETE', `/api/tokens/${name}`)).status).toBe(200)
 }
 
-async function pending(): Promise<Interaction> {
+async function openInteraction(): Promise<Interaction> {
   return a.open(await a.session())
 }
 
@@ -38,9 +38,9 @@ const isPending = async (item: Interaction) =>
   (await a.call<{ interaction: Interaction }>('GET', at(item))).body.interaction.status === 'pending'
 
 describe('a person revoked on one gateway', () => {
-  it('has no open socket on the other a moment later', async () => {
-    const as = await person('socket')
-    const item = await pending()
+  it('soon has no open socket at the other', async () => {
+    const as = await addPerson('socket')
+    const item = await openInteraction()
     const socket = new WebSocket(`${b.ready.url.replace('http', 'ws')}/api/ws`, {
       headers: { authorization: `Bearer ${as}` },
     })
@@ -52,8 +52,8 @@ describe('a person revoked on one gateway', () => {
   })
 
   it('has no stream and no long poll there either', async () => {
-    const as = await person('stream')
-    const item = await pending()
+    const as = await addPerson('stream')
+    const item = await openInteraction()
     const stream = await fetch(`${b.ready.url}/api/events`, { headers: { authorization: `Bearer ${as}` } })
     const read = stream.text().then(
       () => 'ended',
@@ -65,16 +65,16 @@ describe('a person revoked on one gateway', () => {
     expect((await poll).status).toBe(401)
   })
 
-  it('cannot act on a gateway that heard nothing of it', async () => {
-    const as = await person('unheard')
-    const item = await pending()
+  it('cannot act at a gateway that received no message about it', async () => {
+    const as = await addPerson('unnoticed')
+    const item = await openInteraction()
     const socket = new WebSocket(`${b.ready.url.replace('http', 'ws')}/api/ws`, {
       headers: { authorization: `Bearer ${as}` },
     })
     await new Promise((resolve) => socket.once('open', resolve))
-    // Revoked as another gateway would, without the message that tells of it.
-    await bed.sql(
-      "UPDATE askback.kv SET value = (value::jsonb || '{\"revokedAt\":1}')::text WHERE key LIKE 'credential/person/%' AND value LIKE '%\"unheard\"%'",
+    // Revoked in the store, without the message that another gateway would send.
+    await cluster.sql(
+      "UPDATE askback.kv SET value = (value::jsonb || '{\"revokedAt\":1}')::text WHERE key LIKE 'credential/person/%' AND value LIKE '%\"unnoticed\"%'",
     )
     const answers: unknown[] = []
     socket.on('message', (data: Buffer) => answers.push(JSON.parse(data.toString())))
@@ -89,7 +89,7 @@ describe('a person revoked on one gateway', () => {
   })
 
   it('cannot use a link that the other gateway made for them', async () => {
-    const as = await person('link')
+    const as = await addPerson('link')
     const { body } = await b.call<{ openUrl: string }>('POST', '/api/logins', { as })
     const code = new URL(body.openUrl).searchParams.get('code')
     await revoke('link')
@@ -106,9 +106,9 @@ it('a login that ends on one gateway ends on the other', async () => {
   })
   const { proof } = (await login.json()) as { proof: string }
   const headers = { cookie: login.headers.get('set-cookie')!.split(';')[0]!, 'askback-proof': proof }
-  const look = async (gateway: RunningGateway) =>
+  const statusAt = async (gateway: RunningGateway) =>
     (await fetch(`${gateway.ready.url}/api/sessions`, { headers })).status
-  await expect.poll(() => look(b)).toBe(200)
+  await expect.poll(() => statusAt(b)).toBe(200)
   expect((await a.call('POST', '/api/logout', { body: { all: true } })).status).toBe(200)
-  await expect.poll(() => look(b)).toBe(401)
+  await expect.poll(() => statusAt(b)).toBe(401)
 })

@@ -2,25 +2,25 @@ import type { Interaction, SessionEvent, SessionStateJson } from '@askback/proto
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at, question, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
 import { sessionToken } from '../../packages/gateway/src/credentials/session-tokens.js'
-import { Bed } from './bed.js'
+import { TestCluster } from './test-cluster.js'
 
-let bed: Bed
+let cluster: TestCluster
 let a: RunningGateway
 let b: RunningGateway
 
 beforeAll(async () => {
-  // A gateway that is only slow must not be taken for one that is gone.
-  bed = await Bed.start({ gateways: 0, leaseMs: 5000 })
+  // Long enough that a slow gateway does not lose its leases.
+  cluster = await TestCluster.start({ gateways: 0, leaseMs: 5000 })
 })
-afterAll(() => bed.end())
+afterAll(() => cluster.end())
 beforeEach(async () => {
-  a = await bed.add()
-  b = await bed.add()
+  a = await cluster.add()
+  b = await cluster.add()
 })
-afterEach(() => bed.gateways.splice(0))
+afterEach(() => cluster.gateways.splice(0))
 
 describe('two gateways on one PostgreSQL', () => {
-  it('take the tokens of each other, of which the database has the hashes only', async () => {
+  it('accept the tokens of each other, of which the database has only the hashes', async () => {
     for (const [one, other] of [
       [a, b],
       [b, a],
@@ -29,13 +29,13 @@ describe('two gateways on one PostgreSQL', () => {
       const { agentToken: as } = one.ready
       expect((await other.call('POST', '/api/sessions', { as, body: { agent: null } })).status).toBe(201)
     }
-    const rows = await bed.sql<{ value: string }>('SELECT key || value AS value FROM askback.kv')
+    const rows = await cluster.sql<{ value: string }>('SELECT key || value AS value FROM askback.kv')
     const stored = rows.map(({ value }) => value).join('\n')
     for (const { ready } of [a, b])
       for (const token of [ready.token, ready.agentToken]) expect(stored).not.toContain(token)
   })
 
-  it('are one to whoever asks and answers', async () => {
+  it('serve the same interaction: one is asked, the other answered', async () => {
     const item = await a.open(await a.session())
     const waiting = a.call<{ interaction: Interaction }>('GET', `${at(item)}?wait=30`, {
       as: a.ready.agentToken,
@@ -45,7 +45,7 @@ describe('two gateways on one PostgreSQL', () => {
     expect((await a.call('POST', `${at(item)}/response`, { body: sqlite })).status).toBe(409)
   })
 
-  it('show on one what is being made on the other', async () => {
+  it('stream at one what the agent at the other is writing', async () => {
     const id = await agentSession(a)
     const stop = new AbortController()
     const stream = await fetch(`${b.ready.url}/api/sessions/${id}/events?after=0`, {
@@ -63,7 +63,7 @@ describe('two gateways on one PostgreSQL', () => {
     await read
   })
 
-  it('bring a message, a mode and an interrupt to the one that runs the agent', async () => {
+  it('pass a message, a mode and an interrupt to the one that runs the agent', async () => {
     const id = await agentSession(a)
     await say(a, id, 'parallel')
     await pendingOf(b, id, 3)
@@ -78,11 +78,11 @@ describe('two gateways on one PostgreSQL', () => {
     await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['interrupted'])
   })
 
-  it('[L10] take over from one that was killed: what is pending is answerable all the while', async () => {
+  it('[L10] take over from one that was killed, and pending interactions stay answerable', async () => {
     const id = await agentSession(a)
     await say(a, id, 'parallel')
     const [first, ...rest] = await pendingOf(b, id, 3)
-    await bed.kill(a)
+    await cluster.kill(a)
     expect((await answer(b, first!)).status).toBe(200)
     await expect.poll(async () => lostOf(await events(b, id))).toHaveLength(1)
     for (const item of rest) expect((await answer(b, item)).status).toBe(200)
@@ -92,7 +92,7 @@ describe('two gateways on one PostgreSQL', () => {
     expect(log.filter((event) => event.type === 'interaction_response')).toHaveLength(3)
   })
 
-  it('take over at once from one that ends in good order', async () => {
+  it('take over at once from one that stops cleanly', async () => {
     const id = await agentSession(a)
     await say(a, id, 'parallel')
     const pending = await pendingOf(b, id, 3)
@@ -101,15 +101,15 @@ describe('two gateways on one PostgreSQL', () => {
     await expect.poll(async () => (await ended(b, id)).map(({ reason }) => reason)).toEqual(['done'])
   })
 
-  it('[L10] let one that froze past its lease write nothing more for its agent', async () => {
+  it('[L10] one that was suspended longer than its lease writes nothing more for its agent', async () => {
     const id = await agentSession(a)
     await say(a, id, 'parallel')
     const pending = await pendingOf(b, id, 3)
-    bed.freeze(a)
+    cluster.freeze(a)
     await expect.poll(async () => lostOf(await events(b, id))).toHaveLength(1)
-    const asScript = { as: await tokenOfScripts(id), body: question }
-    bed.thaw(a)
-    // A shell that its agent has left running may be the first to come back.
+    const asScript = { as: await scriptToken(id), body: question }
+    cluster.thaw(a)
+    // A shell that its agent left running may be the first to call.
     const asked = await a.call('POST', `/api/sessions/${id}/interactions`, asScript)
     expect(asked).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
     for (const item of pending) expect((await answer(a, item)).status).toBe(200)
@@ -127,9 +127,9 @@ describe('two gateways on one PostgreSQL', () => {
   })
 })
 
-/** As the agent of the session has it in its environment. */
-async function tokenOfScripts(id: string): Promise<string> {
-  const [row] = await bed.sql<{ value: string }>(
+/** The token in the environment of the session's agent. */
+async function scriptToken(id: string): Promise<string> {
+  const [row] = await cluster.sql<{ value: string }>(
     "SELECT value FROM askback.kv WHERE key = 'credential/secret'",
   )
   return sessionToken(JSON.parse(row!.value) as string, id)
@@ -150,10 +150,10 @@ async function say(gateway: RunningGateway, id: string, text: string): Promise<v
 }
 
 async function pendingOf(gateway: RunningGateway, id: string, count: number): Promise<Interaction[]> {
-  const look = async () =>
+  const readPending = async () =>
     (await gateway.call<{ state: SessionStateJson }>('GET', `/api/sessions/${id}`)).body.state.pending
-  await expect.poll(look).toHaveLength(count)
-  return look()
+  await expect.poll(readPending).toHaveLength(count)
+  return readPending()
 }
 
 function answer(gateway: RunningGateway, item: Interaction) {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunningGateway } from '../e2e/http/gateways.js'
 
-/** Somebody who looks at one session over SSE, at one gateway after the other, and goes on where the last stream ended. */
-class Watcher {
+/** Follows one session over SSE, at random gateways, and continues where the last stream ended. */
+class StreamFollower {
   readonly sessionId: string
   cursor = 0
   readonly #gateways: () => RunningGateway[]
@@ -30,12 +30,12 @@ class Watcher {
     while (!this.#stop.aborted) {
       const gateways = this.#gateways()
       const gateway = gateways[Math.floor(this.#random() * gateways.length)]
-      if (gateway) await this.#watch(gateway)
+      if (gateway) await this.#follow(gateway)
       await delay(50)
     }
   }
 
-  async #watch(gateway: RunningGateway): Promise<void> {
+  async #follow(gateway: RunningGateway): Promise<void> {
     const { url, token } = gateway.ready
     let body: ReadableStream<Uint8Array> | null = null
     try {
@@ -46,7 +46,7 @@ class Watcher {
       if (response.status === 200) body = response.body
       else await response.text()
     } catch {
-      // It is gone, or about to be.
+      // The gateway has ended or is about to.
     }
     if (!body) return
     try {
@@ -55,35 +55,35 @@ class Watcher {
         text += Buffer.from(part).toString()
         const frames = text.split('\n\n')
         text = frames.pop()!
-        for (const frame of frames) this.#take(frame)
+        for (const frame of frames) this.#read(frame)
       }
     } catch {
-      // As above.
+      // The gateway has ended.
     }
-    // One that was killed has said nothing; from all others a stream ends only for a reason, and there is none here.
+    // Only a gateway that was killed may end a stream: no session is deleted here, and no client is too slow.
     await delay(500)
     if (!this.#stop.aborted && this.#gateways().includes(gateway))
       this.#problems.push(`a stream of ${this.sessionId} at ${url} ended at ${this.cursor}`)
   }
 
-  #take(frame: string): void {
+  #read(frame: string): void {
     if (/^event: resync$/m.test(frame))
-      this.#problems.push(`${this.sessionId} was told to take a new snapshot`)
+      this.#problems.push(`${this.sessionId} was asked to load a new snapshot`)
     const id = /^id: (\d+)$/m.exec(frame)?.[1]
     if (id === undefined) return
     if (Number(id) !== this.cursor + 1)
-      this.#problems.push(`${this.sessionId} was told event ${id} after ${this.cursor}`)
+      this.#problems.push(`${this.sessionId} got event ${id} after ${this.cursor}`)
     this.cursor = Number(id)
   }
 }
 
-/** Watches sessions, several eyes on each, and notes what streams must never do. */
-export class Watchers {
+/** Follows sessions, each with several streams, and records what streams must never do. */
+export class StreamFollowers {
   readonly problems: string[] = []
   readonly #gateways: () => RunningGateway[]
   readonly #random: () => number
   readonly #stop = new AbortController()
-  readonly #watchers: Watcher[] = []
+  readonly #followers: StreamFollower[] = []
   readonly #running: Promise<void>[] = []
 
   constructor(gateways: () => RunningGateway[], random: () => number) {
@@ -91,23 +91,23 @@ export class Watchers {
     this.#random = random
   }
 
-  add(sessionId: string, eyes = 2): void {
-    for (let count = 0; count < eyes; count++) {
-      const watcher = new Watcher(sessionId, {
+  add(sessionId: string, streams = 2): void {
+    for (let count = 0; count < streams; count++) {
+      const follower = new StreamFollower(sessionId, {
         gateways: this.#gateways,
         problems: this.problems,
         random: this.#random,
         stop: this.#stop.signal,
       })
-      this.#watchers.push(watcher)
-      this.#running.push(watcher.run())
+      this.#followers.push(follower)
+      this.#running.push(follower.run())
     }
   }
 
-  /** How far each session was seen by the one who has seen least of it. */
+  /** The last `seq` of each session that all of its streams have delivered. */
   get seen(): ReadonlyMap<string, number> {
     const seen = new Map<string, number>()
-    for (const { sessionId, cursor } of this.#watchers)
+    for (const { sessionId, cursor } of this.#followers)
       seen.set(sessionId, Math.min(seen.get(sessionId) ?? Infinity, cursor))
     return seen
   }

@@ -10,7 +10,7 @@ import { PageCache } from '../../packages/gateway/src/streams/page-cache.js'
 import { FaultyProxy } from '../transports/faulty-proxy.js'
 
 const REPAIR_MS = 300
-const me = { by: { id: 'me' }, via: 'direct' } as const
+const person = { by: { id: 'me' }, via: 'direct' } as const
 
 let server: PostgresServer
 let schemas = 0
@@ -20,11 +20,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.remove())
 
-/** A desk with streams on PostgreSQL. One that is deaf hears no doorbell. */
-async function gateway(schema: string, { deaf = false, url = server.url() } = {}) {
+/** A desk with streams on PostgreSQL. With `withoutDoorbells` it only polls. */
+async function gateway(schema: string, { withoutDoorbells = false, url = server.url() } = {}) {
   const log = await postgresStore({ url, schema, connections: 4 })
   const bus = await postgresBus({ url: server.url(), schema })
-  const store: Store = deaf ? { ...log, onAppend: () => () => undefined } : storeOnBus(log, bus)
+  const store: Store = withoutDoorbells ? { ...log, onAppend: () => () => undefined } : storeOnBus(log, bus)
   const onError = () => undefined
   const desk = createDesk({ store, onError, repairMs: REPAIR_MS })
   const host = { desk, liveBlocks: () => [], onLive: () => () => undefined } as unknown as Host
@@ -52,11 +52,12 @@ async function gateway(schema: string, { deaf = false, url = server.url() } = {}
   return { desk, read }
 }
 
-const say = (desk: Desk, sessionId: string) => desk.message({ sessionId, text: 'x', route: 'agent', ...me })
+const say = (desk: Desk, sessionId: string) =>
+  desk.message({ sessionId, text: 'x', route: 'agent', ...person })
 
 describe('streams on PostgreSQL', () => {
-  it('get what another gateway wrote while the page was reloaded here', async () => {
-    const schema = `told_${schemas++}`
+  it('deliver what another gateway wrote while a snapshot was loaded here', async () => {
+    const schema = `streams_${schemas++}`
     const [there, here] = [await gateway(schema), await gateway(schema)]
     for (let round = 0; round < 20; round++) {
       const id = `s${round}`
@@ -68,26 +69,26 @@ describe('streams on PostgreSQL', () => {
     }
   })
 
-  it('end at a gateway that hears nothing when their session is deleted at another', async () => {
-    const schema = `told_${schemas++}`
-    const [there, deaf] = [await gateway(schema), await gateway(schema, { deaf: true })]
+  it('end at a gateway that only polls when their session is deleted at another', async () => {
+    const schema = `streams_${schemas++}`
+    const [there, here] = [await gateway(schema), await gateway(schema, { withoutDoorbells: true })]
     const readers: { isFinished: boolean }[] = []
     for (let round = 0; round < 5; round++) {
       const id = `s${round}`
       await there.desk.createSession({ id })
-      await deaf.desk.snapshot(id)
-      readers.push(await deaf.read(id, 1))
+      await here.desk.snapshot(id)
+      readers.push(await here.read(id, 1))
       await there.desk.deleteSession(id)
     }
     await expect.poll(() => readers.filter(({ isFinished }) => !isFinished)).toEqual([])
   })
 })
 
-it('a gateway that is 300 ms away gets its turn beside one that writes without a pause', async () => {
+it('a gateway with 300 ms to the database can append beside one that appends continuously', async () => {
   const proxy = new FaultyProxy(Number(new URL(server.url()).port))
   const url = new URL(server.url())
   url.port = new URL(await proxy.listen()).port
-  const schema = `told_${schemas++}`
+  const schema = `streams_${schemas++}`
   const near = await gateway(schema)
   const far = await gateway(schema, { url: url.href })
   onTestFinished(() => proxy.close())

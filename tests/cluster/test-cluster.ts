@@ -4,8 +4,8 @@ import { serve, type RunningGateway } from '../e2e/http/gateways.js'
 
 export const LEASE_MS = 2000
 
-/** A PostgreSQL and some gateways on it, all on this machine, and everything that can go wrong with them. */
-export class Bed {
+/** A PostgreSQL server and gateways on it, all on this machine, with methods that make them fail. */
+export class TestCluster {
   readonly postgres: PostgresServer
   readonly gateways: RunningGateway[] = []
 
@@ -16,29 +16,29 @@ export class Bed {
     this.#leaseMs = leaseMs
   }
 
-  static async start({ gateways = 2, leaseMs = LEASE_MS } = {}): Promise<Bed> {
-    const bed = new Bed(await startPostgres({ durable: true }), leaseMs)
-    // One after the other, as an operator would: the first makes the tables.
-    for (let count = 0; count < gateways; count++) await bed.add()
-    return bed
+  static async start({ gateways = 2, leaseMs = LEASE_MS } = {}): Promise<TestCluster> {
+    const cluster = new TestCluster(await startPostgres({ durable: true }), leaseMs)
+    // One after the other, because the first creates the tables.
+    for (let count = 0; count < gateways; count++) await cluster.add()
+    return cluster
   }
 
-  /** With `port` it reaches the database through what listens there, with `listenPort` the connection that listens does. */
+  /** Starts a gateway. It connects to the database by way of `port`, and with its connection that listens by way of `listenPort`. */
   async add({
     port,
     listenPort,
     env = {},
   }: { port?: number; listenPort?: number; env?: Record<string, string> } = {}): Promise<RunningGateway> {
-    const through = (other?: number) => {
+    const addressVia = (other?: number) => {
       const url = new URL(this.postgres.url())
       if (other !== undefined) url.port = String(other)
       return url.href
     }
     const args = [
       '--store',
-      through(port),
+      addressVia(port),
       '--store-listen',
-      through(listenPort),
+      addressVia(listenPort),
       '--lease',
       `${this.#leaseMs}ms`,
       '--timeout',
@@ -49,7 +49,7 @@ export class Bed {
     return gateway
   }
 
-  /** As a machine that loses its power. */
+  /** Kills a gateway without a clean stop. */
   async kill(gateway: RunningGateway): Promise<void> {
     this.gateways.splice(this.gateways.indexOf(gateway), 1)
     await gateway.stop('SIGKILL')
@@ -68,20 +68,20 @@ export class Bed {
     await this.postgres.start()
   }
 
-  async cutConnections(): Promise<void> {
+  async dropConnections(): Promise<void> {
     await this.sql(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'askback'",
     )
   }
 
-  /** Each commit waits that long, as on a disk that is busy. */
+  /** Makes each commit wait, as on a busy disk. */
   async slowDisk(ms: number): Promise<void> {
     await this.sql(`ALTER SYSTEM SET commit_delay = ${ms * 1000}`)
     await this.sql('ALTER SYSTEM SET commit_siblings = 0')
     await this.sql('SELECT pg_reload_conf()')
   }
 
-  /** Nothing is read or written for so long. */
+  /** Blocks all reads and writes for `ms`. */
   async stall(ms: number): Promise<void> {
     await this.sql(
       `BEGIN; LOCK TABLE askback.sessions, askback.kv IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(${ms / 1000}); COMMIT`,

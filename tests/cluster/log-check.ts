@@ -1,9 +1,9 @@
 import { postgresStore } from '@askback/store-postgres'
 import { emptyState, fold, pendingOf, type SessionEvent } from '@askback/protocol'
-import type { Asked } from './load.js'
+import type { SentQuestion } from './load.js'
 
-/** Compares the logs with what was sent and told. Returns each contradiction in words. */
-export async function contradictions(url: string, asked: Asked[]): Promise<string[]> {
+/** Compares the logs with what was sent and acknowledged. Returns a sentence for each contradiction. */
+export async function findContradictions(url: string, questions: SentQuestion[]): Promise<string[]> {
   const store = await postgresStore({ url })
   const problems: string[] = []
   try {
@@ -17,21 +17,22 @@ export async function contradictions(url: string, asked: Asked[]): Promise<strin
       const pending = (await store.pending({ sessionId: id, limit: Infinity })).items
       const folded = pendingOf(fold(emptyState(id), events)).map((item) => item.interactionId)
       if (pending.map((item) => item.interactionId).join() !== folded.join())
-        problems.push(`${id}: the index of what is pending is not what its log says`)
+        problems.push(`${id}: the index of pending interactions contradicts its log`)
     }
     const changes = await store.changes({ limit: Infinity })
-    const told = changes.reduce((sum, { events }) => sum + events.length, 0)
-    const held = [...logs.values()].reduce((sum, events) => sum + events.length, 0)
-    if (told !== held) problems.push(`the changes hold ${told} events, the logs ${held}`)
-    for (const one of asked) problems.push(...about(one, logs.get(one.sessionId) ?? []))
+    const inChanges = changes.reduce((sum, { events }) => sum + events.length, 0)
+    const inLogs = [...logs.values()].reduce((sum, events) => sum + events.length, 0)
+    if (inChanges !== inLogs) problems.push(`the changes have ${inChanges} events, the logs ${inLogs}`)
+    for (const question of questions)
+      problems.push(...checkQuestion(question, logs.get(question.sessionId) ?? []))
   } finally {
     await store.close()
   }
   return problems
 }
 
-function about(asked: Asked, events: SessionEvent[]): string[] {
-  const { key, interactionId, answered, received } = asked
+function checkQuestion(question: SentQuestion, events: SessionEvent[]): string[] {
+  const { key, interactionId, isAnswered, received } = question
   const requests = events.filter((event) => event.type === 'interaction_request' && questionOf(event) === key)
   const ids = requests.map((event) => (event.type === 'interaction_request' ? event.interactionId : ''))
   const responses = events.filter(
@@ -44,9 +45,9 @@ function about(asked: Asked, events: SessionEvent[]): string[] {
     requests.length > 1 && `${key} was opened ${requests.length} times`,
     interactionId !== undefined && ids[0] !== interactionId && `${key} was acknowledged and is lost`,
     responses.length > 1 && `${key} has ${responses.length} responses`,
-    answered && responses.length === 0 && `the answer to ${key} was acknowledged and is lost`,
-    received !== undefined && received !== key && `who waited for ${key} got ${received}`,
-    delivered.length > 1 && `${key} was handed over ${delivered.length} times`,
+    isAnswered && responses.length === 0 && `the answer to ${key} was acknowledged and is lost`,
+    received !== undefined && received !== key && `the waiter for ${key} got ${received}`,
+    delivered.length > 1 && `${key} was claimed ${delivered.length} times`,
   ].filter((problem) => typeof problem === 'string')
 }
 
