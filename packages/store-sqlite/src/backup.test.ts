@@ -16,8 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { restoreDatabase, sealCopy } from './backup.js'
 import { checkDatabase } from './deep-check.js'
 import { sqliteStore } from './sqlite-store.js'
-import { killedCopy } from './testing/crash.js'
-import { testFolder } from './testing/folder.js'
+import { copyAsKilled, testFolder } from './testing/files.js'
 
 let work: ReturnType<typeof testFolder>
 let path: string
@@ -52,20 +51,20 @@ function findings(at: string): string[] {
 }
 
 describe('a copy of a store', () => {
-  it('holds all that was acknowledged before it began, while others write and erase', async () => {
+  it('contains everything acknowledged before it began, while others write and erase', async () => {
     const store = start()
     const acknowledged: { sessionId: string; seq: number }[] = []
     const load = { isOver: false }
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let round = 0; !load.isOver; round++) {
         const script = new SessionScript(`w${writer}r${round}`)
-        const note = (sessionId: string, seq: number) => acknowledged.push({ sessionId, seq })
+        const acknowledge = (sessionId: string, seq: number) => acknowledged.push({ sessionId, seq })
         await store.append(script.start())
         for (let index = 0; index < 10; index++) {
           const id = `${writer}-${round}-${index}`
           await store.append(script.next(...ask(id)))
           await store.append(script.next(...answer(id), text('x'.repeat(500))))
-          note(`w${writer}r${round}`, 1 + (index + 1) * 5)
+          acknowledge(`w${writer}r${round}`, 1 + (index + 1) * 5)
         }
         if (round % 3 === 2) await store.erase(`w${writer}r${round - 1}`)
       }
@@ -89,7 +88,7 @@ describe('a copy of a store', () => {
       const erased = []
       for (const [sessionId, seq] of expected) {
         const events = await copy.read({ sessionId, limit: 1000 })
-        // One may have been erased between the look at the sessions and the beginning of the copy.
+        // A session may have been erased between the query above and the beginning of the copy.
         if (events.length === 0) erased.push(sessionId)
         else expect(events.length).toBeGreaterThanOrEqual(seq)
       }
@@ -97,7 +96,7 @@ describe('a copy of a store', () => {
     }
   })
 
-  it('stops nobody: what is written meanwhile is acknowledged before it ends', async () => {
+  it('delays no writes: those during a copy are acknowledged before it ends', async () => {
     const store = start()
     const script = new SessionScript('s')
     await store.append(script.start())
@@ -110,27 +109,27 @@ describe('a copy of a store', () => {
     expect(await start(backup).read({ sessionId: 's', limit: 100 })).toHaveLength(1)
   })
 
-  it('has an end when its store is closed, or its taker fails', async () => {
+  it('ends when its store is closed or its reader fails', async () => {
     const store = start()
     await store.append(new SessionScript('s').start())
-    const failing = store.copy!(() => Promise.reject(new Error('the taker failed')))
-    await expect(failing).rejects.toThrow('the taker failed')
-    let began: () => void = () => undefined
-    const hasBegun = new Promise<void>((resolve) => (began = resolve))
+    const failing = store.copy!(() => Promise.reject(new Error('the reader failed')))
+    await expect(failing).rejects.toThrow('the reader failed')
+    let reportStart: () => void = () => undefined
+    const started = new Promise<void>((resolve) => (reportStart = resolve))
     const stuck = store.copy!(() => {
-      began()
+      reportStart()
       return new Promise(() => undefined)
     })
-    await hasBegun
+    await started
     await Promise.all([expect(stuck).rejects.toThrow('The store is closed.'), store.close()])
     expect(readdirSync(work.path)).toEqual(['askback.db'])
   })
 
-  it('is a database of its own: a mark of the original is not its mark', async () => {
+  it('does not accept the mark and journal of its original', async () => {
     const store = start()
     await store.append(new SessionScript('s').start())
     await backUp(store)
-    killedCopy(path, `${path}2`)
+    copyAsKilled(path, `${path}2`)
     copyFileSync(backup, `${path}2`)
     expect(() => start(`${path}2`)).toThrow('is not that of the database')
   })
@@ -149,7 +148,7 @@ describe('restoring', () => {
     await store.append(script.next(text('after the backup')))
   })
 
-  it('puts a backup in place, for its owner only, and leaves the backup as it is', async () => {
+  it('creates the database for its owner only, and does not change the backup', async () => {
     const before = readFileSync(backup)
     expect(restoreDatabase(backup, target)).toMatchObject({ sessions: 1, events: 3, pending: 1 })
     expect(readFileSync(backup)).toEqual(before)
@@ -158,7 +157,7 @@ describe('restoring', () => {
     expect(readdirSync(work.path).filter((name) => name.includes('restoring'))).toEqual([])
   })
 
-  it('refuses where data is, unless it is told to replace it', async () => {
+  it('does not overwrite data without --replace', async () => {
     const other = start(target)
     await other.append(new SessionScript('other').start())
     await other.close()
@@ -170,22 +169,22 @@ describe('restoring', () => {
     expect((await store.sessions({ limit: 10 })).items.map(({ id }) => id)).toEqual(['s'])
   })
 
-  it('refuses while the data is in use', async () => {
+  it('fails while the data is in use', async () => {
     expect(() => restoreDatabase(backup, path, { replace: true })).toThrow(
       'is in use by this process already',
     )
     expect(await open[0]!.countSessions()).toBe(1)
   })
 
-  it('replaces what a kill or a loss has left, journal and all', async () => {
-    killedCopy(path, target)
+  it('replaces a database after a kill or a loss, with its journal', async () => {
+    copyAsKilled(path, target)
     restoreDatabase(backup, target, { replace: true })
     expect(existsSync(`${target}-wal`)).toBe(false)
     const store = start(target)
     expect(await store.read({ sessionId: 's', limit: 10 })).toHaveLength(3)
     await store.close()
 
-    killedCopy(path, target)
+    copyAsKilled(path, target)
     writeFileSync(target, 'no database')
     restoreDatabase(backup, target, { replace: true })
     expect(await start(target).read({ sessionId: 's', limit: 10 })).toHaveLength(3)
@@ -199,35 +198,35 @@ describe('restoring', () => {
         bytes.fill('1', bytes.indexOf('"interaction_request"'), bytes.indexOf('"interaction_request"') + 4),
     ],
     ['is not an Askback database', () => Buffer.from('Dear diary')],
-  ])('refuses a backup that %s', (says, spoil) => {
-    const spoilt = `${backup}-spoilt`
-    writeFileSync(spoilt, spoil(readFileSync(backup)))
-    expect(() => restoreDatabase(spoilt, target)).toThrow(says)
+  ])('rejects a backup that %s', (reason, damage) => {
+    const damaged = `${backup}-damaged`
+    writeFileSync(damaged, damage(readFileSync(backup)))
+    expect(() => restoreDatabase(damaged, target)).toThrow(reason)
     expect(existsSync(target)).toBe(false)
   })
 
-  it('refuses a file that was copied from under a gateway', () => {
-    killedCopy(path, `${backup}-raw`, ['-wal', '-mark'])
+  it('rejects a file that was copied while a gateway used it', () => {
+    copyAsKilled(path, `${backup}-raw`, ['-wal', '-mark'])
     expect(() => restoreDatabase(`${backup}-raw`, target)).toThrow(
       `${backup}-raw was copied while it was in use`,
     )
-    killedCopy(path, `${backup}-raw`)
+    copyAsKilled(path, `${backup}-raw`)
     expect(() => restoreDatabase(`${backup}-raw`, target)).toThrow(/raw-wal.* beside it/)
   })
 
-  it('leaves what was there as it was where the backup is refused, and its loss noticed', () => {
-    killedCopy(path, target, ['-wal'])
+  it('does not change the old database if the backup is rejected, nor hide its loss', () => {
+    copyAsKilled(path, target, ['-wal'])
     expect(() => start(target)).toThrow('lacks writes that were acknowledged')
     const mark = readFileSync(`${target}-mark`)
-    writeFileSync(`${backup}-spoilt`, 'Dear diary')
-    expect(() => restoreDatabase(`${backup}-spoilt`, target, { replace: true })).toThrow(
+    writeFileSync(`${backup}-damaged`, 'Dear diary')
+    expect(() => restoreDatabase(`${backup}-damaged`, target, { replace: true })).toThrow(
       'is not an Askback database',
     )
     expect(readFileSync(`${target}-mark`)).toEqual(mark)
     expect(() => start(target)).toThrow('lacks writes that were acknowledged')
   })
 
-  it('refuses what would change what is written to it', () => {
+  it('rejects a backup with a trigger', () => {
     const raw = new Database(backup)
     raw.exec('CREATE TRIGGER forget AFTER INSERT ON log BEGIN DELETE FROM log WHERE pos = NEW.pos; END')
     raw.close()
@@ -235,7 +234,7 @@ describe('restoring', () => {
     expect(existsSync(target)).toBe(false)
   })
 
-  it('refuses what holds nothing, or has no end', () => {
+  it('rejects an empty or endless file', () => {
     writeFileSync(`${backup}-empty`, '')
     expect(() => restoreDatabase(`${backup}-empty`, target)).toThrow(
       `The file ${backup}-empty is no backup: there is nothing in it.`,
@@ -249,7 +248,7 @@ describe('restoring', () => {
     expect(existsSync(target)).toBe(false)
   })
 
-  it('refuses a file that is not there', () => {
+  it('rejects a file that does not exist', () => {
     expect(() => restoreDatabase(`${backup}-gone`, target)).toThrow(`There is no file ${backup}-gone.`)
   })
 })

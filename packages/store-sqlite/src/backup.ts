@@ -15,14 +15,21 @@ import {
 import { resolve } from 'node:path'
 import { checkDatabase, type DatabaseCounts } from './deep-check.js'
 import { codeOf } from './failure.js'
+import { closeAsFound, withLock } from './database-lock.js'
 import { hasJournal, journalFile } from './journal.js'
 import { markFile, syncFolder } from './mark.js'
 import { RANDOM_ID, versionOf } from './migrations.js'
-import { leaveAsItWas, locked, openDatabase } from './open.js'
+import { openDatabase } from './open.js'
 
 /**
- * Makes a backup of what a store handed out by `copy`: a database that stands by itself, checked as a whole and synced
- * before it gets its name. Whatever fails before removes the draft.
+ * Turns the bytes that `Store.copy` returned into a backup: a database that needs no other file, checked completely and synced before
+ * it gets its name. The draft is removed in any case. Throws `invalid_request` if `file` exists and `replace` is not set, or
+ * if the copy is damaged.
+ *
+ * @param draft the copied bytes, in the folder of `file`
+ * @example
+ * await store.copy(({ chunks }) => pipeline(chunks, createWriteStream('backup.db.draft')))
+ * finishBackup('backup.db.draft', 'backup.db')
  */
 export function finishBackup(
   draft: string,
@@ -31,9 +38,9 @@ export function finishBackup(
 ): DatabaseCounts {
   try {
     sealCopy(draft)
-    const counts = checked(draft, 'The copy')
+    const counts = checkWhole(draft, 'The copy')
     if (replace) renameSync(draft, file)
-    else nameAnew(draft, file)
+    else renameToNew(draft, file)
     syncFolder(file)
     return counts
   } catch (error) {
@@ -46,7 +53,7 @@ export function finishBackup(
 }
 
 /**
- * As after a clean stop. It gets an id of its own: what is written to it later is not what its original was marked for.
+ * Makes a copied database look as after a clean stop. It gets a new id, so that the mark of its original is not taken for its own.
  */
 export function sealCopy(path: string): void {
   const db = new Database(resolve(path))
@@ -62,15 +69,19 @@ export function sealCopy(path: string): void {
 }
 
 /**
- * Puts a backup in the place of a database that nobody uses. The backup is copied beside that place, checked there as a
- * whole, and renamed: whatever fails before leaves what was there.
+ * Replaces a database that no process uses by a backup. The backup is copied into the same folder, checked completely, and then
+ * renamed; if anything fails before, the old database is unchanged. Throws `invalid_request` if the backup is damaged, or if there
+ * is data and `replace` is not set.
+ *
+ * @example
+ * restoreDatabase('backup.db', 'askback.db', { replace: true })
  */
 export function restoreDatabase(
   backup: string,
   path: string,
   { replace = false }: { replace?: boolean } = {},
 ): DatabaseCounts {
-  // What is no file may have no end.
+  // A device, for example, may be endless.
   if (!statSync(backup, { throwIfNoEntry: false })?.isFile())
     throw new AskbackError('invalid_request', `There is no file ${backup}.`)
   if (hasJournal(backup)) {
@@ -79,22 +90,22 @@ export function restoreDatabase(
       `The file ${backup} is no backup: it has a journal, ${journalFile(backup)}, beside it. Make one with askback backup.`,
     )
   }
-  const isThere = [path, journalFile(path), markFile(path)].some((file) => existsSync(file))
-  if (isThere && !replace) {
+  const exists = [path, journalFile(path), markFile(path)].some((file) => existsSync(file))
+  if (exists && !replace) {
     throw new AskbackError(
       'invalid_request',
       `There is data in ${path} already: name another folder with --data, or give --replace to lose what is there.`,
     )
   }
-  if (isThere) checkUnused(path)
+  if (exists) checkUnused(path)
   const draft = `${path}.restoring`
   try {
     const counts = prepare(backup, draft)
-    // That took its time.
-    if (isThere) checkUnused(path)
-    // First: a journal that stayed would be applied to whatever comes in its place. Cut off in between, what was there is
-    // refused by the next start unless it is whole.
-    removeBeside(path)
+    // Preparing takes long enough for a gateway to start meanwhile.
+    if (exists) checkUnused(path)
+    // First, because a journal that is left would be applied to the backup. After a crash in between, the next start fails unless
+    // the old database is complete.
+    removeSideFiles(path)
     renameSync(draft, path)
     syncFolder(path)
     return counts
@@ -104,45 +115,45 @@ export function restoreDatabase(
   }
 }
 
-/** Checked, brought to this version, and synced. */
+/** Copies, migrates, checks and syncs a backup. */
 function prepare(backup: string, draft: string): DatabaseCounts {
   removeAll(draft)
   copyFileSync(backup, draft)
   chmodSync(draft, 0o600)
   try {
-    // An empty file would become an empty database, in the place of what was there.
-    if (isBlank(draft))
+    // Opening an empty file would create an empty database.
+    if (isEmpty(draft))
       throw new AskbackError('invalid_request', `The file ${draft} is no backup: there is nothing in it.`)
     openDatabase(draft).close()
     sealCopy(draft)
-    return checked(draft, `The backup ${backup}`)
+    return checkWhole(draft, `The backup ${backup}`)
   } catch (error) {
     if (!(error instanceof AskbackError)) throw error
-    // It is the backup that this is about, not our copy of it.
+    // The message must name the backup, not the draft.
     throw new AskbackError(error.code, error.message.replaceAll(draft, backup), { cause: error })
   }
 }
 
-function isBlank(path: string): boolean {
-  return locked(path, (db, at, wasInUse) => {
+function isEmpty(path: string): boolean {
+  return withLock(path, (db, at, wasInUse) => {
     const version = versionOf(db)
-    leaveAsItWas(db, at, wasInUse)
+    closeAsFound(db, at, wasInUse)
     return version === 0
   })
 }
 
-/** Never over a file that is there, nor one that has just come. */
-function nameAnew(draft: string, file: string): void {
+/** Never replaces a file, not even one that was created at this moment. */
+function renameToNew(draft: string, file: string): void {
   try {
     linkSync(draft, file)
   } catch (error) {
-    // Many a file system that backups go to has no links.
+    // Some file systems that people use for backups have no links.
     if (existsSync(file)) throw error
     renameSync(draft, file)
   }
 }
 
-function checked(path: string, name: string): DatabaseCounts {
+function checkWhole(path: string, name: string): DatabaseCounts {
   const findings: string[] = []
   const counts = checkDatabase(path, (finding) => findings.push(finding))
   const [first, ...more] = findings
@@ -151,22 +162,22 @@ function checked(path: string, name: string): DatabaseCounts {
   throw new AskbackError('invalid_request', `${name} is damaged: ${first}${others}.`)
 }
 
-/** That no process has it. It stays as it is, with whatever tells of a loss: the backup may turn out to be none. */
+/** Throws if a process uses the database. Changes nothing, because the backup may turn out to be damaged. */
 function checkUnused(path: string): void {
   try {
-    locked(path, leaveAsItWas)
+    withLock(path, closeAsFound)
   } catch (error) {
-    // One that cannot be opened otherwise is no loss.
+    // A database that cannot be opened for another reason may be replaced.
     if (error instanceof AskbackError && codeOf(error.cause) === 'SQLITE_BUSY') throw error
   }
 }
 
 function removeAll(path: string): void {
   rmSync(path, { force: true })
-  removeBeside(path)
+  removeSideFiles(path)
 }
 
-function removeBeside(path: string): void {
+function removeSideFiles(path: string): void {
   for (const file of [journalFile(path), markFile(path), `${path}-journal`, `${path}-shm`])
     rmSync(file, { force: true })
 }

@@ -1,65 +1,66 @@
 import { AskbackError } from '@askback/protocol'
 import type { GroupCommit } from './group-commit.js'
-import { journal } from './journal.js'
+import { openJournal } from './journal.js'
 import type { OpenDatabase } from './open.js'
 
 export interface CheckpointOptions {
-  /** How long after a write the main file holds it, at the latest, in milliseconds. */
+  /** After how many milliseconds at most a write is in the main file. */
   everyMs: number
-  /** How many pages the journal may hold before that. */
-  frames: number
+  /** With how many pages in the journal a checkpoint starts earlier. */
+  maxFrames: number
 }
 
 export interface Checkpoints {
-  /** After each commit. */
+  /** To be called after each commit. */
   committed(): void
-  /** Empties the journal: nothing that was erased stays behind in it. */
+  /** Empties the journal, so that erased text is not left in it. */
   truncate(): Promise<void>
-  /** Runs `work` while the main file stays as it is, with everything in it that was committed before. Commits go on. */
+  /** Runs `work` while the main file does not change and has everything that was committed before. Commits continue. */
   hold(work: () => Promise<void>): Promise<void>
   stop(): void
 }
 
 /**
- * 16 MB: an append touches a page of every index, and most of them again before they need to be written back. A lower
- * limit writes the same pages more often, a higher one leaves more in the journal for the next start to read.
+ * 16 MB. Each append writes a page of every index, mostly the same pages again. A lower limit moves these pages more often, a
+ * higher one leaves a larger journal for the next start to read.
  */
-export const DEFAULT_FRAMES = 4000
+export const DEFAULT_MAX_FRAMES = 4000
 export const DEFAULT_EVERY_MS = 5000
-/** Commits: looking how long the journal is costs a read. */
-const LOOK_EVERY = 8
+/** The length of the journal is read once in so many commits. */
+const COMMITS_PER_LENGTH_CHECK = 8
 
 /**
- * Moves what is in the journal into the main file: a while after the first write that is not there yet, and before that
- * once the journal is long. It runs between two transactions on another thread, so the event loop goes on, and writers
- * wait for as long as it takes. There is no other connection, so nobody reads from the journal and each checkpoint is
- * complete; the next commit then writes the journal from its beginning again.
+ * Moves the content of the journal into the main file: some time after the first write that is only in the journal, or earlier if
+ * the journal is long. A checkpoint runs in another thread between two transactions, so the event loop continues while writers
+ * wait. No other connection reads from the journal, so each checkpoint is complete, and the next commit writes the journal from its
+ * beginning again.
  */
-export function checkpoints(
+export function startCheckpoints(
   db: OpenDatabase,
   group: () => GroupCommit,
-  { everyMs, frames }: CheckpointOptions,
+  { everyMs, maxFrames }: CheckpointOptions,
 ): Checkpoints {
-  const wal = journal(db.path)
+  const journal = openJournal(db.path)
   let timer: NodeJS.Timeout | null = null
   let commits = 0
   let markSyncedAt = performance.now()
   let isRequested = false
   let isStopped = false
-  /** Then only the time asks again: a journal that is long would do so after every commit. */
+  /** After a failure only the timer tries again. Otherwise a long journal would cause an attempt after every commit. */
   let isFailing = false
-  let holding: Promise<void> | null = null
+  /** Resolves when `hold` ends. */
+  let held: Promise<void> | null = null
 
-  /** Not while the main file is held: whoever asks waits, and asks again. */
+  /** Waits while the main file is held. A hold may begin before the transaction queue is free, so it is tested again there. */
   async function checkpoint(mode: 'PASSIVE' | 'TRUNCATE', then: () => void = () => undefined): Promise<void> {
     let isDone = false
     while (!isDone) {
-      await holding
+      await held
       if (isStopped) throw new AskbackError('unavailable', 'The store is closed.')
-      isDone = await group().alone(async () => {
-        if (holding) return false
+      isDone = await group().runExclusive(async () => {
+        if (held) return false
         await db.execAside(`PRAGMA wal_checkpoint(${mode})`)
-        wal.checkpointed()
+        journal.checkpointed()
         then()
         return true
       })
@@ -77,14 +78,14 @@ export function checkpoints(
         isFailing = false
         return syncMark()
       })
-      // On a full disk, say: the journal has it all. A failed sync has stopped the writing by now.
+      // For example on a full disk. The journal still has everything. After a failed sync the group commit writes nothing more.
       .catch(() => {
         isFailing = true
-        arm()
+        startTimer()
       })
   }
 
-  /** Under load checkpoints come many times a second, and a sync beside those of the commits slows them down. */
+  /** At most once in `everyMs`: under load there are many checkpoints per second, and each sync delays those of the commits. */
   async function syncMark(): Promise<void> {
     const now = performance.now()
     if (now - markSyncedAt < everyMs) return
@@ -92,7 +93,7 @@ export function checkpoints(
     await db.mark.sync()
   }
 
-  function arm(): void {
+  function startTimer(): void {
     if (isStopped) return
     timer ??= setTimeout(request, everyMs).unref()
   }
@@ -100,20 +101,20 @@ export function checkpoints(
   return {
     committed() {
       if (isStopped) return
-      arm()
+      startTimer()
       commits += 1
-      if (commits % LOOK_EVERY === 0 && !isFailing && wal.reaches(frames)) request()
+      if (commits % COMMITS_PER_LENGTH_CHECK === 0 && !isFailing && journal.hasFrames(maxFrames)) request()
     },
     truncate: () => checkpoint('TRUNCATE'),
     async hold(work) {
       let release: () => void = () => undefined
       await checkpoint('PASSIVE', () => {
-        holding = new Promise((resolve) => (release = resolve))
+        held = new Promise((resolve) => (release = resolve))
       })
       try {
         await work()
       } finally {
-        holding = null
+        held = null
         release()
       }
     },
@@ -121,7 +122,7 @@ export function checkpoints(
       if (timer) clearTimeout(timer)
       timer = null
       isStopped = true
-      wal.close()
+      journal.close()
     },
   }
 }

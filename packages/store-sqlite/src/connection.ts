@@ -1,34 +1,35 @@
 import type Database from 'libsql'
 import AsyncDatabase from 'libsql/promise'
+import { isUtf8 } from 'node:buffer'
 
-/** What may be bound. The engine aborts the process on anything else, a boolean among them. */
-export type Value = string | number | null
+/** What may be bound to a parameter. The engine aborts the process on anything else, also on a boolean. */
+export type Parameter = string | number | null
 
 /**
- * Rows come as tuples. Text is selected as a blob: reading it as text, the engine cuts it at a NUL and aborts the process
- * on bytes that are not UTF-8, which is what a damaged disk gives.
+ * Prepared statements on one database. Rows are tuples in the order of the selected columns. Text must be selected as a blob: as
+ * text, the engine cuts it at a NUL and aborts the process on bytes that are not UTF-8, which a damaged disk can return.
  */
 export interface Connection {
   readonly path: string
-  get<Row extends unknown[]>(sql: string): (...params: Value[]) => Row | undefined
-  all<Row extends unknown[]>(sql: string): (...params: Value[]) => Row[]
+  get<Row extends unknown[]>(sql: string): (...params: Parameter[]) => Row | undefined
+  all<Row extends unknown[]>(sql: string): (...params: Parameter[]) => Row[]
   /** Returns how many rows changed. */
-  run(sql: string): (...params: Value[]) => number
-  /** How many rows were changed by `run` since the beginning. */
+  run(sql: string): (...params: Parameter[]) => number
+  /** Returns how many rows `run` has changed on this connection. */
   changes(): number
   exec(sql: string): void
-  /** On another thread, as `commitAside`. */
+  /** Runs in another thread, like `commitAside`. */
   execAside(sql: string): Promise<void>
   begin(): void
   commit(): void
-  /** On another thread. Nothing else may be asked of the connection meanwhile. */
+  /** Commits in another thread. The connection must not be used until it has resolved. */
   commitAside(): Promise<void>
   rollback(): void
-  /** Checkpoints and leaves one file. False if that failed: then the journal stays, and the next start reads it. */
+  /** Moves the journal into the main file. Returns false if that failed; then the next start reads the journal. */
   close(): boolean
 }
 
-/** The engine's own way to run a statement on one of its threads, for a connection that is otherwise used from this one. */
+/** A method of the engine's asynchronous API, which runs a statement in one of its threads, for a synchronous connection. */
 // oxlint-disable-next-line typescript/unbound-method -- called with the connection that it is meant for
 const execAside = AsyncDatabase.prototype.exec as (this: Database.Database, sql: string) => Promise<void>
 
@@ -38,7 +39,7 @@ export function connection(db: Database.Database, path: string): Connection {
   let changed = 0
   return {
     path,
-    // The engine is not typed; each caller states the row beside the columns it selects.
+    // Rows are not typed: each caller states their type beside the columns it selects.
     get<Row>(sql: string) {
       const statement = db.prepare(sql).raw()
       return (...params) => statement.get(params) as Row | undefined
@@ -64,29 +65,44 @@ export function connection(db: Database.Database, path: string): Connection {
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')
     },
-    close: () => closeWhole(db),
+    close: () => closeDatabase(db),
   }
 }
 
-/** "No limit" as a number that the engine takes for a LIMIT. */
-function finite(value: Value): Value {
+/** The engine rejects infinity as a LIMIT. */
+function finite(value: Parameter): Parameter {
   return value === Infinity ? Number.MAX_SAFE_INTEGER : value
 }
 
 /**
- * Statements that are still referenced keep the engine's file open, and the lock with it, after `close()`. Leaving WAL
- * and exclusive mode gives the lock back now, and leaves one file behind.
+ * Closes a database so that one file is left. Statements that are still referenced would keep the engine's file open after
+ * `close()`, and with it the lock. Leaving WAL mode and exclusive mode releases the lock at once. Returns false if that failed.
  */
-export function closeWhole(db: Database.Database): boolean {
+export function closeDatabase(db: Database.Database): boolean {
   try {
     db.pragma('journal_mode = DELETE')
     db.pragma('locking_mode = NORMAL')
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
     return true
   } catch {
-    // On a full disk, say. All that was acknowledged is in the write-ahead log, where the next start finds it.
+    // For example on a full disk. Everything acknowledged is in the journal, where the next start finds it.
     return false
   } finally {
     db.close()
   }
+}
+
+/** Parses a column that this store wrote as JSON. It is trusted, so the caller states its type. */
+export function parseStored<T>(json: Buffer): T {
+  if (!isUtf8(json)) throw new DamagedError('a stored value is not text')
+  try {
+    return JSON.parse(json.toString()) as T
+  } catch (error) {
+    throw new DamagedError('a stored value is not JSON', { cause: error })
+  }
+}
+
+/** Damage that the engine did not detect, with the code that the engine uses for damage. */
+export class DamagedError extends Error {
+  readonly code = 'SQLITE_CORRUPT'
 }

@@ -13,13 +13,12 @@ import {
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from './open.js'
-import { sqliteStore, storeOn } from './sqlite-store.js'
-import { killedCopy } from './testing/crash.js'
-import { testFolder } from './testing/folder.js'
+import { createStore, sqliteStore } from './sqlite-store.js'
+import { copyAsKilled, testFolder } from './testing/files.js'
 
-/** The journal's header and one of its frames: a page with 24 bytes before it. */
-const HEADER = 32
-const FRAME = 4096 + 24
+/** The sizes of the journal's header, and of a frame: a page with a header of 24 bytes. */
+const HEADER_BYTES = 32
+const FRAME_BYTES = 4096 + 24
 
 let work: ReturnType<typeof testFolder>
 let path: string
@@ -44,8 +43,8 @@ function start(at = path): Store {
   return store
 }
 
-/** With `writes` appends, the last of which asks. */
-async function used(writes = 20): Promise<Store> {
+/** Opens a store and makes `writes` appends, the last with a request. */
+async function startAndWrite(writes = 20): Promise<Store> {
   const store = start()
   await store.append(script.start())
   for (let index = 2; index < writes; index++) await store.append(script.next(text(`word ${index}`)))
@@ -56,34 +55,34 @@ async function used(writes = 20): Promise<Store> {
 describe('the main file', () => {
   it('has its tables before anything is acknowledged', () => {
     start()
-    killedCopy(path, copy, ['-wal'])
+    copyAsKilled(path, copy, ['-wal'])
     const raw = new Database(copy)
     expect(raw.prepare('SELECT count(*) FROM sqlite_schema').raw().get([])).not.toEqual([0])
     raw.close()
   })
 
-  it('holds everything a while after the last write', async () => {
-    const store = storeOn(openDatabase(path), { checkpoint: { everyMs: 5 } })
+  it('contains everything some time after the last write', async () => {
+    const store = createStore(openDatabase(path), { checkpoint: { everyMs: 5 } })
     open.push(store)
     await store.append(script.start({ title: 'rosebud' }))
     await expect.poll(() => readFileSync(path).includes('rosebud')).toBe(true)
   })
 
-  it('keeps up with a journal that grows faster than that, and the journal does not outgrow its limit', async () => {
-    const store = storeOn(openDatabase(path), { checkpoint: { everyMs: 1_000_000, frames: 50 } })
+  it('is updated earlier if the journal grows fast, and the journal does not exceed its limit', async () => {
+    const store = createStore(openDatabase(path), { checkpoint: { everyMs: 1_000_000, maxFrames: 50 } })
     open.push(store)
     await store.append(script.start())
     for (let index = 0; index < 300; index++) await store.append(script.next(text('x'.repeat(3000))))
-    expect(statSync(`${path}-wal`).size).toBeLessThan(HEADER + 200 * FRAME)
+    expect(statSync(`${path}-wal`).size).toBeLessThan(HEADER_BYTES + 200 * FRAME_BYTES)
     expect(statSync(path).size).toBeGreaterThan(250 * 3000)
     expect(await store.read({ sessionId: 's', limit: 1000 })).toHaveLength(301)
   })
 })
 
 describe('after a kill', () => {
-  it('everything that was acknowledged is there', async () => {
-    await used()
-    const store = start(killedCopy(path, copy))
+  it('everything acknowledged is found', async () => {
+    await startAndWrite()
+    const store = start(copyAsKilled(path, copy))
     expect(await store.read({ sessionId: 's', limit: 100 })).toHaveLength(21)
     expect(await store.countPending()).toBe(1)
   })
@@ -91,15 +90,15 @@ describe('after a kill', () => {
   it.each([
     ['before anything was acknowledged', 0],
     ['after one write', 1],
-  ])('%s it starts', async (_when, writes) => {
+  ])('%s a start succeeds', async (_when, writes) => {
     const store = start()
     if (writes > 0) await store.append(script.start())
-    expect(await start(killedCopy(path, copy)).countSessions()).toBe(writes)
+    expect(await start(copyAsKilled(path, copy)).countSessions()).toBe(writes)
   })
 
-  it('another program may have emptied the journal into the main file', async () => {
-    await used()
-    killedCopy(path, copy)
+  it('a start succeeds after another program moved the journal into the main file', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy)
     const raw = new Database(copy)
     raw.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     raw.close()
@@ -108,83 +107,83 @@ describe('after a kill', () => {
   })
 
   it.each([
-    ['an older mark, as after a power failure', (old: Buffer) => old],
-    ['a mark of which one half is spoilt', (_old: Buffer, now: Buffer) => now.fill(0xff, 0, 64)],
-    ['a mark of which the other half is spoilt', (_old: Buffer, now: Buffer) => now.fill(0xff, 4096, 4160)],
-  ])('%s claims no loss', async (_what, markOf) => {
-    const store = await used()
+    ['an older mark, as after a power failure,', (old: Buffer) => old],
+    ['a mark whose first copy is damaged', (_old: Buffer, now: Buffer) => now.fill(0xff, 0, 64)],
+    ['a mark whose second copy is damaged', (_old: Buffer, now: Buffer) => now.fill(0xff, 4096, 4160)],
+  ])('%s does not report a loss', async (_what, markOf) => {
+    const store = await startAndWrite()
     const old = readFileSync(`${path}-mark`)
     for (let index = 0; index < 5; index++) await store.append(script.next(text('later')))
-    killedCopy(path, copy)
+    copyAsKilled(path, copy)
     writeFileSync(`${copy}-mark`, markOf(old, readFileSync(`${path}-mark`)))
     expect(await start(copy).read({ sessionId: 's', limit: 100 })).toHaveLength(26)
   })
 
-  it('a database of an older version starts, which had no mark', async () => {
-    const store = await used()
+  it('a database of an older version, which had no mark, starts', async () => {
+    const store = await startAndWrite()
     await store.close()
     const raw = new Database(path)
     raw.exec(`ALTER TABLE log DROP COLUMN sum; DELETE FROM meta WHERE key <> 'reserved';
       PRAGMA user_version = 2; PRAGMA journal_mode = WAL; UPDATE sessions SET updated_at = 5`)
-    killedCopy(path, copy)
+    copyAsKilled(path, copy)
     raw.close()
     const [row] = (await start(copy).sessions({ limit: 10 })).items
     expect(row).toMatchObject({ id: 's', updatedAt: 5 })
   })
 
-  it('again and again it starts', async () => {
-    await used()
+  it('a start succeeds several times in a row', async () => {
+    await startAndWrite()
     let from = path
     for (let turn = 0; turn < 3; turn++) {
-      const store = start(killedCopy(from, `${copy}${turn}`))
+      const store = start(copyAsKilled(from, `${copy}${turn}`))
       await store.append(script.next(text(`turn ${turn}`)))
       from = `${copy}${turn}`
     }
-    expect(await start(killedCopy(from, copy)).read({ sessionId: 's', limit: 100 })).toHaveLength(24)
+    expect(await start(copyAsKilled(from, copy)).read({ sessionId: 's', limit: 100 })).toHaveLength(24)
   })
 })
 
-describe('a start with less than was acknowledged is refused', () => {
+describe('a start with less than was acknowledged fails', () => {
   const LACKS = /lacks writes that were acknowledged: its journal .*copy\.db-wal is missing, cut or damaged\./
 
   it('without the journal', async () => {
-    await used()
-    killedCopy(path, copy, ['-wal'])
-    expectRefusal(LACKS)
+    await startAndWrite()
+    copyAsKilled(path, copy, ['-wal'])
+    expectFailure(LACKS)
   })
 
-  it('with a journal that was cut at a frame', async () => {
-    await used()
-    killedCopy(path, copy)
-    const frames = Math.floor((statSync(`${copy}-wal`).size - HEADER) / FRAME)
-    truncateSync(`${copy}-wal`, HEADER + Math.floor(frames / 2) * FRAME)
-    expectRefusal(LACKS)
-    expectRefusal('askback restore')
+  it('with a journal that was truncated at a frame', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy)
+    const frames = Math.floor((statSync(`${copy}-wal`).size - HEADER_BYTES) / FRAME_BYTES)
+    truncateSync(`${copy}-wal`, HEADER_BYTES + Math.floor(frames / 2) * FRAME_BYTES)
+    expectFailure(LACKS)
+    expectFailure('askback restore')
   })
 
   it('with a journal that lost its last commit only', async () => {
-    await used()
-    killedCopy(path, copy)
+    await startAndWrite()
+    copyAsKilled(path, copy)
     truncateSync(`${copy}-wal`, statSync(`${copy}-wal`).size - 1)
-    expectRefusal(LACKS)
+    expectFailure(LACKS)
   })
 
   it('with a journal that is damaged in the middle', async () => {
-    await used()
-    killedCopy(path, copy)
+    await startAndWrite()
+    copyAsKilled(path, copy)
     const bytes = readFileSync(`${copy}-wal`)
     bytes[Math.floor(bytes.length / 2)]! ^= 1
     writeFileSync(`${copy}-wal`, bytes)
-    expectRefusal(LACKS)
+    expectFailure(LACKS)
   })
 
-  it('wherever the journal was cut or damaged: what starts is whole', async () => {
-    await used()
+  it('or has everything, wherever the journal was truncated or damaged', async () => {
+    await startAndWrite()
     const { size } = statSync(`${path}-wal`)
-    const seen = { whole: 0, refused: 0 }
+    const starts = { complete: 0, failed: 0 }
     for (let turn = 0; turn < 80; turn++) {
       const at = Math.floor(((turn % 40) / 40) * size)
-      const each = killedCopy(path, `${copy}-${turn}`)
+      const each = copyAsKilled(path, `${copy}-${turn}`)
       if (turn < 40) truncateSync(`${each}-wal`, at)
       else {
         const bytes = readFileSync(`${each}-wal`)
@@ -195,115 +194,115 @@ describe('a start with less than was acknowledged is refused', () => {
         const store = start(each)
         expect(await store.read({ sessionId: 's', limit: 100 })).toHaveLength(21)
         expect(await store.countPending()).toBe(1)
-        seen.whole++
+        starts.complete++
       } catch (error) {
         expect(String(error)).toMatch(/lacks writes that were acknowledged/)
-        seen.refused++
+        starts.failed++
       }
     }
-    expect(seen.refused).toBeGreaterThan(60)
+    expect(starts.failed).toBeGreaterThan(60)
   })
 
-  it('and the journal is left as it was, for whoever can mend it', async () => {
-    await used()
-    killedCopy(path, copy)
+  it('and does not change the journal, so that it can be repaired', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy)
     const bytes = readFileSync(`${copy}-wal`)
-    const place = Math.floor(bytes.length / 2)
-    bytes[place]! ^= 1
+    const offset = Math.floor(bytes.length / 2)
+    bytes[offset]! ^= 1
     writeFileSync(`${copy}-wal`, bytes)
-    expectRefusal(LACKS)
-    bytes[place]! ^= 1
+    expectFailure(LACKS)
+    bytes[offset]! ^= 1
     writeFileSync(`${copy}-wal`, bytes)
     expect(await start(copy).countPending()).toBe(1)
   })
 
-  it('of the main file alone, copied while it was in use', async () => {
-    await used()
-    killedCopy(path, copy, ['-wal', '-mark'])
-    expectRefusal('was copied while it was in use, or its file')
+  it('with the main file alone, copied while it was in use', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy, ['-wal', '-mark'])
+    expectFailure('was copied while it was in use, or its file')
   })
 
-  it('of a mark alone, and no file is made', async () => {
-    await used()
-    killedCopy(path, copy, ['', '-wal'])
-    expectRefusal(`The database ${copy} is gone`)
+  it('with a mark alone, and no file is created', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy, ['', '-wal'])
+    expectFailure(`The database ${copy} is gone`)
     expect(existsSync(copy)).toBe(false)
   })
 
-  it('of a journal alone, and no file is made', async () => {
-    await used()
-    killedCopy(path, copy, ['', '-mark'])
-    expectRefusal(`The journal ${copy}-wal is not that of the database ${copy}`)
+  it('with a journal alone, and no file is created', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy, ['', '-mark'])
+    expectFailure(`The journal ${copy}-wal is not that of the database ${copy}`)
     expect(existsSync(copy)).toBe(false)
   })
 
-  it('with a mark that nobody can read', async () => {
-    await used()
-    killedCopy(path, copy)
+  it('with a mark that is unreadable', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy)
     writeFileSync(`${copy}-mark`, 'x')
-    expectRefusal('-mark is damaged, so it may lack what was acknowledged')
+    expectFailure('-mark is damaged, so it may lack what was acknowledged')
   })
 
-  it('of an older copy in its place', async () => {
-    const before = await used()
+  it('with an older copy of the database', async () => {
+    const before = await startAndWrite()
     await before.close()
     copyFileSync(path, `${copy}-old`)
     const store = start()
     for (let index = 0; index < 5; index++) await store.append(script.next(text('later')))
-    killedCopy(path, copy)
+    copyAsKilled(path, copy)
     rmSync(`${copy}-wal`)
     copyFileSync(`${copy}-old`, copy)
-    expectRefusal(LACKS)
+    expectFailure(LACKS)
   })
 
-  it('of an older copy beside a journal that is not its own', async () => {
-    const before = await used()
+  it('with an older copy beside the newer journal', async () => {
+    const before = await startAndWrite()
     await before.close()
     copyFileSync(path, `${copy}-old`)
     const store = start()
     await store.append(script.next(text('later')))
-    killedCopy(path, copy)
+    copyAsKilled(path, copy)
     copyFileSync(`${copy}-old`, copy)
-    expectRefusal(`The journal ${copy}-wal is not that of the database ${copy}`)
+    expectFailure(`The journal ${copy}-wal is not that of the database ${copy}`)
   })
 
-  it('of another database in its place', async () => {
-    await used()
-    killedCopy(path, copy, ['', '-wal'])
+  it('with another database', async () => {
+    await startAndWrite()
+    copyAsKilled(path, copy, ['', '-wal'])
     const other = start(join(work.path, 'other.db'))
     for (let index = 0; index < 50; index++) await other.kv.put(`k${index}`, 1, null)
     await other.close()
     copyFileSync(join(work.path, 'other.db'), copy)
-    expectRefusal('was put in the place of another')
+    expectFailure('was put in the place of another')
   })
 
   it('with a last append that does not match its checksum', async () => {
-    const store = await used()
+    const store = await startAndWrite()
     await store.close()
     const bytes = readFileSync(path)
     bytes.write('w0rd', bytes.indexOf('word 17'))
     writeFileSync(copy, bytes)
-    expectRefusal('is damaged: an append of the session s does not match its checksum')
+    expectFailure('is damaged: an append of the session s does not match its checksum')
   })
 
   it('with a gap in a log', async () => {
-    const store = await used()
+    const store = await startAndWrite()
     await store.close()
     const raw = new Database(path)
     raw.exec('DELETE FROM log WHERE last_seq = 10')
     raw.close()
     copyFileSync(path, copy)
-    expectRefusal('is damaged: the log of the session s has a gap before seq 11')
+    expectFailure('is damaged: the log of the session s has a gap before seq 11')
   })
 
   it('unless the loss is accepted', async () => {
-    await used()
-    killedCopy(path, copy, ['-wal'])
+    await startAndWrite()
+    copyAsKilled(path, copy, ['-wal'])
     expect(openDatabase(copy, { acceptLoss: true }).close()).toBe(true)
     expect(await start(copy).countPending()).toBe(0)
   })
 
-  function expectRefusal(message: string | RegExp): void {
+  function expectFailure(message: string | RegExp): void {
     expect(() => start(copy)).toThrow(message)
     expect(() => start(copy)).toThrow(expect.objectContaining({ code: 'unavailable' }) as Error)
   }
@@ -311,16 +310,16 @@ describe('a start with less than was acknowledged is refused', () => {
 
 describe('space', () => {
   const pages = () => statSync(path).size / 4096
-  let looks = 0
-  /** Of a copy with a name of its own each time: the engine keeps what it knows of a file until it is collected. */
+  let copies = 0
+  /** Reads a copy with a new name each time, because the engine caches what it knows of a file. */
   function freePages(): number {
-    const raw = new Database(killedCopy(path, `${copy}-${looks++}`))
+    const raw = new Database(copyAsKilled(path, `${copy}-${copies++}`))
     const [free] = raw.prepare('PRAGMA freelist_count').raw().get([]) as [number]
     raw.close()
     return free
   }
 
-  async function filled(sessions: number): Promise<Store> {
+  async function startAndFill(sessions: number): Promise<Store> {
     const store = start()
     for (let session = 0; session < sessions; session++) {
       const each = new SessionScript(`s${session}`)
@@ -331,7 +330,7 @@ describe('space', () => {
   }
 
   it('is given back after an erasure, while others write', async () => {
-    const store = await filled(10)
+    const store = await startAndFill(10)
     for (let session = 0; session < 9; session++) await store.erase(`s${session}`)
     await expect
       .poll(async () => {
@@ -344,8 +343,8 @@ describe('space', () => {
     expect(await start().read({ sessionId: 's9', limit: 100 })).toHaveLength(41)
   })
 
-  it('is given back by a database of an older version, too', async () => {
-    const store = await filled(5)
+  it('is also given back by a database of an older version', async () => {
+    const store = await startAndFill(5)
     await store.close()
     const raw = new Database(path)
     raw.exec(`ALTER TABLE log DROP COLUMN sum; DELETE FROM meta WHERE key <> 'reserved';
@@ -363,8 +362,8 @@ describe('space', () => {
     expect(pages()).toBeLessThan(before / 2)
   })
 
-  it('of an erased session has no word of it left, though its pages were moved', async () => {
-    const store = await filled(3)
+  it('of an erased session contains no word of it, although pages were moved', async () => {
+    const store = await startAndFill(3)
     await store.append(new SessionScript('gone').start({ title: 'rosebud' }))
     await store.erase('gone')
     expect([path, `${path}-wal`].some((file) => readFileSync(file).includes('rosebud'))).toBe(false)

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkDatabase } from './deep-check.js'
 import { sqliteStore } from './sqlite-store.js'
-import { killedCopy } from './testing/crash.js'
-import { testFolder } from './testing/folder.js'
+import { copyAsKilled, testFolder } from './testing/files.js'
 
 let work: ReturnType<typeof testFolder>
 let path: string
@@ -41,8 +40,8 @@ function change(sql: string): void {
   raw.close()
 }
 
-describe('a whole database', () => {
-  it('has nothing to be found, and is left as it is', async () => {
+describe('a complete database', () => {
+  it('has no findings and is not changed', async () => {
     const before = readFileSync(path)
     const found: string[] = []
     const counts = checkDatabase(path, (finding) => found.push(finding))
@@ -54,10 +53,10 @@ describe('a whole database', () => {
     expect(readFileSync(path).length).toBe(before.length)
   })
 
-  it('that was killed has nothing to be found either', async () => {
+  it('has no findings after its process was killed either', async () => {
     const store = sqliteStore({ path })
     await store.append(new SessionScript('c').start())
-    expect(findings(killedCopy(path, `${path}-killed.db`))).toEqual([])
+    expect(findings(copyAsKilled(path, `${path}-killed.db`))).toEqual([])
     await store.close()
   })
 })
@@ -95,9 +94,9 @@ it.each([
     /index of the session a has the interaction x, which its log has not/,
   ],
   [
-    'an index that names another place',
+    'an index with a wrong position',
     "UPDATE interactions SET response = response + 1 WHERE id = 'a-done'",
-    /names the wrong place for the interaction a-done/,
+    /names the wrong position for the interaction a-done/,
   ],
   ['a wrong tool call', "UPDATE tool_calls SET ended = 0 WHERE id = 'call'", /tool call call/],
   [
@@ -118,13 +117,13 @@ it.each([
   ],
   ['a log without a session', "DELETE FROM sessions WHERE id = 'a'", /rows in log belong to no session/],
   [
-    'numbers that were given already',
+    'positions that could be used twice',
     "UPDATE meta SET value = 1 WHERE key = 'reserved'",
-    /could be given again/,
+    /could be allocated again/,
   ],
-])('finds %s', (_what, sql, says) => {
+])('finds %s', (_what, sql, finding) => {
   change(sql)
-  expect(findings()).toContainEqual(expect.stringMatching(says))
+  expect(findings()).toContainEqual(expect.stringMatching(finding))
 })
 
 it('finds an event twice', () => {
@@ -140,16 +139,16 @@ it('finds damaged pages', () => {
   expect(findings().length).toBeGreaterThan(0)
 })
 
-it('finds what a start would refuse, and goes on', async () => {
+it('finds that acknowledged writes are missing, and continues', async () => {
   const store = sqliteStore({ path })
   await store.append(new SessionScript('c').start())
-  const copy = killedCopy(path, `${path}-killed.db`)
+  const copy = copyAsKilled(path, `${path}-killed.db`)
   await store.close()
   truncateSync(`${copy}-wal`, 0)
   expect(findings(copy)).toEqual([expect.stringMatching(/lacks writes that were acknowledged/)])
 })
 
-it('refuses a database that is in use', async () => {
+it('fails for a database that is in use', async () => {
   const store = sqliteStore({ path })
   expect(() => findings()).toThrow('is in use by this process already')
   await store.close()

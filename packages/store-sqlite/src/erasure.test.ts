@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { erasure } from './erasure.js'
 import { openDatabase } from './open.js'
 import { sqliteStore } from './sqlite-store.js'
-import { testFolder } from './testing/folder.js'
+import { testFolder } from './testing/files.js'
 
 let work: ReturnType<typeof testFolder>
 let folder: string
@@ -29,7 +29,7 @@ it('leaves no word of the session on the disk', async () => {
 })
 
 it.each(Array.from({ length: 12 }, (_, index) => 5 + index * 5))(
-  'leaves none in the pages that its rows were moved through, with texts of %i words',
+  'leaves none in pages through which its rows were moved, with texts of %i words',
   async (words) => {
     const store = sqliteStore({ path })
     await fill(store, 'gone', 'rosebud', 20, words)
@@ -40,7 +40,7 @@ it.each(Array.from({ length: 12 }, (_, index) => 5 + index * 5))(
   },
 )
 
-it('goes on in small transactions, between which others are served', async () => {
+it('runs in small transactions, between which others write', async () => {
   const store = sqliteStore({ path })
   await fill(store, 'gone', 'rosebud', 3000)
   const order: string[] = []
@@ -55,7 +55,7 @@ it('goes on in small transactions, between which others are served', async () =>
   await store.close()
 })
 
-it('that a crash cut short is finished after the next start, and hidden until then', async () => {
+it('is finished after the next start if a crash interrupted it, and hidden until then', async () => {
   const before = sqliteStore({ path })
   await fill(before, 'gone', 'rosebud', 300)
   await before.close()

@@ -1,27 +1,23 @@
-import { AskbackError } from '@askback/protocol'
+import { storeFailure, type WriteOutcome } from '@askback/core'
+import type { AskbackError } from '@askback/protocol'
 
-/** What can be done about a damaged database. */
+/** What a person can do about a damaged database. */
 export const DAMAGE_REMEDY =
   'find out more with askback doctor --deep, or restore a backup with askback restore --replace'
 
-export type Outcome = 'not_written' | 'unknown'
+/** Makes an error for people out of one of the engine or the operating system. */
+export function failure(error: unknown, path: string, outcome?: WriteOutcome): AskbackError {
+  return storeFailure(error, path, reasonOf, outcome)
+}
 
-/** One sentence that says what is wrong with the database and, for a write, whether it can have happened. */
-export function failure(error: unknown, path: string, outcome?: Outcome): AskbackError {
-  if (error instanceof AskbackError) return error
-  const because = isFailedSync(error)
-    ? NOT_SYNCED
-    : (reasons[codeOf(error)] ?? `failed: ${error instanceof Error ? error.message : String(error)}`)
-  const after = outcome ? ` ${outcomes[outcome]}` : ''
-  return new AskbackError('unavailable', `The database ${path} ${because}.${after}`, {
-    cause: error,
-    ...(outcome && { details: { outcome } }),
-  })
+function reasonOf(error: unknown): string {
+  if (isFailedSync(error)) return NOT_SYNCED
+  return reasons[codeOf(error)] ?? `failed: ${error instanceof Error ? error.message : String(error)}`
 }
 
 /**
- * After one nobody knows what the disk holds, and trying again may succeed without having written a thing: the system
- * forgets what it could not write.
+ * Whether a sync failed. Afterwards it is not known what the disk contains, and a second sync may succeed although nothing was
+ * written, because the operating system discards pages that it could not write.
  */
 export function isFailedSync(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^SQLITE_IOERR_(DIR_)?FSYNC$/.test(String(error.code))
@@ -34,11 +30,6 @@ const NOT_SYNCED =
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   return code.split('_', 2).join('_')
-}
-
-const outcomes: Record<Outcome, string> = {
-  not_written: 'Nothing was written.',
-  unknown: 'Whether this write survives is not known.',
 }
 
 const reasons: Record<string, string> = {

@@ -3,36 +3,35 @@ import { ask, SessionScript, text } from '@askback/core/testing'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openDatabase, type OpenDatabase } from './open.js'
-import { sqliteStore, storeOn } from './sqlite-store.js'
-import { killedCopy } from './testing/crash.js'
-import { testFolder } from './testing/folder.js'
+import { createStore, sqliteStore } from './sqlite-store.js'
+import { copyAsKilled, testFolder } from './testing/files.js'
 
 let folder: ReturnType<typeof testFolder>
 let path: string
 let store: Store
 let commits: number
-let asides: number
-let committing: boolean
-let begun: () => void
+let commitsAside: number
+let isCommitting: boolean
+let onCommitAside: () => void
 let failNext: { where: 'statement' | 'before commit' | 'after commit'; code: string } | null
 
 beforeEach(() => {
   folder = testFolder()
   path = join(folder.path, 'askback.db')
   commits = 0
-  asides = 0
-  committing = false
-  begun = () => {}
+  commitsAside = 0
+  isCommitting = false
+  onCommitAside = () => {}
   failNext = null
-  store = storeOn(unreliable(openDatabase(path)), { commitAside: true })
+  store = createStore(withFailures(openDatabase(path)), { commitAside: true })
 })
 afterEach(async () => {
   await store.close()
   folder.remove()
 })
 
-it('what is submitted at once is one transaction', async () => {
-  const scripts = crowd()
+it('writes that are submitted together share one transaction', async () => {
+  const scripts = manyScripts()
   await Promise.all(scripts.map((script) => store.append(script.start())))
   expect(commits).toBe(1)
   await Promise.all([
@@ -42,8 +41,8 @@ it('what is submitted at once is one transaction', async () => {
   expect(commits).toBe(2)
 })
 
-const NOT_WRITTEN = { outcome: 'not_written', says: 'Nothing was written.' } as const
-const UNKNOWN = { outcome: 'unknown', says: 'Whether this write survives is not known.' } as const
+const NOT_WRITTEN = { outcome: 'not_written', sentence: 'Nothing was written.' } as const
+const UNKNOWN = { outcome: 'unknown', sentence: 'Whether this write survives is not known.' } as const
 
 it.each([
   { where: 'statement', others: 0, ...NOT_WRITTEN },
@@ -52,7 +51,7 @@ it.each([
   { where: 'before commit', others: 20, ...UNKNOWN },
 ] as const)(
   'a failure at the $where rejects all that shared the transaction, with $others others',
-  async ({ where, others, outcome, says }) => {
+  async ({ where, others, outcome, sentence }) => {
     const [a, b] = [new SessionScript('a'), new SessionScript('b')]
     const start = a.start()
     await store.append(start)
@@ -68,13 +67,13 @@ it.each([
       store.kv.put('other', 1, null),
       ...Array.from({ length: others }, (_, index) => store.append(new SessionScript(`o${index}`).start())),
     ])
-    expect(asides).toBe(others > 0 && where !== 'statement' ? 1 : 0)
+    expect(commitsAside).toBe(others > 0 && where !== 'statement' ? 1 : 0)
     for (const result of results) {
       expect(result).toMatchObject({
         status: 'rejected',
         reason: {
           code: 'unavailable',
-          message: `The database ${path} cannot grow: the disk is full. ${says}`,
+          message: `The database ${path} cannot grow: the disk is full. ${sentence}`,
           details: { outcome },
           cause: { code: 'SQLITE_FULL' },
         },
@@ -85,20 +84,20 @@ it.each([
     expect(await store.countPending()).toBe(0)
     expect(await store.kv.list('')).toEqual([])
 
-    // The same appends fit when the disk does: nothing of the failed ones is remembered.
+    // The same appends succeed when the disk works: nothing of the failed ones is in a cache.
     expect(await Promise.all([store.append(one), store.append(other)])).toEqual([{ ok: true }, { ok: true }])
     expect(await store.read({ sessionId: 'a', limit: 10 })).toEqual([...start.events, ...one.events])
     expect(await store.countPending()).toBe(1)
   },
 )
 
-it('what a crowd writes is not read before it is there', async () => {
-  const starts = crowd().map((script) => script.start())
+it('a read waits for a commit in another thread', async () => {
+  const starts = manyScripts().map((script) => script.start())
   failNext = { where: 'before commit', code: 'SQLITE_FULL' }
   const failed = Promise.allSettled(starts.map((start) => store.append(start)))
   await untilCommitting()
   expect(await store.countSessions()).toBe(0)
-  expect(committing).toBe(false)
+  expect(isCommitting).toBe(false)
   for (const { status } of await failed) expect(status).toBe('rejected')
 
   const again = Promise.all(starts.map((start) => store.append(start)))
@@ -107,8 +106,8 @@ it('what a crowd writes is not read before it is there', async () => {
   expect(await again).toEqual(starts.map(() => ({ ok: true })))
 })
 
-it('what comes while a crowd is committed shares the next transaction', async () => {
-  const first = Promise.all(crowd().map((script) => store.append(script.start())))
+it('writes during a commit in another thread share the next transaction', async () => {
+  const first = Promise.all(manyScripts().map((script) => store.append(script.start())))
   await untilCommitting()
   const [late, later] = [new SessionScript('late'), new SessionScript('later')]
   await Promise.all([store.append(late.start()), store.append(later.start()), first])
@@ -116,38 +115,38 @@ it('what comes while a crowd is committed shares the next transaction', async ()
   expect(await store.countSessions()).toBe(66)
 })
 
-it('closing waits for a commit that is under way', async () => {
-  const appended = Promise.all(crowd().map((script) => store.append(script.start())))
+it('closing waits for a running commit', async () => {
+  const appended = Promise.all(manyScripts().map((script) => store.append(script.start())))
   await untilCommitting()
   await store.close()
-  expect(committing).toBe(false)
+  expect(isCommitting).toBe(false)
   await appended
   store = sqliteStore({ path })
   expect(await store.countSessions()).toBe(64)
 })
 
-it('what was decided on a failed append conflicts', async () => {
+it('an append that was decided on a failed one conflicts', async () => {
   const script = new SessionScript('s')
   await store.append(script.start())
   failNext = { where: 'before commit', code: 'SQLITE_IOERR_WRITE' }
   const failed = store.append(script.next(text('lost')))
   await expect(failed).rejects.toThrow('the disk reported an error')
   expect(await store.append(script.next(text('on top of it')))).toEqual({ ok: false, conflict: 'seq' })
-  expect(await store.append(script.attempt(1, text('anew')))).toEqual({ ok: true })
+  expect(await store.append(script.attempt(1, text('again')))).toEqual({ ok: true })
 })
 
-it('a commit that happened though it reported an error is found again', async () => {
+it('finds a commit that succeeded although it reported an error', async () => {
   const script = new SessionScript('s')
   await store.append(script.start())
   failNext = { where: 'after commit', code: 'SQLITE_IOERR' }
-  const append = { ...script.next(text('in doubt')), kv: [{ key: 'k', value: 1, ifAbsent: true }] }
+  const append = { ...script.next(text('unknown')), kv: [{ key: 'k', value: 1, ifAbsent: true }] }
   await expect(store.append(append)).rejects.toMatchObject({ details: { outcome: 'unknown' } })
   expect(await store.append(append)).toEqual({ ok: false, conflict: 'seq' })
   expect(await store.read({ sessionId: 's', after: 1, limit: 10 })).toEqual(append.events)
   expect(await store.append(script.next(text('on top of it')))).toEqual({ ok: true })
 })
 
-it('places taken by a failed write are not taken again', async () => {
+it('positions of a failed write are not used again', async () => {
   failNext = { where: 'before commit', code: 'SQLITE_FULL' }
   await expect(store.kv.put('k', 1, null)).rejects.toThrow('the disk is full')
   await store.kv.put('k', 1, null)
@@ -166,22 +165,22 @@ it('an append that was rolled back is not marked as acknowledged', async () => {
   const append = { ...script.next(text('too much')), kv: [{ key: 'k', value: 1 }] }
   await expect(store.append(append)).rejects.toThrow('the disk is full')
   await store.kv.put('k', 1, null)
-  const copy = sqliteStore({ path: killedCopy(path, `${path}-copy`) })
+  const copy = sqliteStore({ path: copyAsKilled(path, `${path}-copy`) })
   expect(await copy.kv.get('k')).toMatchObject({ value: 1 })
   await copy.close()
 })
 
-function crowd(): SessionScript[] {
+function manyScripts(): SessionScript[] {
   return Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
 }
 
-/** After the rows were written, and before their commit has ended. */
+/** Resolves after the rows were written and before their commit has ended. */
 async function untilCommitting(): Promise<void> {
-  await new Promise<void>((resolve) => (begun = resolve))
-  expect(committing).toBe(true)
+  await new Promise<void>((resolve) => (onCommitAside = resolve))
+  expect(isCommitting).toBe(true)
 }
 
-function unreliable(db: OpenDatabase): OpenDatabase {
+function withFailures(db: OpenDatabase): OpenDatabase {
   const failAt = (where: NonNullable<typeof failNext>['where']) => {
     if (failNext?.where !== where) return
     const { code } = failNext
@@ -192,7 +191,7 @@ function unreliable(db: OpenDatabase): OpenDatabase {
     ...db,
     run(sql) {
       const run = db.run(sql)
-      // The last table that an append writes to: everything before it has to be undone.
+      // An append writes to this table last, so everything before it has to be rolled back.
       if (!sql.includes('INTO kv')) return run
       return (...params) => {
         failAt('statement')
@@ -206,18 +205,18 @@ function unreliable(db: OpenDatabase): OpenDatabase {
       failAt('after commit')
     },
     async commitAside() {
-      committing = true
-      asides += 1
-      begun()
+      isCommitting = true
+      commitsAside += 1
+      onCommitAside()
       try {
-        // As a disk takes its time.
+        // A disk takes some time, too.
         await new Promise((resolve) => setTimeout(resolve, 5))
         failAt('before commit')
         await db.commitAside()
         commits += 1
         failAt('after commit')
       } finally {
-        committing = false
+        isCommitting = false
       }
     },
   }

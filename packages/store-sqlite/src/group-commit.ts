@@ -1,18 +1,19 @@
-import { failure, isFailedSync, type Outcome } from './failure.js'
+import type { WriteOutcome } from '@askback/core'
+import { failure, isFailedSync } from './failure.js'
 import type { OpenDatabase } from './open.js'
 
 export interface GroupCommit {
   /** Runs `write` in the next transaction; resolves after its commit. */
   submit<T>(write: () => T): Promise<T>
-  /** Runs `work` between two transactions, with the connection to itself. */
-  alone<T>(work: () => Promise<T>): Promise<T>
-  /** While there is one, the connection is not this thread's: what is read waits for it. */
+  /** Runs `work` between two transactions, while nothing else uses the connection. */
+  runExclusive<T>(work: () => Promise<T>): Promise<T>
+  /** Set while another thread uses the connection. Reads must wait for it. */
   readonly committing: Promise<void> | null
-  /** Resolves when all that was submitted has ended. */
+  /** Resolves when everything submitted has ended. */
   drained(): Promise<void>
 }
 
-interface Job {
+interface SubmittedWrite {
   run(): void
   resolve(): void
   reject(error: Error): void
@@ -21,32 +22,33 @@ interface Job {
 export interface GroupCommitOptions {
   onRollback: () => void
   onCommit: () => void
-  /** Inside a transaction that changed something: the place that shows later that it is there. */
-  witness: () => number
-  /** For a process with other work to do: where many wait, another thread waits for the disk. */
+  /** Called inside a transaction that changed something. Returns the position of the transaction, for the mark. */
+  positionOf: () => number
+  /** Whether large transactions are committed in another thread. */
   aside: boolean
 }
 
-/** For fewer, the way to the other thread and back takes longer than the commit. */
-const MANY = 4
+/** For fewer writes, switching to another thread takes longer than the commit. */
+const MIN_WRITES_ASIDE = 4
 
 /**
- * One transaction for all that was submitted since the last one: under load one sync serves many, and a lone write waits for
- * nothing but the sync. After a sync that failed nothing is written any more.
+ * Runs everything that was submitted during one transaction in the next one. So under load one sync serves many writes, and a
+ * single write waits only for its own sync. If a transaction fails, all of its writes fail. After a failed sync nothing more is
+ * written.
  */
 export function groupCommit(
   db: OpenDatabase,
-  { onRollback, onCommit, witness, aside }: GroupCommitOptions,
+  { onRollback, onCommit, positionOf, aside }: GroupCommitOptions,
 ): GroupCommit {
-  let jobs: Job[] = []
+  let writes: SubmittedWrite[] = []
   const tasks: (() => Promise<void>)[] = []
   let running: Promise<void> | null = null
   let committing: Promise<void> | null = null
   let failedSync: { error: unknown } | null = null
 
-  /** One transaction at a time; what comes meanwhile shares the next. */
+  /** Runs one transaction after the other, and tasks between them, until nothing is left. */
   async function run(): Promise<void> {
-    while (jobs.length > 0 || tasks.length > 0) {
+    while (writes.length > 0 || tasks.length > 0) {
       const task = tasks.shift()
       if (task) {
         await (committing = task())
@@ -54,36 +56,37 @@ export function groupCommit(
         continue
       }
       await endOfTurn()
-      const group = jobs
-      jobs = []
+      const group = writes
+      writes = []
       await flush(group)
     }
     running = null
   }
 
-  function flush(group: Job[]): Promise<void> | undefined {
-    let outcome: Outcome = 'not_written'
-    let place: number | null = null
+  function flush(group: SubmittedWrite[]): Promise<void> | undefined {
+    let outcome: WriteOutcome = 'not_written'
+    let position: number | null = null
     const succeed = () => {
       committing = null
-      if (place !== null) db.mark.note(place)
+      if (position !== null) db.mark.note(position)
       onCommit()
-      for (const job of group) job.resolve()
+      for (const write of group) write.resolve()
     }
     const fail = (error: unknown) => {
       committing = null
       noteFailedSync(error)
       rollback()
-      for (const job of group) job.reject(failure(error, db.path, outcome))
+      for (const write of group) write.reject(failure(error, db.path, outcome))
     }
     try {
       if (failedSync) throw failedSync.error
       const before = db.changes()
       db.begin()
-      for (const job of group) job.run()
-      if (db.changes() !== before) place = witness()
+      for (const write of group) write.run()
+      if (db.changes() !== before) position = positionOf()
       outcome = 'unknown'
-      if (aside && group.length >= MANY) return (committing = db.commitAside().then(succeed, fail))
+      if (aside && group.length >= MIN_WRITES_ASIDE)
+        return (committing = db.commitAside().then(succeed, fail))
       db.commit()
     } catch (error) {
       fail(error)
@@ -104,7 +107,7 @@ export function groupCommit(
     try {
       db.rollback()
     } catch {
-      // Then the next transaction cannot begin, and comes here again.
+      // Then the next transaction cannot begin, and fails the same way.
     }
   }
 
@@ -112,11 +115,11 @@ export function groupCommit(
     submit<T>(write: () => T) {
       return new Promise<T>((resolve, reject) => {
         let result: T
-        jobs.push({ run: () => (result = write()), resolve: () => resolve(result), reject })
+        writes.push({ run: () => (result = write()), resolve: () => resolve(result), reject })
         running ??= run()
       })
     },
-    alone<T>(work: () => Promise<T>) {
+    runExclusive<T>(work: () => Promise<T>) {
       return new Promise<T>((resolve, reject) => {
         tasks.push(async () => {
           try {

@@ -1,14 +1,13 @@
-import type { Fence, KvEntry, KvWrite } from '@askback/core'
+import { endOfPrefix, type Fence, type KvEntry, type KvWrite } from '@askback/core'
 import type { Json } from '@askback/protocol'
-import type { Connection } from './connection.js'
-import type { Places } from './places.js'
-import { stored } from './stored.js'
+import { parseStored, type Connection } from './connection.js'
+import type { Sequence } from './sequence.js'
 
-export interface Kv {
-  /** Whether the writes of an append may happen. */
+/** The key-value table. Changes must be made inside a transaction. */
+export interface KvTable {
+  /** Whether no write of an append has `ifAbsent` for a key that exists. */
   allows(writes: KvWrite[]): boolean
-  isOf(fence: Fence): boolean
-  /** Inside a transaction, like every change here. */
+  isCurrent(fence: Fence): boolean
   write(key: string, value: Json | null): void
   put(key: string, value: Json | null, expected: number | null): boolean
   erase(prefix: string): void
@@ -16,8 +15,8 @@ export interface Kv {
   list(prefix: string): KvEntry[]
 }
 
-/** Versions are places, which never repeat: a key that was deleted and made anew is not mistaken for the old one. */
-export function kvTable(db: Connection, places: Places): Kv {
+/** Versions are positions, which never repeat, so that a key that was deleted and written again does not look unchanged. */
+export function kvTable(db: Connection, sequence: Sequence): KvTable {
   const find = db.get<[Buffer, number]>('SELECT CAST(value AS BLOB), version FROM kv WHERE key = ?')
   const findVersion = db.get<[number]>('SELECT version FROM kv WHERE key = ?')
   const findAll = db.all<[Buffer, Buffer, number]>(
@@ -32,33 +31,28 @@ export function kvTable(db: Connection, places: Places): Kv {
 
   function write(key: string, value: Json | null): void {
     if (value === null) remove(key)
-    else upsert(key, JSON.stringify(value), places.take(1))
+    else upsert(key, JSON.stringify(value), sequence.take(1))
   }
 
   return {
     allows: (writes) => !writes.some((write) => write.ifAbsent && findVersion(write.key)),
-    isOf: ({ key, version }) => findVersion(key)?.[0] === version,
+    isCurrent: ({ key, version }) => findVersion(key)?.[0] === version,
     write,
     put(key, value, expected) {
       if ((findVersion(key)?.[0] ?? null) !== expected) return false
       write(key, value)
       return true
     },
-    erase: (prefix) => void removeAll(prefix, endOf(prefix)),
+    erase: (prefix) => void removeAll(prefix, endOfPrefix(prefix)),
     get(key) {
       const row = find(key)
-      return row ? { key, value: stored<Json>(row[0]), version: row[1] } : null
+      return row ? { key, value: parseStored<Json>(row[0]), version: row[1] } : null
     },
     list: (prefix) =>
-      findAll(prefix, endOf(prefix)).map(([key, value, version]) => ({
+      findAll(prefix, endOfPrefix(prefix)).map(([key, value, version]) => ({
         key: key.toString(),
-        value: stored<Json>(value),
+        value: parseStored<Json>(value),
         version,
       })),
   }
-}
-
-/** Sorts after every key that begins with the prefix. */
-function endOf(prefix: string): string {
-  return `${prefix}\u{10ffff}`
 }

@@ -10,30 +10,32 @@ import {
 import type { SessionEvent, AuditRow } from '@askback/protocol'
 import { crc32 } from 'node:zlib'
 import type { Connection } from './connection.js'
-import type { Kv } from './kv.js'
-import type { Places } from './places.js'
+import type { KvTable } from './kv.js'
+import type { Sequence } from './sequence.js'
 
-export interface Head {
-  /** The session's number in every table. */
+/** The end of a session's log. */
+export interface SessionHead {
+  /** The number of the session in every table. */
   key: number
   seq: number
 }
 
 export interface LogWriter {
-  head(sessionId: string): Head | undefined
-  /** Inside a transaction. `body` is the events as JSON. */
+  head(sessionId: string): SessionHead | undefined
+  /** Inside a transaction. `body` is the JSON of the events. */
   append(append: Append, body: string): AppendResult
-  /** The place of the last row that was written to the log since a rollback, or 0. */
-  lastPlace(): number
-  /** Inside a transaction: rows that follow from no event. */
+  /** The position of the last row that was written to the log since the last rollback, or 0. */
+  lastPosition(): number
+  /** Inside a transaction. Adds rows that belong to no event. */
   addAudit(rows: AuditRow[]): void
+  /** To be called after an erasure of the session, or without an argument after a rollback. */
   forget(sessionId?: string): void
 }
 
-/** This process is the only writer, so the heads that it remembers are true until a rollback. */
-export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
-  const heads = new Map<string, Head>()
-  let lastPlace = 0
+/** This process is the only writer, so the heads in its cache are valid until a rollback. */
+export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogWriter {
+  const heads = new Map<string, SessionHead>()
+  let lastPosition = 0
   const findHead = db.get<[number, number]>(
     'SELECT key, (SELECT max(last_seq) FROM log WHERE session = key) FROM sessions WHERE id = ?',
   )
@@ -48,19 +50,19 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
     'UPDATE sessions SET updated_at = ?, status = ?, permission_mode = ? WHERE key = ?',
   )
   const insertAudit = db.run('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
-  const index = eventIndex(db, (place, rows) => {
+  const index = eventIndex(db, (position, rows) => {
     for (const [offset, each] of rows.entries()) {
       const { row, message } = splitMessage(each)
-      // The first row has the place of its event, so that erasing a log finds the messages that belong to it.
+      // The first row has the position of its event, by which an erasure finds the messages of a log.
       insertAudit(
-        offset === 0 ? place : places.take(1),
+        offset === 0 ? position : sequence.take(1),
         JSON.stringify(row),
         message === null ? null : JSON.stringify(message),
       )
     }
   })
 
-  function head(sessionId: string): Head | undefined {
+  function head(sessionId: string): SessionHead | undefined {
     const known = heads.get(sessionId)
     if (known) return known
     const row = findHead(sessionId)
@@ -70,8 +72,8 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
     return found
   }
 
-  function begin(sessionId: string, events: SessionEvent[]): Head {
-    const created = { key: places.take(1), seq: 0 }
+  function begin(sessionId: string, events: SessionEvent[]): SessionHead {
+    const created = { key: sequence.take(1), seq: 0 }
     insertSession(created.key, sessionId, JSON.stringify(sessionInfo(events)), 'idle', 'default', 0)
     heads.set(sessionId, created)
     return created
@@ -88,12 +90,12 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
     append({ sessionId, expectedSeq, events, kv: writes = [], fence }, body) {
       const known = head(sessionId)
       if ((known?.seq ?? 0) !== expectedSeq) return { ok: false, conflict: 'seq' }
-      if (fence && !kv.isOf(fence)) return { ok: false, conflict: 'fence' }
+      if (fence && !kv.isCurrent(fence)) return { ok: false, conflict: 'fence' }
       if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
       const session = known ?? begin(sessionId, events)
-      const pos = places.take(events.length)
+      const pos = sequence.take(events.length)
       session.seq += events.length
-      lastPlace = pos
+      lastPosition = pos
       insertLog(pos, session.key, expectedSeq + 1, session.seq, crc32(body), body)
       const pending = pendingChanges(events)
       for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events, pending)
@@ -101,9 +103,9 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
       for (const { key, value } of writes) kv.write(key, value)
       return { ok: true }
     },
-    lastPlace: () => lastPlace,
+    lastPosition: () => lastPosition,
     addAudit(rows) {
-      for (const row of rows) insertAudit(places.take(1), JSON.stringify(row), null)
+      for (const row of rows) insertAudit(sequence.take(1), JSON.stringify(row), null)
     },
     forget(sessionId) {
       if (sessionId !== undefined) {
@@ -111,21 +113,22 @@ export function logWriter(db: Connection, places: Places, kv: Kv): LogWriter {
         return
       }
       heads.clear()
-      // The row is gone: as the witness of a later transaction it would claim a loss that there was not.
-      lastPlace = 0
+      // The row was rolled back. As the position of a later transaction it would make a later start report a loss.
+      lastPosition = 0
     },
   }
 }
 
-type Index = (
+/** Updates the indexes for one event of an append. */
+type IndexEvent = (
   session: number,
-  place: number,
+  position: number,
   event: SessionEvent,
   appended: SessionEvent[],
   pending: ReadonlyMap<string, boolean>,
 ) => void
 
-function eventIndex(db: Connection, audit: (place: number, rows: AuditRow[]) => void): Index {
+function eventIndex(db: Connection, audit: (position: number, rows: AuditRow[]) => void): IndexEvent {
   const callTool = db.run('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
   const endTool = db.run('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
   const open = db.run(
@@ -138,8 +141,8 @@ function eventIndex(db: Connection, audit: (place: number, rows: AuditRow[]) => 
   const close = db.run('UPDATE interactions SET pending = 0 WHERE id = ?')
   const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
 
-  return (session, place, event, appended, pending) => {
-    audit(place, auditRows(event))
+  return (session, position, event, appended, pending) => {
+    audit(position, auditRows(event))
     switch (event.type) {
       case 'tool_call':
         callTool(session, event.toolCallId)
@@ -152,24 +155,24 @@ function eventIndex(db: Connection, audit: (place: number, rows: AuditRow[]) => 
           event.interactionId,
           session,
           event.toolCallId,
-          place,
+          position,
           event.expiresAt ?? null,
           pending.get(event.interactionId) ? 1 : 0,
         )
         break
       case 'interaction_pending':
-        // Where the append has the request or the response, that statement writes it.
+        // If the append also has the request or the response, the statement for that one writes it.
         if (!event.pending && !has(appended, 'interaction_response', event.interactionId))
           close(event.interactionId)
         break
       case 'interaction_progress':
-        progress(place, event.interactionId)
+        progress(position, event.interactionId)
         break
       case 'interaction_response': {
         const { interactionId } = event
         const isPending = pending.get(interactionId)
         settle(
-          place,
+          position,
           has(appended, 'interaction_delivered', interactionId) ? 1 : 0,
           isPending === undefined ? null : Number(isPending),
           interactionId,
@@ -177,7 +180,7 @@ function eventIndex(db: Connection, audit: (place: number, rows: AuditRow[]) => 
         break
       }
       case 'interaction_delivered':
-        // Most are claimed in the append that settles them, which has noted it.
+        // Most are claimed in the append that settles them, whose statement has written it.
         if (!has(appended, 'interaction_response', event.interactionId)) deliver(event.interactionId)
         break
       default:

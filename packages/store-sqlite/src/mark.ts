@@ -13,35 +13,35 @@ import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { Connection } from './connection.js'
 
-/** Which database it is, and the place that its last acknowledged transaction has taken. */
-export interface Noted {
+/** The id of the database, and the position of its last acknowledged transaction. */
+export interface MarkContent {
   id: number
   latest: number
 }
 
 /**
- * How far a database was acknowledged, outside of it: a small file beside it. Every transaction takes a place (see
- * `places.ts`): that of the append it holds, or one that it writes to `meta.latest`. After its commit, and before it is
- * acknowledged, that place is noted here. A database whose latest place is before its mark has lost what was
- * acknowledged, whatever happened to its files.
+ * A small file beside the database that says how much of it was acknowledged. Every transaction has a position (see
+ * `sequence.ts`): that of its append, or one that it writes to `meta.latest`. After the commit, and before the
+ * acknowledgement, that position is written here. A database whose latest position is before its mark has lost acknowledged
+ * writes, whatever happened to its files.
  *
- * The note costs no sync: if the process dies the system still writes it, if the machine does it may be as old as the last
- * sync of it, some seconds. It is never ahead of the disk, so it never claims a loss that there was not.
+ * Writing the mark needs no sync. If the process dies, the operating system still writes it. If the machine fails, it may be some
+ * seconds old, as of its last sync. It is never ahead of the database on the disk, so it never reports a loss that did not happen.
  */
 export interface Mark {
-  /** Inside a transaction that appends nothing. */
-  record(place: number): void
-  /** After the commit of a transaction that has this place. */
-  note(place: number): void
+  /** Writes the position to the database, inside a transaction that appends nothing. */
+  record(position: number): void
+  /** Writes the position to the file, after the commit of its transaction. */
+  note(position: number): void
   sync(): Promise<void>
-  /** After a clean stop the database says of itself that it is whole. */
+  /** To be called after a clean stop, which the database itself records. */
   remove(): void
   close(): void
 }
 
 const MAGIC = 'askback1'
 const BYTES = 64
-/** Written in turn, each in a page of its own: a write that is cut by a power failure spoils one of them. */
+/** Two copies, written alternately, each in its own page: a power failure during a write damages at most one of them. */
 const SLOTS: readonly number[] = [0, 4096]
 const syncData = promisify(fdatasync)
 
@@ -49,8 +49,8 @@ export function markFile(path: string): string {
   return `${path}-mark`
 }
 
-/** `null` if there is none, `'unreadable'` if none of its two notes is whole. */
-export function readMark(path: string): Noted | 'unreadable' | null {
+/** Returns `null` if there is no mark, `'unreadable'` if both copies are damaged. */
+export function readMark(path: string): MarkContent | 'unreadable' | null {
   let bytes: Buffer
   try {
     bytes = readFileSync(markFile(path))
@@ -58,15 +58,15 @@ export function readMark(path: string): Noted | 'unreadable' | null {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
     throw error
   }
-  const notes = SLOTS.flatMap((at) => decoded(bytes.subarray(at, at + BYTES)) ?? [])
-  return notes.toSorted((a, b) => b.latest - a.latest)[0] ?? 'unreadable'
+  const copies = SLOTS.flatMap((at) => decoded(bytes.subarray(at, at + BYTES)) ?? [])
+  return copies.toSorted((a, b) => b.latest - a.latest)[0] ?? 'unreadable'
 }
 
-/** Writes the mark anew, synced; from then on every commit is noted. */
-export function startMark(db: Connection, path: string, noted: Noted): Mark {
-  // Not emptied first: if this is cut off, one of the old notes is still there.
+/** Writes and syncs a new mark. From then on every commit must be noted. */
+export function startMark(db: Connection, path: string, content: MarkContent): Mark {
+  // The file is not truncated first, so that after a crash during this write one old copy is still readable.
   const file = openSync(markFile(path), constants.O_RDWR | constants.O_CREAT, 0o600)
-  const bytes = encoded(noted)
+  const bytes = encoded(content)
   for (const at of SLOTS) writeSync(file, bytes, 0, BYTES, at)
   fsyncSync(file)
   syncFolder(path)
@@ -75,14 +75,14 @@ export function startMark(db: Connection, path: string, noted: Noted): Mark {
   let isOpen = true
 
   return {
-    record: (place) => void write(place),
-    note(place) {
+    record: (position) => void write(position),
+    note(position) {
       slot = 1 - slot
-      setLatest(bytes, place)
+      setLatest(bytes, position)
       try {
         writeSync(file, bytes, 0, BYTES, SLOTS[slot])
       } catch {
-        // The commit is durable; only a loss of it would go unnoticed.
+        // The commit is durable. Only its loss would not be noticed.
       }
     },
     async sync() {
@@ -96,7 +96,7 @@ export function startMark(db: Connection, path: string, noted: Noted): Mark {
   }
 }
 
-/** A file that was made or renamed is there after a power failure only if its folder was synced, too. */
+/** A file that was created or renamed survives a power failure only if its folder was synced, too. */
 export function syncFolder(path: string): void {
   if (process.platform === 'win32') return
   const folder = openSync(dirname(path), 'r')
@@ -107,7 +107,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-function encoded({ id, latest }: Noted): Buffer {
+function encoded({ id, latest }: MarkContent): Buffer {
   const bytes = Buffer.alloc(BYTES)
   bytes.write(MAGIC, 'latin1')
   bytes.writeDoubleLE(id, 8)
@@ -120,10 +120,10 @@ function setLatest(bytes: Buffer, latest: number): void {
   bytes.writeUInt32LE(crc32(bytes.subarray(0, BYTES - 4)), BYTES - 4)
 }
 
-function decoded(bytes: Buffer): Noted | null {
-  const isWhole =
+function decoded(bytes: Buffer): MarkContent | null {
+  const isValid =
     bytes.length === BYTES &&
     bytes.toString('latin1', 0, MAGIC.length) === MAGIC &&
     bytes.readUInt32LE(BYTES - 4) === crc32(bytes.subarray(0, BYTES - 4))
-  return isWhole ? { id: bytes.readDoubleLE(8), latest: bytes.readDoubleLE(16) } : null
+  return isValid ? { id: bytes.readDoubleLE(8), latest: bytes.readDoubleLE(16) } : null
 }

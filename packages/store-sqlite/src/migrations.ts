@@ -1,15 +1,17 @@
 import { AskbackError } from '@askback/protocol'
 import type Database from 'libsql'
 
-/** Below 2^47, so that a number in JavaScript holds it. */
+/** Below 2^47, which a JavaScript number represents exactly. */
 export const RANDOM_ID = 'abs(random() % 140737488355328)'
 
 /**
- * The log has one row an append, its events as one JSON array. Every event has a place in one order over all sessions:
- * `log.pos` is the place of the first event of its row, the n-th event after it has `pos + n`. The indexes name places, so
- * that no request or answer is stored twice.
+ * The log has one row per append, with its events as one JSON array. Every event has a position in one order over all sessions:
+ * `log.pos` is the position of the first event of its row, and the n-th event after it has `pos + n`. The indexes refer to events by
+ * position, so that no request or answer is stored twice.
+ *
+ * Each entry migrates by one version. Only the last may be changed, and only until it is released.
  */
-const steps = [
+const migrations = [
   `CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
    INSERT INTO meta VALUES ('reserved', 1);
    CREATE TABLE sessions (
@@ -51,27 +53,27 @@ const steps = [
    CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID;
    CREATE TABLE snapshots (session INTEGER PRIMARY KEY, seq INTEGER NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL);
    CREATE TABLE erased (session INTEGER PRIMARY KEY);`,
-  // An answer then writes to the pages of what is pending, which are few, and to none that holds a session's past.
+  // With these indexes an answer writes to the few pages of pending interactions, and not to those of a session's past.
   `DROP INDEX interactions_by_session;
    CREATE INDEX interactions_by_session ON interactions (session, tool_call_id);
    CREATE INDEX interactions_pending_in ON interactions (session, request) WHERE pending = 1;`,
-  // A checksum for each append, and what tells at a start that nothing acknowledged is missing: see `mark.ts`.
+  // A checksum for each append, and what a start needs to notice that something acknowledged is missing: see `mark.ts`.
   `ALTER TABLE log ADD COLUMN sum INTEGER;
    INSERT INTO meta VALUES ('id', ${RANDOM_ID}), ('latest', 0), ('in_use', 0);`,
 ]
 
-export const VERSION = steps.length
+export const VERSION = migrations.length
 
-/** Written into the file's header, so that a database of another program is told from ours. */
+/** In the header of the file, to distinguish our databases from those of other programs. */
 const APPLICATION_ID = 0x61736b62
 
-/** Which version made it or brought it up to itself last. */
+/** The version of the tables; 0 for an empty database. */
 export function versionOf(db: Database.Database): number {
   return valueOf(db, 'PRAGMA user_version')
 }
 
-/** Refuses a database that this version cannot read or that is not ours, before anything is written to it. */
-export function checkMake(db: Database.Database, path: string): void {
+/** Throws for a database of another program or of a newer version, before anything is written to it. */
+export function checkFormat(db: Database.Database, path: string): void {
   const version = versionOf(db)
   const isEmpty = version === 0 && valueOf(db, 'SELECT count(*) FROM sqlite_schema') === 0
   if (valueOf(db, 'PRAGMA application_id') !== APPLICATION_ID && !isEmpty) {
@@ -85,13 +87,13 @@ export function checkMake(db: Database.Database, path: string): void {
   }
 }
 
-/** Brings the database to this version, each step in a transaction of its own. */
+/** Migrates the database to this version, each migration in its own transaction. */
 export function migrate(db: Database.Database): void {
   const version = versionOf(db)
-  for (const [index, step] of steps.entries()) {
+  for (const [index, migration] of migrations.entries()) {
     if (index < version) continue
     db.exec(
-      `BEGIN IMMEDIATE; ${step} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${index + 1}; COMMIT`,
+      `BEGIN IMMEDIATE; ${migration} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${index + 1}; COMMIT`,
     )
   }
 }

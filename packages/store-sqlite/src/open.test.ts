@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkStart, openDatabase } from './open.js'
 import { sqliteStore } from './sqlite-store.js'
-import { testFolder } from './testing/folder.js'
+import { testFolder } from './testing/files.js'
 
 let work: ReturnType<typeof testFolder>
 let folder: string
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => work.remove())
 
 describe('a database of an older version', () => {
-  it('is brought to this one, and keeps what waits', async () => {
+  it('is migrated, and its pending interactions stay pending', async () => {
     const store = sqliteStore({ path })
     const desk = createDesk({ store })
     const { session } = await desk.createSession({ agent: null })
@@ -53,7 +53,7 @@ describe('a database of an older version', () => {
 })
 
 describe('the writing connection', () => {
-  it('syncs every commit and shares the file with nobody', () => {
+  it('syncs every commit and locks the file', () => {
     const db = openDatabase(path)
     const pragma = (name: string) => db.get<[number | string]>(`PRAGMA ${name}`)()
     expect(pragma('journal_mode')).toEqual(['wal'])
@@ -64,7 +64,7 @@ describe('the writing connection', () => {
     db.close()
   })
 
-  it('keeps its files for their owner', async () => {
+  it('creates files that only their owner can read', async () => {
     const store = sqliteStore({ path })
     await store.append(new SessionScript('s').start())
     for (const name of readdirSync(folder))
@@ -73,7 +73,7 @@ describe('the writing connection', () => {
     await store.close()
   })
 
-  it('leaves one file behind when it closes', async () => {
+  it('leaves one file when it closes', async () => {
     const store = sqliteStore({ path })
     await store.append(new SessionScript('s').start())
     await store.close()
@@ -84,30 +84,30 @@ describe('the writing connection', () => {
 describe('a database that cannot be opened', () => {
   it('is in use', async () => {
     const store = sqliteStore({ path })
-    expectRefusal('is in use by this process already')
+    expectFailure('is in use by this process already')
     await store.append(new SessionScript('s').start())
     await store.close()
     await sqliteStore({ path }).close()
   })
 
-  it('is of a newer version', async () => {
-    await filled()
+  it('has a newer version', async () => {
+    await createAndFill()
     const raw = new Database(path)
     raw.exec('PRAGMA user_version = 99')
     raw.close()
-    expectRefusal(/is of version 99, made by a newer Askback; this one knows versions up to \d+\.$/)
+    expectFailure(/is of version 99, made by a newer Askback; this one knows versions up to \d+\.$/)
   })
 
   it('belongs to another program', () => {
     const raw = new Database(path)
     raw.exec('CREATE TABLE theirs (a)')
     raw.close()
-    expectRefusal('is not an Askback database')
+    expectFailure('is not an Askback database')
   })
 
   it('is no database at all', () => {
     writeFileSync(path, 'Dear diary, '.repeat(1000))
-    expectRefusal('is not an Askback database')
+    expectFailure('is not an Askback database')
     expect(readFileSync(path, 'utf8')).toBe('Dear diary, '.repeat(1000))
   })
 
@@ -115,7 +115,7 @@ describe('a database that cannot be opened', () => {
     expect(() => sqliteStore(options as never)).toThrow('A store needs the path of its database file.')
   })
 
-  it('is in use, by whatever link one comes', async () => {
+  it('is in use and named by a link', async () => {
     symlinkSync(path, `${path}-link`)
     const store = sqliteStore({ path })
     expect(() => sqliteStore({ path: `${path}-link` })).toThrow(/is in use by this process already/)
@@ -129,37 +129,37 @@ describe('a database that cannot be opened', () => {
 
   it('is a folder', () => {
     mkdirSync(path)
-    expectRefusal('is a folder')
+    expectFailure('is a folder')
   })
 
   it('has no folder', () => {
     path = join(folder, 'missing', 'askback.db')
-    expectRefusal(`The folder ${join(folder, 'missing')} of the database does not exist.`)
+    expectFailure(`The folder ${join(folder, 'missing')} of the database does not exist.`)
   })
 
-  it('was cut short', async () => {
-    await filled()
+  it('was truncated', async () => {
+    await createAndFill()
     truncateSync(path, 8192)
-    expectRefusal('is damaged')
+    expectFailure('is damaged')
   })
 })
 
-it('a page that is needed at the start and was overwritten is said to be damaged, and nothing stays locked', async () => {
-  await filled()
-  const sound = readFileSync(path)
-  const bytes = Buffer.from(sound)
-  // Beyond the page that says where pages are, which is not needed.
+it('a start reports an overwritten page that it needs, and releases the lock', async () => {
+  await createAndFill()
+  const original = readFileSync(path)
+  const bytes = Buffer.from(original)
+  // After the page of the pointer map, which a start does not need.
   bytes.fill(0xff, 8192, 12_288)
   writeFileSync(path, bytes)
   expect(() => checkStart(path)).toThrow('is damaged')
-  expectRefusal('is damaged')
-  writeFileSync(path, sound)
+  expectFailure('is damaged')
+  writeFileSync(path, original)
   checkStart(path)
   await sqliteStore({ path }).close()
 })
 
-it('a page that was overwritten is reported, not read', async () => {
-  await filled()
+it('a read of an overwritten page reports the damage', async () => {
+  await createAndFill()
   const bytes = readFileSync(path)
   bytes.fill(0xff, bytes.indexOf('a long story') - 500, bytes.indexOf('a long story') + 500)
   writeFileSync(path, bytes)
@@ -172,17 +172,17 @@ it('a page that was overwritten is reported, not read', async () => {
   await store.close()
 })
 
-async function filled(): Promise<void> {
+async function createAndFill(): Promise<void> {
   const store = sqliteStore({ path })
   const script = new SessionScript('s')
   await store.append(script.start())
-  // More than a start reads.
+  // More appends than a start reads.
   for (let index = 0; index < 150; index++)
     await store.append(script.next(text(`a long story ${'.'.repeat(2000)}`)))
   await store.close()
 }
 
-function expectRefusal(message: string | RegExp): void {
+function expectFailure(message: string | RegExp): void {
   expect(() => sqliteStore({ path })).toThrow(expect.objectContaining({ code: 'unavailable' }) as Error)
   expect(() => sqliteStore({ path })).toThrow(message)
 }

@@ -3,22 +3,22 @@ import { SessionScript, storeContract, text } from '@askback/core/testing'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sqliteStore } from './index.js'
-import { testFolder } from './testing/folder.js'
+import { testFolder } from './testing/files.js'
 
 const folder = testFolder()
 afterAll(folder.remove)
 
 let files = 0
-const freshFile = () => join(folder.path, `${files++}.db`)
+const newFile = () => join(folder.path, `${files++}.db`)
 
-storeContract('the SQLite store', () => sqliteStore({ path: freshFile() }))
-storeContract('the SQLite store that commits aside', () =>
-  sqliteStore({ path: freshFile(), commitAside: true }),
+storeContract('the SQLite store', () => sqliteStore({ path: newFile() }))
+storeContract('the SQLite store that commits in another thread', () =>
+  sqliteStore({ path: newFile(), commitAside: true }),
 )
 
 describe('the SQLite store, opened again', () => {
-  it('holds what it held', async () => {
-    const path = freshFile()
+  it('has the same content', async () => {
+    const path = newFile()
     const before = sqliteStore({ path })
     const script = new SessionScript('s')
     await before.append({ ...script.start(), kv: [{ key: 'k', value: 1 }] })
@@ -34,8 +34,8 @@ describe('the SQLite store, opened again', () => {
     await after.close()
   })
 
-  it('never gives a cursor or a version again, though what had it was erased', async () => {
-    const path = freshFile()
+  it('uses no cursor or version again, also after an erasure', async () => {
+    const path = newFile()
     const before = sqliteStore({ path })
     await before.append(new SessionScript('s').start())
     await before.kv.put('k', 1, null)

@@ -2,46 +2,58 @@ import { checkAppend, doorbell, placeOfCursor, type Ring, type Store } from '@as
 import { AskbackError } from '@askback/protocol'
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkpoints, DEFAULT_EVERY_MS, DEFAULT_FRAMES, type CheckpointOptions } from './checkpoints.js'
+import {
+  DEFAULT_EVERY_MS,
+  DEFAULT_MAX_FRAMES,
+  startCheckpoints,
+  type CheckpointOptions,
+} from './checkpoints.js'
 import { IncompleteError } from './completeness.js'
-import { copying } from './copy.js'
-import { erasure } from './erasure.js'
+import { erasure, vacuum, VACUUM_PAUSE_MS } from './erasure.js'
 import { failure } from './failure.js'
 import { groupCommit } from './group-commit.js'
 import { journalFile } from './journal.js'
 import { kvTable } from './kv.js'
-import { logReader } from './log-reader.js'
-import { logWriter, type Head } from './log-writer.js'
+import { liveCopies } from './live-copy.js'
+import { logWriter, type SessionHead } from './log-writer.js'
 import { openDatabase, type OpenDatabase } from './open.js'
-import { places } from './places.js'
-import { tables } from './tables.js'
-import { vacuum, VACUUM_PAUSE_MS } from './vacuum.js'
+import { logQueries, tableQueries } from './queries.js'
+import { openSequence } from './sequence.js'
 
 export interface SqliteStoreOptions {
-  /** The database file. It is made if it is missing; its folder is not. */
+  /** The database file. It is created if it does not exist; its folder must exist. */
   path: string
   /**
-   * Where many write at once, another thread waits for the disk: for a process that has other work to do meanwhile, as a
-   * server has. One that only waits for its writes is faster without.
+   * Commits transactions with several writes in another thread, so that a server can do other work while the disk syncs. A
+   * process that only waits for its writes is faster without.
+   *
+   * @default false
    */
   commitAside?: boolean
   /**
-   * How long after a write the main file holds it, at the latest, in milliseconds. Until then it is in the journal beside
-   * it, just as durable.
+   * After how many milliseconds at most a write is in the main file. Until then it is in the journal beside it, where it is just
+   * as durable.
    *
    * @default 5000
    */
   checkpointMs?: number
 }
 
-/** One file, one process. What is acknowledged has been synced to the disk. */
+/**
+ * Opens a store in one SQLite file, which one process at a time can use. A write is acknowledged after it was synced to the disk.
+ * Throws `unavailable` with a sentence that says what to do if the file is in use, damaged, or lacks acknowledged writes.
+ *
+ * @example
+ * const store = sqliteStore({ path: 'askback.db' })
+ * const desk = createDesk({ store })
+ */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const { path, commitAside = false, checkpointMs } = Object(options) as Partial<SqliteStoreOptions>
   if (typeof path !== 'string' || path === '')
     throw new AskbackError('invalid_request', 'A store needs the path of its database file.')
   const db = openDatabase(path)
   try {
-    return storeOn(db, {
+    return createStore(db, {
       commitAside,
       ...(checkpointMs !== undefined && { checkpoint: { everyMs: checkpointMs } }),
     })
@@ -52,8 +64,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
 }
 
 /**
- * Makes a database usable that lost what was acknowledged, as it is: the next start does not refuse it. Returns what the
- * start would have said, or `null` if there was nothing to accept.
+ * Accepts that acknowledged writes are missing, so that the next start succeeds with what is left. Returns the message with which
+ * the start would have failed, or `null` if nothing is missing.
  */
 export function acceptLoss(path: string): string | null {
   try {
@@ -61,64 +73,65 @@ export function acceptLoss(path: string): string | null {
     return null
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error
-    // Without the database its journal is of no use, and would count as that of another one.
+    // Without its database the journal is useless, and would count as that of another database.
     if (!existsSync(path)) rmSync(journalFile(path), { force: true })
     openDatabase(path, { acceptLoss: true }).close()
     return error.message
   }
 }
 
-interface StoreOnOptions {
+interface CreateStoreOptions {
   commitAside?: boolean
   checkpoint?: Partial<CheckpointOptions>
 }
 
-export function storeOn(
+/** @internal */
+export function createStore(
   db: OpenDatabase,
-  { commitAside = false, checkpoint = {} }: StoreOnOptions = {},
+  { commitAside = false, checkpoint = {} }: CreateStoreOptions = {},
 ): Store {
-  const numbers = places(db)
-  const kv = kvTable(db, numbers)
-  const writer = logWriter(db, numbers, kv)
-  const reader = logReader(db)
-  const table = tables(db)
+  const sequence = openSequence(db)
+  const kv = kvTable(db, sequence)
+  const writer = logWriter(db, sequence, kv)
+  const log = logQueries(db)
+  const tables = tableQueries(db)
   const eraser = erasure(db)
+  const freeSpace = vacuum(db)
   const bell = doorbell<Ring>()
-  const space = vacuum(db)
-  const saving = checkpoints(db, () => group, {
+  const checkpoints = startCheckpoints(db, () => group, {
     everyMs: DEFAULT_EVERY_MS,
-    frames: DEFAULT_FRAMES,
+    maxFrames: DEFAULT_MAX_FRAMES,
     ...checkpoint,
   })
-  const copies = copying(db.path, saving)
+  const copies = liveCopies(db.path, checkpoints)
   const group = groupCommit(db, {
     aside: commitAside,
-    onCommit: () => saving.committed(),
-    witness,
+    onCommit: () => checkpoints.committed(),
+    positionOf: transactionPosition,
     onRollback() {
-      numbers.forget()
+      sequence.forget()
       writer.forget()
       eraser.forget()
     },
   })
   let closed = false
-  let witnessed = 0
+  let lastTransaction = 0
 
-  /** An append is its own witness, so most transactions write nothing more for it. */
-  function witness(): number {
-    if (writer.lastPlace() > witnessed) return (witnessed = writer.lastPlace())
-    const place = numbers.take(1)
-    db.mark.record(place)
-    return place
+  /** Returns the position of the transaction: that of its last append, or one that is written for it (see `mark.ts`). */
+  function transactionPosition(): number {
+    if (writer.lastPosition() > lastTransaction) return (lastTransaction = writer.lastPosition())
+    const position = sequence.take(1)
+    db.mark.record(position)
+    return position
   }
 
-  function open(): void {
+  function throwIfClosed(): void {
     if (closed) throw new AskbackError('unavailable', 'The store is closed.')
   }
 
   async function read<T>(query: () => T): Promise<T> {
     while (group.committing) await group.committing
-    open()
+    throwIfClosed()
     try {
       return query()
     } catch (error) {
@@ -126,46 +139,52 @@ export function storeOn(
     }
   }
 
-  /** For a session that the store knows; `otherwise` for any other. */
-  function readOf<T>(sessionId: string, otherwise: T, query: (head: Head) => T): Promise<T> {
+  /** Runs a query for a session, or returns `otherwise` if it does not exist. */
+  function readOf<T>(sessionId: string, otherwise: T, query: (head: SessionHead) => T): Promise<T> {
     return read(() => {
       const head = writer.head(sessionId)
       return head ? query(head) : otherwise
     })
   }
 
+  /** Whether the session was erased and started again since the caller read the log `logId`. */
+  function isOtherLog(head: SessionHead | undefined, logId: string | undefined): boolean {
+    const [first] = head && logId !== undefined ? log.read(head, { limit: 1 }) : []
+    return first !== undefined && first.id !== logId
+  }
+
   async function write<T>(change: () => T): Promise<T> {
-    open()
+    throwIfClosed()
     return group.submit(change)
   }
 
   async function purge(session: number): Promise<void> {
     while (!(await write(() => eraser.purge(session))));
-    open()
-    await saving.truncate()
-    void giveBack()
+    throwIfClosed()
+    await checkpoints.truncate()
+    void shrinkFile()
   }
 
-  let isGivingBack = false
-  /** Gives free space back. Nobody waits for this: what fails goes on at the next start, or after the next erasure. */
-  async function giveBack(): Promise<void> {
-    if (isGivingBack) return
-    isGivingBack = true
+  let isShrinking = false
+  /** Gives free pages back to the file system. Nobody waits for this: after a failure the next start or erasure continues. */
+  async function shrinkFile(): Promise<void> {
+    if (isShrinking) return
+    isShrinking = true
     try {
-      while ((await read(() => space.free())) > 0) {
-        await write(() => space.step())
+      while ((await read(() => freeSpace.freePages())) > 0) {
+        await write(() => freeSpace.step())
         await delay(VACUUM_PAUSE_MS, undefined, { ref: false })
       }
     } catch {
-      // Closed, or a full disk.
+      // The store was closed, or the disk is full.
     } finally {
-      isGivingBack = false
+      isShrinking = false
     }
   }
 
-  // Nobody waits for these; what fails now is found again at the next start.
+  // Nobody waits for these. If one fails, the next start continues it.
   for (const session of eraser.unfinished()) purge(session).catch(() => undefined)
-  void giveBack()
+  void shrinkFile()
 
   return {
     async append(append) {
@@ -175,32 +194,32 @@ export function storeOn(
       if (result.ok) bell.ring({ sessionId: append.sessionId, eventId: append.events.at(-1)!.id })
       return result
     },
-    read: (query) => readOf(query.sessionId, [], (head) => reader.read(head, query)),
+    read: (query) => readOf(query.sessionId, [], (head) => log.read(head, query)),
 
-    session: (sessionId) => read(() => table.session(sessionId)),
-    sessions: (query) => read(() => table.sessions(query)),
-    countSessions: () => read(() => table.countSessions()),
+    session: (sessionId) => read(() => tables.session(sessionId)),
+    sessions: (query) => read(() => tables.sessions(query)),
+    countSessions: () => read(() => tables.countSessions()),
 
-    interaction: (interactionId) => read(() => reader.interaction(interactionId)),
+    interaction: (interactionId) => read(() => log.interaction(interactionId)),
     interactionsOf: (sessionId, toolCallId) =>
-      readOf(sessionId, [], ({ key }) => reader.interactionsOf(key, toolCallId)),
+      readOf(sessionId, [], ({ key }) => log.interactionsOf(key, toolCallId)),
     pending({ sessionId, after = '0', limit }) {
-      if (sessionId === undefined) return read(() => reader.pending({ after: placeOfCursor(after), limit }))
+      if (sessionId === undefined) return read(() => log.pending({ after: placeOfCursor(after), limit }))
       const none = { items: [], next: null }
       return readOf(sessionId, none, ({ key }) =>
-        reader.pending({ session: key, after: placeOfCursor(after), limit }),
+        log.pending({ session: key, after: placeOfCursor(after), limit }),
       )
     },
-    countPending: () => read(() => table.countPending()),
-    pendingCounts: () => read(() => table.pendingCounts()),
-    deadlines: () => read(() => table.deadlines()),
+    countPending: () => read(() => tables.countPending()),
+    pendingCounts: () => read(() => tables.pendingCounts()),
+    deadlines: () => read(() => tables.deadlines()),
     toolCall: (sessionId, toolCallId) =>
-      readOf(sessionId, null, ({ key }) => table.toolCall(key, toolCallId)),
+      readOf(sessionId, null, ({ key }) => tables.toolCall(key, toolCallId)),
 
-    audit: ({ after = '0', limit }) => read(() => table.audit(placeOfCursor(after), limit)),
+    audit: ({ after = '0', limit }) => read(() => tables.audit(placeOfCursor(after), limit)),
     addAudit: (rows) => write(() => writer.addAudit(rows)),
-    changes: ({ after = '0', limit }) => read(() => reader.changes(placeOfCursor(after), limit)),
-    head: () => read(() => String(reader.newest())),
+    changes: ({ after = '0', limit }) => read(() => log.changes(placeOfCursor(after), limit)),
+    head: () => read(() => String(log.newest())),
 
     kv: {
       get: (key) => read(() => kv.get(key)),
@@ -213,20 +232,18 @@ export function storeOn(
       list: (prefix) => read(() => kv.list(prefix)),
     },
 
-    loadSnapshot: (sessionId) => readOf(sessionId, null, ({ key }) => table.loadSnapshot(key)),
+    loadSnapshot: (sessionId) => readOf(sessionId, null, ({ key }) => tables.loadSnapshot(key)),
     saveSnapshot: (sessionId, snapshot, logId) =>
       write(() => {
         const head = writer.head(sessionId)
-        const [first] = head && logId !== undefined ? reader.read(head, { limit: 1 }) : []
-        if (first && first.id !== logId) return
-        if (head && snapshot.seq <= head.seq) table.saveSnapshot(head.key, snapshot)
+        if (isOtherLog(head, logId)) return
+        if (head && snapshot.seq <= head.seq) tables.saveSnapshot(head.key, snapshot)
       }),
 
     async erase(sessionId, logId) {
       const session = await write(() => {
         const head = writer.head(sessionId)
-        const [first] = head && logId !== undefined ? reader.read(head, { limit: 1 }) : []
-        if (first && first.id !== logId) return undefined
+        if (isOtherLog(head, logId)) return undefined
         kv.erase(`session/${sessionId}/`)
         if (head) eraser.hide(head.key)
         writer.forget(sessionId)
@@ -236,7 +253,7 @@ export function storeOn(
     },
 
     async copy(take) {
-      open()
+      throwIfClosed()
       await copies.copy(take)
     },
 
@@ -245,7 +262,7 @@ export function storeOn(
       if (closed) return
       closed = true
       copies.stop()
-      saving.stop()
+      checkpoints.stop()
       await group.drained()
       db.close()
       copies.close()

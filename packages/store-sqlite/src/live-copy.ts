@@ -4,74 +4,77 @@ import { closeSync, fstatSync, openSync, read } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Checkpoints } from './checkpoints.js'
 
-export interface Copying {
+export interface LiveCopies {
   copy(take: (copy: StoreCopy) => Promise<void>): Promise<void>
-  /** Ends those under way. */
+  /** Aborts running copies. */
   stop(): void
-  /** Once the database is closed, and not before: closing the file drops this process's lock on it. */
+  /** To be called after the database was closed: closing the file releases this process's lock on it. */
   close(): void
 }
 
 const CHUNK_BYTES = 1024 * 1024
-/** While a copy is under way the journal only grows: whoever takes nothing for so long has given up. */
-const STALL_MS = 30_000
+/** A copy whose reader pauses for longer is aborted, because the journal grows during a copy. */
+const MAX_READER_PAUSE_MS = 30_000
 const readFile = promisify(read)
 
 /**
- * Reads the main file while checkpoints, which alone write to it, are held back. Commits go on into the journal, so a
- * copy stops nobody, however large it is. It holds what was committed before it began.
+ * Copies a database that is in use. It reads the main file while checkpoints, which alone write to it, are suspended. Commits
+ * continue into the journal, so a copy delays no writer, however large it is. It contains what was committed before it began.
  */
-export function copying(
+export function liveCopies(
   path: string,
   checkpoints: Checkpoints,
-  { stallMs = STALL_MS }: { stallMs?: number } = {},
-): Copying {
-  const underWay = new Set<AbortController>()
+  { maxReaderPauseMs = MAX_READER_PAUSE_MS }: { maxReaderPauseMs?: number } = {},
+): LiveCopies {
+  const running = new Set<AbortController>()
   let file: number | null = null
 
-  async function* chunksOf(fd: number, bytes: number, over: AbortController): AsyncGenerator<Uint8Array> {
+  async function* chunksOf(fd: number, bytes: number, end: AbortController): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes;) {
-      over.signal.throwIfAborted()
+      end.signal.throwIfAborted()
       const length = Math.min(CHUNK_BYTES, bytes - at)
       const { bytesRead, buffer } = await readFile(fd, Buffer.allocUnsafe(length), 0, length, at)
       if (bytesRead === 0) throw unavailable(`The database ${path} is shorter than it was.`)
       at += bytesRead
-      const stall = setTimeout(() => over.abort(unavailable('The copy was not read for too long.')), stallMs)
+      const pauseTimer = setTimeout(
+        () => end.abort(unavailable('The copy was not read for too long.')),
+        maxReaderPauseMs,
+      )
       try {
         yield buffer.subarray(0, bytesRead)
       } finally {
-        clearTimeout(stall)
+        clearTimeout(pauseTimer)
       }
     }
-    over.abort()
+    end.abort()
   }
 
   return {
     async copy(take) {
-      const over = new AbortController()
-      const { signal } = over
+      const end = new AbortController()
+      const { signal } = end
       let taken: Promise<void> | undefined
-      underWay.add(over)
+      running.add(end)
       try {
         await checkpoints.hold(async () => {
           signal.throwIfAborted()
           file ??= openSync(path, 'r')
           const bytes = fstatSync(file).size
-          taken = take({ bytes, chunks: chunksOf(file, bytes, over) })
+          taken = take({ bytes, chunks: chunksOf(file, bytes, end) })
           const isRead = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
           await Promise.race([taken, isRead])
         })
-        // What fails after the last chunk was read, or because of it, is what the caller is told.
+        // Whatever aborted the copy is the error; otherwise the result of `take` is awaited, also after the last chunk.
         if (signal.reason instanceof AskbackError) throw signal.reason
         await taken
       } finally {
         taken?.catch(() => undefined)
-        over.abort(unavailable('The copy has ended.'))
-        underWay.delete(over)
+        end.abort(unavailable('The copy has ended.'))
+        running.delete(end)
       }
     },
     stop() {
-      for (const over of underWay) over.abort(unavailable('The store is closed.'))
+      for (const end of running) end.abort(unavailable('The store is closed.'))
     },
     close() {
       if (file !== null) closeSync(file)
