@@ -1,4 +1,4 @@
-// Kills a desk 200 times while clients ask and answer, and counts what contradicts what they were told.
+// Kills a desk 200 times while clients ask and answer, and counts contradictions to what was acknowledged.
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -19,8 +19,8 @@ await inFolder(async (folder) => {
   for (const problem of crashes.problems) console.error(problem)
   report([
     { what: `crash: contradictions in ${ROUNDS} rounds`, value: crashes.problems.length, atMost: 0 },
-    { what: 'crash: asks and answers acknowledged', value: crashes.acknowledged, atLeast: ROUNDS },
-    { what: 'crash: cut off by the kill', value: crashes.unanswered, atLeast: ROUNDS },
+    { what: 'crash: questions and answers acknowledged', value: crashes.acknowledged, atLeast: ROUNDS },
+    { what: 'crash: calls without a reply after the kill', value: crashes.unanswered, atLeast: ROUNDS },
     { what: 'crash: killed while recovering', value: crashes.duringRecovery, atLeast: 1 },
   ])
 })

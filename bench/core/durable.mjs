@@ -1,4 +1,4 @@
-// Ask, answer, resumed with every step synced to the disk, against a loop that only writes the same rows.
+// A question, its answer and the resumed waiter, with every step synced to the disk, against a loop that only writes the same rows.
 import { createDesk } from '@askback/core'
 import { sqliteStore } from '@askback/store-sqlite'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { answerAll, createSessions, inFolder, roundTrips } from './workload.mjs'
 const watch = watchWrites()
 let databases = 0
 
-/** Short turns, so that what else the machine does falls on both sides alike. */
+/** Short turns, so that other work of the machine affects both sides equally. */
 const TURNS = 10
 
 /**
@@ -20,17 +20,17 @@ const TURNS = 10
  * @param {Size} size
  */
 async function compare(folder, size) {
-  const { before, turns } = await noted(folder, size)
+  const { before, turns } = await recorded(folder, size)
   return interleave({
     turns: TURNS,
     async prepare() {
-      const made = await deskWith(folder, size)
+      const opened = await deskWith(folder, size)
       const writes = turns.map((turn) => turn.writes)
-      return { ...made, loop: bareLoop(nextPath(folder), before, writes) }
+      return { ...opened, loop: bareLoop(nextPath(folder), before, writes) }
     },
-    async a(made, turn) {
+    async a({ desk, ids }, turn) {
       watch.commits = 0
-      const took = await timed(() => roundTrips(made.desk, partOf(made.ids, size, turn)))
+      const took = await timed(() => roundTrips(desk, partOf(ids, size, turn)))
       const commits = turns[turn]?.commits
       if (watch.commits !== commits) throw new Error(`${watch.commits} transactions, not ${commits}`)
       return took
@@ -44,12 +44,12 @@ async function compare(folder, size) {
 }
 
 /**
- * One run whose writes are noted; noting would slow down those that are measured.
+ * Runs once and records the writes. The measured runs do not record, because that would slow them down.
  *
  * @param {string} folder
  * @param {Size} size
  */
-async function noted(folder, size) {
+async function recorded(folder, size) {
   /** @type {Write[]} */
   const before = (watch.notes = [])
   const { desk, ids, close } = await deskWith(folder, size)

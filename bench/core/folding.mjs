@@ -1,4 +1,4 @@
-// What it takes to fold a long log, and to open a session that has one.
+// The cost of folding a long log, and of opening a session that has one.
 import { createDesk } from '@askback/core'
 import { emptyState, fold } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'

@@ -1,4 +1,4 @@
-// Ask, answer, resumed in memory, against a loop that only parses, hashes and folds the same events.
+// A question, its answer and the resumed waiter in memory, against a loop that only parses, hashes and folds the same events.
 import { createDesk, memoryStore } from '@askback/core'
 import { digestOf, emptyState, foldInto, sessionEvent } from '@askback/protocol'
 import { computed, interleave, report } from './measure.mjs'
@@ -6,7 +6,7 @@ import { answerAll, createSessions, roundTrips } from './workload.mjs'
 
 /** @import { SessionEvent, SessionState } from '@askback/protocol' */
 
-/** Short turns, so that what else the machine does falls on both sides alike. */
+/** Short turns, so that other work of the machine affects both sides equally. */
 const TURNS = 10
 
 /** @param {{ sessions: number; each: number }} size */
@@ -18,7 +18,7 @@ function compare({ sessions: count, each }) {
       const desk = createDesk({ store })
       answerAll(desk)
       const sessions = await createSessions(desk, count)
-      const bare = sessions.map((sessionId) => ({ sessionId, state: emptyState('bare'), kept: keptEvents() }))
+      const bare = sessions.map((sessionId) => ({ sessionId, state: emptyState('bare'), parsed: noEvents() }))
       return { store, desk, sessions, bare }
     },
     a({ desk, sessions }, turn) {
@@ -28,9 +28,9 @@ function compare({ sessions: count, each }) {
     },
     async b({ store, bare }) {
       const logs = await Promise.all(
-        bare.map(async ({ sessionId, state, kept }) => {
-          const log = await store.read({ sessionId, after: kept.length, limit: Infinity })
-          return { log, state, kept, taken: 0 }
+        bare.map(async ({ sessionId, state, parsed }) => {
+          const log = await store.read({ sessionId, after: parsed.length, limit: Infinity })
+          return { log, state, parsed, read: 0 }
         }),
       )
       return computed(() => bareLoop(logs))
@@ -42,35 +42,35 @@ function compare({ sessions: count, each }) {
 }
 
 /** @returns {SessionEvent[]} */
-function keptEvents() {
+function noEvents() {
   return []
 }
 
-/** @typedef {{ log: SessionEvent[]; taken: number; state: SessionState; kept: SessionEvent[] }} Bare */
+/** @typedef {{ log: SessionEvent[]; read: number; state: SessionState; parsed: SessionEvent[] }} BareSession */
 
 /**
- * Keeps what it has parsed, as whoever has a log does, and lets the same moments pass until the questions of all sessions
- * are answered.
+ * Parses and folds the logs, and stores the parsed events as a store does. It waits for the event loop as often as the desk does,
+ * after the questions of all sessions.
  *
- * @param {Bare[]} sessions
+ * @param {BareSession[]} sessions
  */
 async function bareLoop(sessions) {
-  while (sessions.some(({ log, taken }) => taken < log.length)) {
-    for (const session of sessions) takeUntilAnswered(session)
+  while (sessions.some(({ log, read }) => read < log.length)) {
+    for (const session of sessions) readUntilAnswer(session)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-/** @param {Bare} session */
-function takeUntilAnswered(session) {
-  const { log, state, kept } = session
-  for (let logged = log[session.taken]; logged; logged = log[session.taken]) {
+/** @param {BareSession} session */
+function readUntilAnswer(session) {
+  const { log, state, parsed } = session
+  for (let logged = log[session.read]; logged; logged = log[session.read]) {
     const event = sessionEvent.parse(logged)
     if (event.type === 'interaction_request') digestOf(event.toolName, event.request)
-    kept.push(event)
+    parsed.push(event)
     foldInto(state, [event])
-    session.taken += 1
-    if (log[session.taken]?.type === 'interaction_response') return
+    session.read += 1
+    if (log[session.read]?.type === 'interaction_response') return
   }
 }
 

@@ -4,16 +4,16 @@ import { answer, person, questionFor } from './workload.mjs'
 /** @import { Desk, Store } from '@askback/core' */
 
 /**
- * Writes a session of about as many events into a store, as turns of an agent that talks, uses tools and asks. It is made
- * by a desk in memory, and its appends and its snapshot are then copied, which takes a fraction of the time.
+ * Writes a session of at least so many events into a store: turns of an agent that talks, uses tools and asks. A desk in memory
+ * makes it, and its appends and its snapshot are then copied, which takes a fraction of the time.
  *
  * @param {Store} store
  * @param {string} sessionId
  * @param {number} events
  */
 export async function writeLongSession(store, sessionId, events) {
-  const made = memoryStore()
-  const desk = createDesk({ store: made })
+  const source = memoryStore()
+  const desk = createDesk({ store: source })
   await desk.createSession({ id: sessionId, agent: 'bench' })
   let seq = 0
   for (let turn = 0; seq < events; turn++) {
@@ -21,8 +21,8 @@ export async function writeLongSession(store, sessionId, events) {
     ;({ seq } = await desk.snapshot(sessionId))
   }
   desk.close()
-  await copyAppends(made, store)
-  const snapshot = await made.loadSnapshot(sessionId)
+  await copyAppends(source, store)
+  const snapshot = await source.loadSnapshot(sessionId)
   if (snapshot) await store.saveSnapshot(sessionId, snapshot)
   return seq
 }

@@ -1,18 +1,22 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
 const ROUNDS = 5
-/** Until the engine has compiled what runs often: before that a round takes up to twice as long. */
-const WARM_UP = 4
+/** Rounds before the engine has compiled the code take up to twice as long. */
+const WARM_UP_ROUNDS = 4
 
 /**
  * One line of the table. `value` is a ratio, or an amount that has its own limit.
  *
- * @typedef {{ what: string; value: number; unit?: string; atLeast?: number; atMost?: number }} Row
+ * @typedef {{ what: string; value: number; unit?: string; atLeast?: number; atMost?: number }} BenchmarkResult
  */
 
 /**
- * Measures both sides in turn, so that a machine that slows down slows down both, and returns the medians of five rounds.
- * Each side resolves to its cost; `prepare` of a round is not measured. The first rounds only warm up. Where a side takes long,
- * a round has several turns of a part of the work each. Nothing collects garbage in between: what is left to be done after a
- * forced collection would count as work of whoever is measured next.
+ * Measures two sides alternately, so that a machine that becomes slower affects both, and returns the medians of five rounds.
+ * Each side resolves to its cost. `prepare` is not measured, and the first rounds only warm up. If a side takes long, a round
+ * can have several turns, each with a part of the work. There is no forced garbage collection, because the engine would finish it
+ * during the next measurement.
  *
  * @template Made
  * @param {{
@@ -26,7 +30,7 @@ const WARM_UP = 4
  */
 export async function interleave({ turns = 1, prepare, a, b, end }) {
   const costs = []
-  for (let round = -WARM_UP; round < ROUNDS; round++) {
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const made = await prepare()
     const cost = { a: 0, b: 0 }
     for (let turn = 0; turn < turns; turn++) {
@@ -54,7 +58,7 @@ export async function timed(work) {
 }
 
 /**
- * For work that never waits: on a busy machine the time of the processor tells more than that of the clock.
+ * Measures CPU time. For work that never waits this is more exact than elapsed time on a busy machine.
  *
  * @param {() => unknown} work
  * @returns {Promise<number>} Milliseconds, of all threads.
@@ -72,22 +76,22 @@ export function median(values) {
   return sorted[sorted.length >> 1] ?? NaN
 }
 
-/** @param {Row} row */
+/** @param {BenchmarkResult} row */
 export function passes({ value, atLeast = -Infinity, atMost = Infinity }) {
   return value >= atLeast && value <= atMost
 }
 
 /**
- * To the process that runs all benchmarks, or to the screen where this one was started alone.
+ * Sends results to the process that runs several benchmarks, or prints them if this one was started by itself.
  *
- * @param {Row[]} rows
+ * @param {BenchmarkResult[]} rows
  */
 export function report(rows) {
   if (process.send) process.send(rows)
   else print(rows)
 }
 
-/** @param {Row[]} rows */
+/** @param {BenchmarkResult[]} rows */
 export function print(rows) {
   const cells = rows.map((row) => [row.what, amount(row), target(row), passes(row) ? 'pass' : 'MISS'])
   const table = [['what', 'measured', 'target', ''], ...cells]
@@ -102,13 +106,39 @@ export function print(rows) {
   }
 }
 
-/** @param {Row} row */
+/** @param {BenchmarkResult} row */
 function amount({ value, unit = '' }) {
   return `${value >= 100 ? value.toFixed(0) : value.toFixed(2)}${unit}`
 }
 
-/** @param {Row} row */
+/** @param {BenchmarkResult} row */
 function target({ atLeast, atMost, unit = '' }) {
   if (atLeast !== undefined) return `≥ ${atLeast}${unit}`
   return atMost === undefined ? '' : `≤ ${atMost}${unit}`
+}
+
+/**
+ * Runs benchmarks one after the other, each in its own process, and prints their results. With arguments on the command line only
+ * those whose name contains one of them. The exit code is 1 if a result misses its target.
+ *
+ * @param {string} folder The URL of a file in the folder of the benchmarks.
+ * @param {string[]} names
+ * @param {string[]} [execArgv] Options of Node.
+ */
+export async function runBenchmarks(folder, names, execArgv = []) {
+  const wanted = process.argv.slice(2)
+  const chosen = names.filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+  if (chosen.length === 0) throw new Error(`There is no such benchmark. There are ${names.join(', ')}.`)
+  /** @type {BenchmarkResult[]} */
+  const results = []
+  for (const name of chosen) {
+    console.log(`measuring ${name} …`)
+    const child = fork(fileURLToPath(new URL(`${name}.mjs`, folder)), [], { execArgv })
+    child.on('message', (reported) => void results.push(.../** @type {BenchmarkResult[]} */ (reported)))
+    const [code] = /** @type {[number | null]} */ (await once(child, 'exit'))
+    if (code !== 0) throw new Error(`The benchmark ${name} ended with exit code ${code}.`)
+  }
+  console.log()
+  print(results)
+  process.exitCode = results.every(passes) ? 0 : 1
 }

@@ -1,4 +1,4 @@
-// What one answer costs with 100,000 pending interactions against 10, from respond until its waiter is resumed.
+// The cost of one answer with 100,000 pending interactions against 10, from respond until its waiter is resumed.
 import { createDesk, memoryStore } from '@askback/core'
 import { sqliteStore } from '@askback/store-sqlite'
 import { join } from 'node:path'
@@ -13,46 +13,46 @@ const BATCHES = 500
 const limits = { sessions: Infinity, pendingPerSession: Infinity }
 
 /**
- * A desk on which `pending` questions wait, spread over `count` sessions.
+ * Opens a desk with `pending` questions, spread over `count` sessions.
  *
  * @param {Store} store
  * @param {{ pending: number; count: number }} size
  */
-async function waitingDesk(store, { pending, count }) {
+async function deskWithQuestions(store, { pending, count }) {
   const desk = createDesk({ store, limits })
   const sessions = await createSessions(desk, count)
-  const waiting = {
+  const pendingDesk = {
     store,
     desk,
-    asked: /** @type {Asked[]} */ ([]),
+    questions: /** @type {OpenQuestion[]} */ ([]),
     next: 0,
     resumed: (/** @type {unknown} */ _) => {},
   }
   for (let number = 0; number < pending; number += FEW) {
     const sessionIds = Array.from({ length: FEW }, (_, index) => sessions[(number + index) % count] ?? '')
-    waiting.asked.push(...(await askSome(waiting, sessionIds)))
+    pendingDesk.questions.push(...(await openQuestions(pendingDesk, sessionIds)))
   }
-  return waiting
+  return pendingDesk
 }
 
-/** @typedef {{ sessionId: string; interactionId: string }} Asked */
-/** @typedef {Awaited<ReturnType<typeof waitingDesk>>} Waiting */
+/** @typedef {{ sessionId: string; interactionId: string }} OpenQuestion */
+/** @typedef {Awaited<ReturnType<typeof deskWithQuestions>>} PendingDesk */
 
 /**
- * Each with someone who waits for it from then on.
+ * Opens a question in each session, with a waiter.
  *
- * @param {Waiting} waiting
+ * @param {PendingDesk} pendingDesk
  * @param {string[]} sessionIds
- * @returns {Promise<Asked[]>}
+ * @returns {Promise<OpenQuestion[]>}
  */
-function askSome(waiting, sessionIds) {
-  const { desk } = waiting
+function openQuestions(pendingDesk, sessionIds) {
+  const { desk } = pendingDesk
   return Promise.all(
     sessionIds.map(async (sessionId, index) => {
       const { interaction } = await desk.open({ sessionId, kind: 'question', request: questionFor(index) })
       const { interactionId } = interaction
       desk.wait(interactionId, undefined, { sessionId }).then(
-        (settled) => waiting.resumed(settled),
+        (settled) => pendingDesk.resumed(settled),
         () => undefined,
       )
       return { sessionId, interactionId }
@@ -61,21 +61,21 @@ function askSome(waiting, sessionIds) {
 }
 
 /**
- * Answers the ten that have waited the longest, as an inbox shows them, and asks as many anew outside the measurement.
+ * Answers the ten oldest questions, as an inbox shows them, and then opens ten others outside of the measurement.
  *
- * @param {Waiting} waiting
+ * @param {PendingDesk} pendingDesk
  */
-async function answerTen(waiting) {
-  const { desk, asked, next: from } = waiting
-  const chosen = asked
+async function answerTen(pendingDesk) {
+  const { desk, questions, next: from } = pendingDesk
+  const chosen = questions
     .slice(from, from + FEW)
     .map((item) => ({ ...item, answer, by: person, via: /** @type {const} */ ('web') }))
-  waiting.next = (from + FEW) % asked.length
+  pendingDesk.next = (from + FEW) % questions.length
   const took = await timed(
     () =>
       new Promise((resolve) => {
         let left = chosen.length
-        waiting.resumed = () => {
+        pendingDesk.resumed = () => {
           left -= 1
           if (left === 0) resolve(undefined)
         }
@@ -83,18 +83,18 @@ async function answerTen(waiting) {
       }),
   )
   const sessionIds = chosen.map(({ sessionId }) => sessionId)
-  asked.splice(from, FEW, ...(await askSome(waiting, sessionIds)))
+  questions.splice(from, FEW, ...(await openQuestions(pendingDesk, sessionIds)))
   return took
 }
 
 /**
- * In turn, ten by ten, so that each side finds the caches of the processor as the other has left them. The median of each, as
- * the collector that asking anew makes work for also runs within the measurement now and then.
+ * Answers alternately, ten at a time, so that each side finds the CPU caches as the other left them. Returns medians, because
+ * garbage collection sometimes runs within a measurement.
  *
- * @param {Waiting} many
- * @param {Waiting} few
+ * @param {PendingDesk} many
+ * @param {PendingDesk} few
  */
-async function inTurn(many, few) {
+async function answerAlternately(many, few) {
   /** @type {{ many: number[]; few: number[] }} */
   const took = { many: [], few: [] }
   for (let batch = 0; batch < BATCHES; batch++) {
@@ -109,10 +109,10 @@ async function inTurn(many, few) {
  * @param {{ many: number; few: number }} sessions
  */
 async function compare(newStore, sessions) {
-  const many = await waitingDesk(newStore(), { pending: MANY, count: sessions.many })
-  const few = await waitingDesk(newStore(), { pending: FEW, count: sessions.few })
+  const many = await deskWithQuestions(newStore(), { pending: MANY, count: sessions.many })
+  const few = await deskWithQuestions(newStore(), { pending: FEW, count: sessions.few })
   const costs = await interleave({
-    prepare: () => inTurn(many, few),
+    prepare: () => answerAlternately(many, few),
     a: async (took) => took.many,
     b: async (took) => took.few,
   })

@@ -1,4 +1,4 @@
-// What 100,000 pending interactions hold in the heap beyond their own payload, each with its waiter in this process.
+// The heap that 100,000 pending interactions need beyond their own payload, each with its waiter in this process.
 import { createDesk, memoryStore } from '@askback/core'
 import { copyJson } from '@askback/protocol'
 import { fork } from 'node:child_process'
@@ -10,7 +10,7 @@ import { createSessions, questionFor } from './workload.mjs'
 const PENDING = 100_000
 const ROUNDS = 5
 
-/** Each amount is measured in a process of its own, where nothing else leaves or takes room. */
+/** Each amount is measured in its own process, so that nothing else changes the heap. */
 const amounts = {
   payload() {
     const before = heapUsed()
@@ -77,14 +77,14 @@ async function pending(count) {
   return (await store.countPending()) === PENDING ? bytes : NaN
 }
 
-/** As it comes from outside: its texts are its own. */
+/** A request as it is received: it shares no strings with others. */
 function received(/** @type {number} */ number) {
   return /** @type {ReturnType<typeof questionFor>} */ (JSON.parse(JSON.stringify(questionFor(number))))
 }
 
 function heapUsed() {
   if (!globalThis.gc) throw new Error('Run this with --expose-gc.')
-  // The first may only finish what was begun before it.
+  // The first run may only finish a collection that had begun before.
   for (let run = 0; run < 3; run++) globalThis.gc()
   return process.memoryUsage().heapUsed
 }

@@ -10,11 +10,11 @@ import Database from 'libsql'
 const { prepare, exec } = Database.prototype
 
 /**
- * Watches what the connections of this process write, from now on. A loop that repeats the notes writes the same rows in
- * the same transactions, and does nothing else.
+ * Records what the connections of this process write from now on. A loop that repeats the records writes the same rows in the
+ * same transactions, and does nothing else.
  */
 export function watchWrites() {
-  /** @type {{ notes: Write[] | null; commits: number }} Notes are taken while there is a list. */
+  /** @type {{ notes: Write[] | null; commits: number }} Writes are recorded while there is a list. */
   const watch = { notes: null, commits: 0 }
   /** @this {Database.Database} */
   function preparing(/** @type {string} */ sql) {
@@ -38,12 +38,12 @@ export function watchWrites() {
 }
 
 /**
- * Writes what was noted. Values that are JSON are at hand as objects, as they are for every writer, and are written out
- * when their row is.
+ * Repeats recorded writes. Values that are JSON are available as objects, as for every writer, and are serialised when their row
+ * is written.
  *
  * @param {string} path
- * @param {Write[]} before What makes the tables and the first rows.
- * @param {Write[][]} parts What is measured.
+ * @param {Write[]} before Creates the tables and the first rows.
+ * @param {Write[][]} parts The writes to measure.
  */
 export function bareLoop(path, before, parts) {
   const db = new Database(path)
@@ -57,11 +57,11 @@ export function bareLoop(path, before, parts) {
     if (!values) return () => exec.call(db, sql)
     const statement = prepared.get(sql) ?? prepare.call(db, sql)
     prepared.set(sql, statement)
-    const held = values.map(parsed)
-    return () => statement.run(held.map(writtenOut))
+    const parsedValues = values.map(parsed)
+    return () => statement.run(parsedValues.map(serialised))
   }
   for (const write of before) ready(write)()
-  // The store has switched these off and makes its own, which are no writes that were noted.
+  // The store has switched automatic checkpoints off, and its own are not recorded.
   exec.call(db, 'PRAGMA wal_autocheckpoint = 4000')
   const steps = parts.map((writes) => writes.map(ready))
   return {
@@ -83,6 +83,6 @@ function parsed(value) {
 }
 
 /** @param {unknown} value */
-function writtenOut(value) {
+function serialised(value) {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }

@@ -1,4 +1,4 @@
-// Opens a database and answers one interaction, then tells its parent how much memory it took at most.
+// Opens a database and answers one interaction, then sends its maximum resident memory to its parent.
 import { createDesk } from '@askback/core'
 import { sqliteStore } from '@askback/store-sqlite'
 import { answer, person } from './workload.mjs'

@@ -1,4 +1,4 @@
-// From the start of a process to an acknowledged answer, on a database that holds 10,000 pending interactions.
+// From the start of a process to an acknowledged answer, on a database with 10,000 pending interactions.
 import { createDesk } from '@askback/core'
 import { sqliteStore } from '@askback/store-sqlite'
 import { fork } from 'node:child_process'
@@ -19,22 +19,22 @@ async function fill(path, count) {
   const store = sqliteStore({ path })
   const desk = createDesk({ store })
   const sessions = await createSessions(desk, count)
-  const asked = []
+  const interactions = []
   for (let first = 0; first < PENDING; first += 500) {
     const opened = Array.from({ length: 500 }, (_, index) => {
       const number = first + index
       const sessionId = sessions[number % count] ?? ''
       return desk.open({ sessionId, kind: 'question', request: questionFor(number) })
     })
-    for (const { interaction } of await Promise.all(opened)) asked.push(interaction)
+    for (const { interaction } of await Promise.all(opened)) interactions.push(interaction)
   }
   desk.close()
   await store.close()
-  return asked
+  return interactions
 }
 
 /** @param {string[]} args The database, and which interaction of which session to answer. */
-async function answerInFreshProcess(args) {
+async function answerInNewProcess(args) {
   const started = performance.now()
   const child = fork(fileURLToPath(new URL('recovering-process.mjs', import.meta.url)), args)
   const message = await once(child, 'message')
@@ -49,11 +49,12 @@ async function answerInFreshProcess(args) {
  */
 async function measure(folder, count) {
   const path = join(folder, `${count}.db`)
-  const asked = await fill(path, count)
+  const interactions = await fill(path, count)
   const rounds = []
   for (let round = 0; round < ROUNDS; round++) {
-    const { sessionId = '', interactionId = '' } = asked[Math.floor(((round + 0.5) * PENDING) / ROUNDS)] ?? {}
-    rounds.push(await answerInFreshProcess([path, sessionId, interactionId]))
+    const { sessionId = '', interactionId = '' } =
+      interactions[Math.floor(((round + 0.5) * PENDING) / ROUNDS)] ?? {}
+    rounds.push(await answerInNewProcess([path, sessionId, interactionId]))
   }
   const what = `10,000 pending in ${count.toLocaleString('en')} sessions`
   return [

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /** @import { Desk } from '@askback/core' */
 
-/** A question of the usual size. The number makes its texts its own, as those of real questions are. */
+/** A question of the usual size. With the number its texts are unique, like those of real questions. */
 export function questionFor(/** @type {number} */ number) {
   return {
     questions: [
@@ -27,7 +27,7 @@ export const answer = { answers: [{ selected: ['SQLite'] }] }
 export const person = { id: 'p_bench', name: 'Bench' }
 
 /**
- * Answers every question a moment after it is durable, as someone who sees it then does.
+ * Answers every question in the next turn of the event loop after it is durable.
  *
  * @param {Desk} desk
  */
@@ -42,10 +42,10 @@ export function answerAll(desk) {
 }
 
 /**
- * Ask, answer, resumed; each session asks anew when it is resumed.
+ * Each session asks, waits for the answer, and asks again.
  *
  * @param {Desk} desk
- * @param {{ sessions: string[]; each: number; from?: number }} size The questions are numbered from there.
+ * @param {{ sessions: string[]; each: number; from?: number }} size `from` is the number of the first question.
  */
 export async function roundTrips(desk, { sessions, each, from = 0 }) {
   await Promise.all(
@@ -72,7 +72,7 @@ export async function createSessions(desk, count) {
 }
 
 /**
- * A folder on the disk of the workspace: a temporary folder in memory would make syncing free.
+ * Runs `use` with a folder on the disk of the workspace. In a temporary folder in memory syncs would cost nothing.
  *
  * @template T
  * @param {(folder: string) => Promise<T>} use

@@ -2,13 +2,13 @@ import { connect } from 'node:net'
 
 /** @typedef {{ token?: string; body?: unknown }} RequestOptions */
 
-/** One kept-alive HTTP connection with one request at a time, so light that it does not hold back what it measures. */
+/** A persistent HTTP connection with one request at a time. It is minimal, so that the client does not limit what it measures. */
 export class Connection {
   /** @type {import('node:net').Socket} */
   #socket
   #host
   /** @type {((text: string) => void) | null} */
-  #answered = null
+  #onResponse = null
   /** @type {Buffer[]} */
   #parts = []
   #length = 0
@@ -20,7 +20,7 @@ export class Connection {
     this.#host = host
     this.#socket = connect(Number(port), hostname)
     this.#socket.setNoDelay(true)
-    this.#socket.on('data', (data) => this.#take(data))
+    this.#socket.on('data', (data) => this.#read(data))
   }
 
   /**
@@ -36,7 +36,7 @@ export class Connection {
       ? `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
       : ''
     this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n${auth}${type}\r\n${text}`)
-    return new Promise((resolve) => (this.#answered = resolve))
+    return new Promise((resolve) => (this.#onResponse = resolve))
   }
 
   close() {
@@ -44,7 +44,7 @@ export class Connection {
   }
 
   /** @param {Buffer} data */
-  #take(data) {
+  #read(data) {
     this.#parts.push(data)
     this.#length += data.length
     if (this.#needed === 0) this.#readHead()
@@ -53,7 +53,7 @@ export class Connection {
     this.#parts = []
     this.#length = 0
     this.#needed = 0
-    this.#answered?.(answer.toString('utf8', answer.indexOf('\r\n\r\n') + 4))
+    this.#onResponse?.(answer.toString('utf8', answer.indexOf('\r\n\r\n') + 4))
   }
 
   #readHead() {

@@ -1,10 +1,10 @@
-// One event to 1,000 SSE clients, durable, against node:http that writes a ready frame; and what 5,000 clients hold.
+// One durable event to 1,000 SSE clients, against node:http that writes a prepared frame; and the memory of 5,000 clients.
 import { interleave, median, report, timed } from '../core/measure.mjs'
 import { inFolder } from '../core/workload.mjs'
 import { Connection } from './connection.mjs'
 import { createSessions } from './round-trips.mjs'
-import { residentBytes, startGateway, startPeer } from './servers.mjs'
-import { crowd } from './sse-reader.mjs'
+import { residentBytes, startGateway, startBareServer } from './servers.mjs'
+import { openClients } from './sse-reader.mjs'
 
 /** @import { Server } from './servers.mjs' */
 
@@ -14,14 +14,14 @@ const MANY = 5000
 const text = 'A message of a length that messages have. '.repeat(10)
 
 /**
- * Publishes one event after the other, each when all have the last.
+ * Publishes events one after the other, each when all clients have the one before.
  *
- * @param {ReturnType<typeof crowd>} clients
+ * @param {ReturnType<typeof openClients>} clients
  * @param {() => Promise<unknown>} publish
  */
 function publishAll(clients, publish) {
   return timed(async () => {
-    const { frames } = clients.got
+    const { frames } = clients.received
     for (let event = 1; event <= EVENTS; event++) {
       await Promise.all([publish(), clients.until('frames', frames + event * CLIENTS)])
     }
@@ -31,11 +31,11 @@ function publishAll(clients, publish) {
 /** @param {string} folder */
 async function compareRates(folder) {
   const gateway = await startGateway(`${folder}/gateway`)
-  const raw = await startPeer('raw', folder)
+  const raw = await startBareServer('raw', folder)
   const { token } = gateway
   const [sessionId = ''] = await createSessions(gateway, 1)
-  const here = crowd(gateway.url, { path: `/api/sessions/${sessionId}/events`, token }, CLIENTS)
-  const there = crowd(raw.url, { path: '/stream' }, CLIENTS)
+  const here = openClients(gateway.url, { path: `/api/sessions/${sessionId}/events`, token }, CLIENTS)
+  const there = openClients(raw.url, { path: '/stream' }, CLIENTS)
   const [person, publisher] = [new Connection(gateway.url), new Connection(raw.url)]
   await here.until('frames', CLIENTS)
   await there.until('opened', CLIENTS)
@@ -70,11 +70,11 @@ async function bytesPerClient(folder) {
   const { token } = gateway
   const [sessionId = ''] = await createSessions(gateway, 1)
   const path = `/api/sessions/${sessionId}/events`
-  // What the first ones cost is paid once.
-  const first = crowd(gateway.url, { path, token }, 100)
+  // The first clients also cost what is allocated only once.
+  const first = openClients(gateway.url, { path, token }, 100)
   await first.until('frames', 100)
   const before = residentBytes(gateway)
-  const all = crowd(gateway.url, { path, token }, MANY)
+  const all = openClients(gateway.url, { path, token }, MANY)
   await all.until('frames', MANY)
   const person = new Connection(gateway.url)
   await person.request('POST', `/api/sessions/${sessionId}/messages`, { token, body: { text } })

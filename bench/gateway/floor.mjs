@@ -1,8 +1,8 @@
-// The least that a durable round trip takes: node:http, SSE, and SQLite that is synced before anything is acknowledged.
+// The minimum for a durable round trip: node:http, SSE, and SQLite that is synced before anything is acknowledged.
 import { createRequire } from 'node:module'
 import { createServer } from 'node:http'
 import { randomUUID } from 'node:crypto'
-import { serve, withBody } from './peer.mjs'
+import { serve, withBody } from './bare-server.mjs'
 
 const require = createRequire(new URL('../../packages/store-sqlite/package.json', import.meta.url))
 const Database = /** @type {new (path: string) => import('libsql').Database} */ (require('libsql'))

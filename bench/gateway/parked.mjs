@@ -1,4 +1,4 @@
-// What 10,000 sessions with one pending interaction each cost: an inbox page, the process, a round trip.
+// The cost of 10,000 sessions with one pending interaction each: an inbox page, the process, a round trip.
 import { interleave, median, report } from '../core/measure.mjs'
 import { inFolder } from '../core/workload.mjs'
 import { Connection } from './connection.mjs'
@@ -26,7 +26,7 @@ async function medianPage({ url, token }) {
 }
 
 /**
- * A gateway with so many parked, and one session besides.
+ * Starts a gateway with `count` pending questions, and one more session.
  *
  * @param {string} folder
  * @param {number} count

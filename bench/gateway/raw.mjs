@@ -1,11 +1,11 @@
-// What node:http does with the same bytes and nothing else: one answer, one frame to many, one replay to each.
+// The same bytes with node:http alone: one response, one frame to many clients, one replay to each.
 import { createServer } from 'node:http'
-import { serve, withBody } from './peer.mjs'
+import { serve, withBody } from './bare-server.mjs'
 
 /** @typedef {import('node:http').ServerResponse} Response */
 
-/** What to answer, as the gateway answered it. */
-const known = { body: '{}', replay: Buffer.alloc(0) }
+/** Responses of the gateway, to be sent again. */
+const recorded = { body: '{}', replay: Buffer.alloc(0) }
 /** @type {Set<import('node:net').Socket>} */
 const readers = new Set()
 
@@ -36,13 +36,13 @@ const server = createServer((request, response) => {
       if (!socket) return
       readers.add(socket)
       socket.once('close', () => readers.delete(socket))
-    } else if (request.url === '/replay') stream(response)?.write(known.replay)
-    else answer(response, known.body)
+    } else if (request.url === '/replay') stream(response)?.write(recorded.replay)
+    else answer(response, recorded.body)
     return
   }
   withBody(request, (/** @type {{ text: string }} */ { text }) => {
-    if (request.url === '/body') known.body = text
-    else if (request.url === '/replay') known.replay = Buffer.from(text)
+    if (request.url === '/body') recorded.body = text
+    else if (request.url === '/replay') recorded.replay = Buffer.from(text)
     else {
       const frame = Buffer.from(text)
       for (const reader of readers) reader.write(frame)

@@ -1,13 +1,13 @@
-// Reading an interaction over 64 connections, against node:http that answers with the same body.
+// Reading an interaction over 64 connections, against node:http that sends the same body.
 import { interleave, report, timed } from '../core/measure.mjs'
 import { inFolder } from '../core/workload.mjs'
 import { Connection } from './connection.mjs'
 import { createSessions, park } from './round-trips.mjs'
-import { startGateway, startPeer } from './servers.mjs'
+import { startGateway, startBareServer } from './servers.mjs'
 
 const CONNECTIONS = 64
 const EACH = 15
-/** Short, so that what else the machine does falls on both sides alike. */
+/** Short turns, so that other work of the machine affects both sides equally. */
 const TURNS = 10
 
 /**
@@ -26,7 +26,7 @@ function readAll(connections, { path, token }) {
 
 await inFolder(async (folder) => {
   const gateway = await startGateway(`${folder}/gateway`)
-  const raw = await startPeer('raw', folder)
+  const raw = await startBareServer('raw', folder)
   const { token } = gateway
   const [sessionId = ''] = await createSessions(gateway, 1)
   await park(gateway, [sessionId])

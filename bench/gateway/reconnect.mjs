@@ -1,10 +1,10 @@
-// 1,000 clients that come back at once with the same Last-Event-ID, against node:http that replays the same bytes.
+// 1,000 clients that reconnect at the same time with the same Last-Event-ID, against node:http that sends the same bytes.
 import { interleave, report, timed } from '../core/measure.mjs'
 import { inFolder } from '../core/workload.mjs'
 import { Connection } from './connection.mjs'
 import { createSessions } from './round-trips.mjs'
-import { startGateway, startPeer } from './servers.mjs'
-import { crowd } from './sse-reader.mjs'
+import { startGateway, startBareServer } from './servers.mjs'
+import { openClients } from './sse-reader.mjs'
 
 const CLIENTS = 1000
 const LOGGED = 400
@@ -12,17 +12,17 @@ const MISSED = 100
 const text = 'A message of a length that messages have. '.repeat(10)
 
 /**
- * Until every client has everything that it missed.
+ * Measures until every client has everything that it missed.
  *
  * @param {string} url
- * @param {Parameters<typeof crowd>[1]} request
+ * @param {Parameters<typeof openClients>[1]} request
  * @param {number} bytes
  */
-async function comeBack(url, request, bytes) {
-  /** @type {ReturnType<typeof crowd> | undefined} */
+async function reconnect(url, request, bytes) {
+  /** @type {ReturnType<typeof openClients> | undefined} */
   let clients
   const took = await timed(async () => {
-    clients = crowd(url, request, CLIENTS)
+    clients = openClients(url, request, CLIENTS)
     await clients.until('bytes', CLIENTS * bytes)
   })
   clients?.close()
@@ -31,18 +31,18 @@ async function comeBack(url, request, bytes) {
 
 /**
  * @param {string} url
- * @param {Parameters<typeof crowd>[1]} request
+ * @param {Parameters<typeof openClients>[1]} request
  */
 async function missedBytes(url, request) {
-  const one = crowd(url, request, 1)
+  const one = openClients(url, request, 1)
   await one.until('frames', MISSED)
   one.close()
-  return one.got.bytes
+  return one.received.bytes
 }
 
 await inFolder(async (folder) => {
   const gateway = await startGateway(`${folder}/gateway`)
-  const raw = await startPeer('raw', folder)
+  const raw = await startBareServer('raw', folder)
   const { token } = gateway
   const [sessionId = ''] = await createSessions(gateway, 1)
   const [person, publisher] = [new Connection(gateway.url), new Connection(raw.url)]
@@ -54,8 +54,8 @@ await inFolder(async (folder) => {
   await publisher.request('POST', '/replay', { body: { text: 'x'.repeat(bytes) } })
   const { a, b, ratio } = await interleave({
     prepare: async () => undefined,
-    a: () => comeBack(gateway.url, request, bytes),
-    b: () => comeBack(raw.url, { path: '/replay' }, bytes),
+    a: () => reconnect(gateway.url, request, bytes),
+    b: () => reconnect(raw.url, { path: '/replay' }, bytes),
   })
   report([
     {

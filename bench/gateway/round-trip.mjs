@@ -1,13 +1,13 @@
-// Ask by HTTP, parked in a long poll, answer by HTTP, resumed, seen over SSE; against the least that this takes.
+// A question over HTTP with a long poll, its answer over HTTP, and both over SSE; against the minimum for this.
 import { interleave, report } from '../core/measure.mjs'
 import { inFolder } from '../core/workload.mjs'
 import { createSessions, medianTrip, Pair } from './round-trips.mjs'
-import { startGateway, startPeer } from './servers.mjs'
+import { startGateway, startBareServer } from './servers.mjs'
 
 const ALONE = 400
 const AT_ONCE = 64
 const EACH = 5
-/** Short, so that what else the machine does falls on both sides alike. */
+/** Short turns, so that other work of the machine affects both sides equally. */
 const TURNS = 8
 
 /** @param {Pair[]} pairs */
@@ -23,7 +23,7 @@ async function allAtOnce(pairs) {
 
 await inFolder(async (folder) => {
   const gateway = await startGateway(`${folder}/gateway`)
-  const floor = await startPeer('floor', folder)
+  const floor = await startBareServer('floor', folder)
   const ids = await createSessions(gateway, AT_ONCE + 1)
   const one = ids.pop() ?? ''
   const prepare = async () => undefined

@@ -25,7 +25,7 @@ const question = {
 const answer = { answer: { answers: [{ selected: ['SQLite'] }] } }
 
 /**
- * The median of how long one takes after the other, in milliseconds.
+ * The median time of a round trip, one at a time, in milliseconds.
  *
  * @param {Pair} pair
  * @param {number} count
@@ -40,7 +40,7 @@ export async function medianTrip(pair, count) {
   return median(took)
 }
 
-/** One who asks by long poll, one who looks on over SSE and answers. */
+/** An agent that asks by long poll, and a person who follows over SSE and answers. */
 export class Pair {
   #server
   #id
@@ -73,7 +73,7 @@ export class Pair {
     return pair
   }
 
-  /** Asked, seen, answered, resumed, and the answer seen. */
+  /** Asks, waits for the event, answers, and waits for the response of the long poll and the event of the answer. */
   async trip() {
     const { token, agentToken } = this.#server
     const path = `/api/sessions/${this.#id}/interactions`
@@ -85,7 +85,7 @@ export class Pair {
       resumed,
       this.#screen.next('interaction_response'),
     ])
-    if (!(await resumed).includes('SQLite')) throw new Error('The asker was not told the answer.')
+    if (!(await resumed).includes('SQLite')) throw new Error('The long poll did not return the answer.')
   }
 
   close() {
@@ -94,7 +94,7 @@ export class Pair {
 }
 
 /**
- * Sessions for outside agents.
+ * Creates sessions without an agent.
  *
  * @param {Server} server
  * @param {number} count
@@ -103,7 +103,7 @@ export class Pair {
 export async function createSessions(server, count) {
   /** @type {string[]} */
   const ids = []
-  await shared(server, Array.from({ length: count }), async (connection) => {
+  await forEach(server, Array.from({ length: count }), async (connection) => {
     const text = await connection.request('POST', '/api/sessions', {
       token: server.token,
       body: { agent: null },
@@ -115,7 +115,7 @@ export async function createSessions(server, count) {
 }
 
 /**
- * One question in each session, which nobody answers.
+ * Opens one question in each session, which nobody answers.
  *
  * @param {Server} server
  * @param {string[]} sessionIds
@@ -123,20 +123,20 @@ export async function createSessions(server, count) {
 export async function park(server, sessionIds) {
   const { agentToken: token } = server
   const body = { ...question, timeoutMs: null }
-  await shared(server, sessionIds, async (connection, id) => {
+  await forEach(server, sessionIds, async (connection, id) => {
     await connection.request('POST', `/api/sessions/${id}/interactions`, { token, body })
   })
 }
 
 /**
- * Does this with each item, some at a time.
+ * Runs `work` for each item, on up to 32 connections.
  *
  * @template Item
  * @param {Server} server
  * @param {Item[]} items
  * @param {(connection: Connection, item: Item) => Promise<void>} work
  */
-async function shared(server, items, work) {
+async function forEach(server, items, work) {
   const left = items.values()
   await Promise.all(
     Array.from({ length: Math.min(32, items.length) }, async () => {

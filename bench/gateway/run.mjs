@@ -1,18 +1,4 @@
-// All benchmarks of the gateway, one after the other, each in a process of its own that makes the load.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { passes, print } from '../core/measure.mjs'
+// Runs the benchmarks of the gateway, or those whose name contains one of the arguments. Each creates the load in its own process.
+import { runBenchmarks } from '../core/measure.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
-
-/** @type {Row[]} */
-const rows = []
-for (const name of ['round-trip', 'read', 'fan-out', 'parked', 'reconnect']) {
-  const child = fork(fileURLToPath(new URL(`${name}.mjs`, import.meta.url)))
-  child.on('message', (reported) => void rows.push(.../** @type {Row[]} */ (reported)))
-  const [code] = /** @type {[number | null]} */ (await once(child, 'exit'))
-  if (code !== 0) throw new Error(`${name} ended with exit code ${code}.`)
-}
-print(rows)
-process.exitCode = rows.every(passes) ? 0 : 1
+await runBenchmarks(import.meta.url, ['round-trip', 'read', 'fan-out', 'parked', 'reconnect'])

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** @typedef {{ url: string; token: string; agentToken: string; pid: number; stop: () => Promise<void> }} Server */
 
 /**
- * The gateway as its users start it, with limits that leave room for the crowd.
+ * Starts the gateway as its users do, with limits that are high enough for the load.
  *
  * @param {string} folder
  * @returns {Promise<Server>}
@@ -26,13 +26,13 @@ export function startGateway(folder) {
 }
 
 /**
- * What does the same with nothing around it.
+ * Starts a minimal server to compare with.
  *
  * @param {'floor' | 'raw'} name
  * @param {string} folder
  * @returns {Promise<Server>}
  */
-export function startPeer(name, folder) {
+export function startBareServer(name, folder) {
   return start(`./${name}.mjs`, [folder])
 }
 

@@ -31,7 +31,7 @@ export class SseReader {
   constructor(url, request) {
     this.#socket = open(url, request)
     this.opened = new Promise((resolve) => this.#socket.once('data', resolve))
-    this.#socket.on('data', (data) => this.#take(data.toString()))
+    this.#socket.on('data', (data) => this.#read(data.toString()))
   }
 
   /**
@@ -41,8 +41,8 @@ export class SseReader {
    * @returns {Promise<string>}
    */
   next(type) {
-    const place = this.#unread.findIndex((frame) => frame.includes(`event: ${type}\n`))
-    if (place >= 0) return Promise.resolve(this.#unread.splice(place, 1)[0] ?? '')
+    const index = this.#unread.findIndex((frame) => frame.includes(`event: ${type}\n`))
+    if (index >= 0) return Promise.resolve(this.#unread.splice(index, 1)[0] ?? '')
     return new Promise((resolve) => this.#awaited.set(type, resolve))
   }
 
@@ -51,7 +51,7 @@ export class SseReader {
   }
 
   /** @param {string} text */
-  #take(text) {
+  #read(text) {
     const frames = (this.#text + text).split('\n\n')
     this.#text = frames.pop() ?? ''
     for (const frame of frames) {
@@ -67,15 +67,15 @@ export class SseReader {
 const INTERESTING = new Set(['interaction_request', 'interaction_response'])
 
 /**
- * Many that only count what they get.
+ * Opens many clients that only count what they receive.
  *
  * @param {string} url
  * @param {{ path: string; token?: string; lastEventId?: number }} request
  * @param {number} size
  */
-export function crowd(url, request, size) {
-  const got = { opened: 0, frames: 0, bytes: 0 }
-  /** @type {{ what: keyof typeof got; total: number; reached: (_: unknown) => void } | null} */
+export function openClients(url, request, size) {
+  const received = { opened: 0, frames: 0, bytes: 0 }
+  /** @type {{ what: keyof typeof received; total: number; reached: (_: unknown) => void } | null} */
   let awaited = null
   const sockets = Array.from({ length: size }, () => {
     const socket = open(url, request)
@@ -86,33 +86,33 @@ export function crowd(url, request, size) {
         start = data.indexOf('\r\n\r\n') + 4
         if (start < 4 || !data.toString('latin1', 0, 12).endsWith('200')) throw new Error(data.toString())
         inHead = false
-        got.opened++
+        received.opened++
       }
-      got.bytes += data.length - start
-      if (data[start] !== COLON) got.frames += framesIn(data, start)
-      if (awaited && got[awaited.what] >= awaited.total) awaited.reached(undefined)
+      received.bytes += data.length - start
+      if (data[start] !== COLON) received.frames += framesIn(data, start)
+      if (awaited && received[awaited.what] >= awaited.total) awaited.reached(undefined)
     })
     return socket
   })
   return {
     /**
-     * Resolves when all of them together have got so many.
+     * Resolves when all clients together have received `total`.
      *
-     * @param {keyof typeof got} what
+     * @param {keyof typeof received} what
      * @param {number} total
      */
     async until(what, total) {
-      if (got[what] < total) await new Promise((reached) => (awaited = { what, total, reached }))
+      if (received[what] < total) await new Promise((reached) => (awaited = { what, total, reached }))
       awaited = null
     },
-    got,
+    received,
     close() {
       for (const socket of sockets) socket.destroy()
     },
   }
 }
 
-/** With it a heartbeat begins. */
+/** The first character of a heartbeat. */
 const COLON = 58
 
 /**

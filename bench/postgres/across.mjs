@@ -1,4 +1,4 @@
-// An answer on one gateway until the agent on the other goes on, beside the bare statements that write the same rows.
+// From an answer at one gateway until the agent at the other continues, against bare statements that write the same rows.
 import { createDesk, storeOnBus } from '@askback/core'
 import { postgresBus, postgresStore } from '@askback/store-postgres'
 import { startPostgres } from '@askback/store-postgres/testing'
@@ -47,7 +47,7 @@ async function ours() {
   return median(times)
 }
 
-/** The same rows by hand: the answer, a word to the other side, a look, and the note that it was handed over. */
+/** The bare side: the answer with a notification, a read at the other side, and the claim. */
 const one = new Client(server.url())
 const other = new Client(server.url())
 await one.connect()
@@ -85,9 +85,9 @@ async function raw() {
       [id, pos, key],
     )
     const started = performance.now()
-    const heard = new Promise((resolve) => other.once('notification', resolve))
+    const notified = new Promise((resolve) => other.once('notification', resolve))
     void one.query(SETTLE, [++pos, key, (seq += 2), settledBody, id, settledBody.slice(0, 300)])
-    await heard
+    await notified
     await other.query('SELECT body FROM raw.log WHERE session = $1 AND last_seq > $2 ORDER BY last_seq', [
       key,
       seq - 2,

@@ -1,4 +1,4 @@
-// Appends of 64 sessions at once, beside bare inserts of the same rows, 64 a statement.
+// Appends to 64 sessions at the same time, against bare inserts of the same rows, 64 per statement.
 import { postgresStore } from '@askback/store-postgres'
 import { startPostgres } from '@askback/store-postgres/testing'
 import { newId } from '@askback/core'
@@ -25,7 +25,7 @@ const INSERT = `WITH l AS (INSERT INTO raw.log SELECT * FROM unnest($1::bigint[]
 let pos = 0
 
 /** @param {string} sessionId @param {number} seq */
-function asking(sessionId, seq) {
+function questionEvents(sessionId, seq) {
   const interactionId = newId()
   const shared = { interactionId, toolCallId: interactionId, toolName: 'Ask', presentation: 'questionnaire' }
   const at = Date.now()
@@ -97,9 +97,9 @@ const { ratio, a } = await interleave({
         ids.map(async (sessionId) => {
           for (let turn = 0; turn < EACH; turn++) {
             const expectedSeq = 1 + turn * 2
-            const events = eventsOf(asking(sessionId, expectedSeq + 1))
+            const events = eventsOf(questionEvents(sessionId, expectedSeq + 1))
             const { ok } = await store.append({ sessionId, expectedSeq, events })
-            if (!ok) throw new Error('An append was refused.')
+            if (!ok) throw new Error('An append conflicted.')
           }
         }),
       ),
@@ -108,14 +108,14 @@ const { ratio, a } = await interleave({
     timed(async () => {
       for (let turn = 0; turn < EACH; turn++) {
         const last = 3 + turn * 2
-        const asked = ids.map((id) => asking(id, last - 1))
+        const batches = ids.map((id) => questionEvents(id, last - 1))
         await client.query(INSERT, [
           ids.map(() => ++pos),
           ids.map((id) => keys.get(id)),
           ids.map(() => last - 1),
           ids.map(() => last),
-          asked.map((events) => JSON.stringify(events)),
-          asked.map(([first]) => first?.interactionId),
+          batches.map((events) => JSON.stringify(events)),
+          batches.map(([first]) => first?.interactionId),
         ])
       }
     }),

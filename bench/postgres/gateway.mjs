@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Each call answers with some of these.
+ * The body of a response has some of these.
  *
  * @typedef {{
  *   session: { id: string }
@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url'
  *     pending: { kind: string; interactionId: string; toolCallId: string; request: typeof question.request }[]
  *     toolCalls: { toolCallId: string; result?: unknown }[]
  *   }
- * }} Answered
+ * }} ResponseBody
  */
 
 const program = fileURLToPath(new URL('../../packages/cli/bin/askback.js', import.meta.url))
@@ -42,7 +42,7 @@ export async function startGateway(store, flags = []) {
      * @param {string} method
      * @param {string} path
      * @param {{ body?: unknown; as?: string }} [options]
-     * @returns {Promise<Answered>}
+     * @returns {Promise<ResponseBody>}
      */
     async call(method, path, { body, as = ready.token } = {}) {
       const response = await fetch(ready.url + path, {
@@ -54,9 +54,9 @@ export async function startGateway(store, flags = []) {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
       if (!response.ok) throw new Error(`${method} ${path} got ${response.status}: ${await response.text()}`)
-      return /** @type {Answered} */ (await response.json())
+      return /** @type {ResponseBody} */ (await response.json())
     },
-    /** Milliseconds of the processor so far. */
+    /** CPU time so far, in milliseconds. */
     cpu() {
       const threads = readdirSync(`/proc/${ready.pid}/task`)
       const nanoseconds = threads.map((thread) =>
@@ -74,7 +74,7 @@ export async function startGateway(store, flags = []) {
   }
 }
 
-/** With a tool call of its own: it waits for no other to be reported. */
+/** It names its own tool call, so that it does not wait for one to be reported. */
 export const question = {
   toolCallId: 'call',
   kind: 'question',

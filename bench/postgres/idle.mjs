@@ -1,4 +1,4 @@
-// Statements that a gateway makes while nothing happens.
+// The statements that an idle gateway sends.
 import { startPostgres } from '@askback/store-postgres/testing'
 import { Client } from 'pg'
 import { report } from '../core/measure.mjs'
@@ -14,17 +14,17 @@ const server = await startPostgres({
 const client = new Client(server.url())
 await client.connect()
 await client.query('CREATE EXTENSION pg_stat_statements')
-const lone = await startGateway(server.url())
+const gateway = await startGateway(server.url())
 for (let made = 0; made < IDLE_SESSIONS; made += 50) {
   await Promise.all(
     Array.from({ length: 50 }, async () => {
-      const { session } = await lone.call('POST', '/api/sessions', {
+      const { session } = await gateway.call('POST', '/api/sessions', {
         body: { agent: null },
-        as: lone.agentToken,
+        as: gateway.agentToken,
       })
-      await lone.call('POST', `/api/sessions/${session.id}/interactions`, {
+      await gateway.call('POST', `/api/sessions/${session.id}/interactions`, {
         body: question,
-        as: lone.agentToken,
+        as: gateway.agentToken,
       })
     }),
   )
@@ -34,7 +34,7 @@ await new Promise((resolve) => setTimeout(resolve, IDLE_SECONDS * 1000))
 /** @type {import('pg').QueryResult<{ calls: string }>} */
 const { rows } = await client.query('SELECT sum(calls) AS calls FROM pg_stat_statements')
 const perSecond = Number(rows[0]?.calls) / IDLE_SECONDS
-await lone.stop()
+await gateway.stop()
 
 await client.end()
 await server.remove()

@@ -1,16 +1,16 @@
-// The processor for each answer: two gateways beside one, at a pace that leaves the machine room. At full load two programs
-// on the same cores take more time for the same work, whether they know of each other or not.
+// CPU time per answer with two gateways against one, at a rate that leaves the machine partly idle. At full load two programs on the
+// same cores need more time for the same work, even if they share nothing.
 import { startPostgres } from '@askback/store-postgres/testing'
 import { Client } from 'pg'
 import { median, report } from '../core/measure.mjs'
 import { answer, question, startGateway } from './gateway.mjs'
 
 const ROUNDS = 5
-const WARM_UP = 2
-/** For each gateway: so many sessions, each with a question in that time. */
+const WARM_UP_ROUNDS = 2
+/** Per gateway. Each session asks a question every `EVERY_MS`. */
 const SESSIONS = 8
 const EVERY_MS = 200
-const EACH = 20
+const QUESTIONS_PER_SESSION = 20
 
 /** @typedef {Awaited<ReturnType<typeof startGateway>>} Gateway */
 
@@ -22,8 +22,8 @@ await client.end()
 
 /**
  * @param {Gateway[]} gateways
- * @param {0 | 1} away Whether answers come in at another gateway than the one that asked.
- * @returns {Promise<number>} Milliseconds for each answer, of all these gateways.
+ * @param {0 | 1} away 1 if questions are answered at another gateway than they are asked.
+ * @returns {Promise<number>} CPU milliseconds of all gateways per answer.
  */
 async function load(gateways, away = 0) {
   const sessions = SESSIONS * gateways.length
@@ -38,7 +38,7 @@ async function load(gateways, away = 0) {
         as: asker.agentToken,
       })
       const path = `/api/sessions/${session.id}/interactions`
-      for (let turn = 0; turn < EACH; turn++) {
+      for (let turn = 0; turn < QUESTIONS_PER_SESSION; turn++) {
         const next = pause(EVERY_MS)
         const { interaction } = await asker.call('POST', path, { body: question, as: asker.agentToken })
         const at = `${path}/${interaction.interactionId}`
@@ -48,7 +48,9 @@ async function load(gateways, away = 0) {
       }
     }),
   )
-  return (gateways.reduce((sum, gateway) => sum + gateway.cpu(), 0) - before) / (sessions * EACH)
+  return (
+    (gateways.reduce((sum, gateway) => sum + gateway.cpu(), 0) - before) / (sessions * QUESTIONS_PER_SESSION)
+  )
 }
 
 /** @param {number} ms */
@@ -61,7 +63,7 @@ const other = await startGateway(server.url())
 const apart = await startGateway(server.url({ database: 'apart' }))
 /** @type {{ two: number; apart: number; away: number; one: number }[]} */
 const costs = []
-for (let round = -WARM_UP; round < ROUNDS; round++) {
+for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
   const cost = {
     one: await load([one]),
     two: await load([one, other]),

@@ -1,4 +1,4 @@
-// An hour of faults under a gentle load, by hand: `node bench/postgres/soak.mjs 60` for that many minutes.
+// Faults under a light load for a given number of minutes: `node bench/postgres/soak.mjs 60`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// From the death of a gateway until its agent goes on in another.
+// From the kill of a gateway until its agent continues in another.
 import { startPostgres } from '@askback/store-postgres/testing'
 import { median, report } from '../core/measure.mjs'
 import { startGateway } from './gateway.mjs'

@@ -5,10 +5,10 @@ import { chromium } from 'playwright-core'
 /**
  * @typedef {object} Ready
  * @property {string} url
- * @property {string} app The folder of the build.
+ * @property {string} app The folder of the built app.
  * @property {string} openUrl
  * @property {string} short A session of 100 events.
- * @property {string} long One of 10,000.
+ * @property {string} long A session of 10,000 events.
  * @property {string[]} many Sessions of 200 events.
  * @property {string[]} asking Sessions with one question each.
  */
@@ -34,7 +34,7 @@ export async function openStage(ready) {
 }
 
 /**
- * A page in a profile of its own, with nothing in its cache.
+ * Opens a page in its own profile, with an empty cache.
  *
  * @param {Stage} stage
  * @returns {Promise<Page>}
@@ -42,16 +42,16 @@ export async function openStage(ready) {
 export async function newPage({ browser, login }) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, storageState: login })
   const page = await context.newPage()
-  seen.set(page, record(page))
+  recordings.set(page, record(page))
   return page
 }
 
 /** @type {WeakMap<Page, string[]>} */
-const seen = new WeakMap()
-const KEPT = 60
+const recordings = new WeakMap()
+const MAX_RECORDED_LINES = 60
 
 /**
- * The last that a page said and asked for.
+ * Records the last console messages, requests and frames of a page.
  *
  * @param {Page} page
  */
@@ -61,7 +61,7 @@ function record(page) {
   /** @param {string} line */
   const note = (line) => {
     lines.push(`${new Date().toISOString()} ${line.slice(0, 200)}`)
-    if (lines.length > KEPT) lines.shift()
+    if (lines.length > MAX_RECORDED_LINES) lines.shift()
   }
   page.on('console', (message) => note(`console: ${message.text()}`))
   page.on('pageerror', (error) => note(`error: ${error.message}`))
@@ -76,27 +76,27 @@ function record(page) {
   return lines
 }
 
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 /**
- * What takes too long tells what the page looked like and did.
+ * Fails after a timeout, and prints what the page showed and did.
  *
  * @template T
  * @param {Page} page
  * @param {Promise<T>} work
- * @param {number} [patience]
+ * @param {number} [timeoutMs]
  * @returns {Promise<T>}
  */
-export async function inTime(page, work, patience = PATIENCE_MS) {
+export async function inTime(page, work, timeoutMs = TIMEOUT_MS) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The page took too long.')), patience)
+    timer = setTimeout(() => reject(new Error('The page took too long.')), timeoutMs)
   })
   try {
     return /** @type {T} */ (await Promise.race([work, late]))
   } catch (error) {
-    console.error((seen.get(page) ?? []).join('\n'))
+    console.error((recordings.get(page) ?? []).join('\n'))
     const shown = page.evaluate(() => `${location.href}\n${document.body.innerText.slice(-1000)}`)
     const nothing = new Promise((resolve) => setTimeout(resolve, 2000, 'The page does not answer.'))
     console.error(await Promise.race([shown, nothing]).catch(String))

@@ -4,18 +4,18 @@ import { extname, join } from 'node:path'
 import { median } from '../core/measure.mjs'
 import { newPage } from './browser.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { AddressInfo } from 'node:net' */
 /** @import { Stage } from './browser.mjs' */
 
 const ROUNDS = 15
 
 /**
- * The first paint with something on it, against a page without a script: the same style sheet, one paragraph, and the
- * bytes of the script as something that is loaded and not run.
+ * The first contentful paint, against a page without a script: the same style sheet, one paragraph, and the bytes of the script,
+ * which are loaded but not run.
  *
  * @param {Stage} stage
- * @returns {Promise<Row[]>}
+ * @returns {Promise<BenchmarkResult[]>}
  */
 export async function firstPaint(stage) {
   const dist = stage.ready.app
@@ -69,7 +69,7 @@ function plainPage(dist) {
 /**
  * @param {Stage} stage
  * @param {string} url
- * @param {string} selector What is there once it can be used.
+ * @param {string} selector Matches when the page can be used.
  */
 async function paintOf(stage, url, selector) {
   const page = await newPage(stage)

@@ -1,4 +1,4 @@
-// A gateway as people run it, with what the measurements look at: prints where it is, and runs until it is killed.
+// A gateway with sessions for the measurements. It sends their ids to its parent, and runs until it is killed.
 import { demoAgent } from '@askback/agents/demo'
 import { createDesk, createHost, memoryStore } from '@askback/core'
 import { createCredentials, createGateway, gatewayConfig, Metrics } from '@askback/gateway'
@@ -31,28 +31,28 @@ const url = await gateway.listen({ host: '127.0.0.1', port: 0 })
  * @param {number} events
  * @returns {Promise<string>}
  */
-async function session(events) {
-  const { session: made } = await desk.createSession({ agent: 'demo', title: `${events} events` })
-  for (const turn of turnsOf(events)) await desk.report({ sessionId: made.id, events: turn })
-  return made.id
+async function createSession(events) {
+  const { session: created } = await desk.createSession({ agent: 'demo', title: `${events} events` })
+  for (const turn of turnsOf(events)) await desk.report({ sessionId: created.id, events: turn })
+  return created.id
 }
 
 /** @returns {Promise<string>} */
-async function asking() {
-  const { session: made } = await desk.createSession({ agent: null, title: 'It asks' })
+async function createQuestion() {
+  const { session: created } = await desk.createSession({ agent: null, title: 'It asks' })
   const options = [{ label: 'SQLite' }, { label: 'Postgres' }]
   const questions = [{ header: 'Database', question: 'Which database?', options, multiSelect: false }]
-  await desk.open({ sessionId: made.id, kind: 'question', toolName: 'ask_user', request: { questions } })
-  return made.id
+  await desk.open({ sessionId: created.id, kind: 'question', toolName: 'ask_user', request: { questions } })
+  return created.id
 }
 
 const ready = {
   url,
   openUrl: `${url}/login?code=${credentials.loginCode(credentials.owner)}`,
-  short: await session(100),
-  long: await session(10_000),
-  many: await Promise.all(Array.from({ length: 50 }, () => session(200))),
-  asking: await Promise.all(Array.from({ length: 20 }, asking)),
+  short: await createSession(100),
+  long: await createSession(10_000),
+  many: await Promise.all(Array.from({ length: 50 }, () => createSession(200))),
+  asking: await Promise.all(Array.from({ length: 20 }, createQuestion)),
 }
 process.send?.(ready)
 process.on('disconnect', () => process.exit())

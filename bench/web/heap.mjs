@@ -1,16 +1,16 @@
 import { goToSession, newPage } from './browser.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { Stage } from './browser.mjs' */
 
-/** A store lingers for a while after its session was left. */
-const LEFT_MS = 6000
+/** The app releases the store of a session some time after its page was left. */
+const RELEASE_MS = 6000
 
 /**
- * The heap after sessions were opened and left, collected.
+ * The heap after sessions were opened and left, after a garbage collection.
  *
  * @param {Stage} stage
- * @returns {Promise<Row[]>}
+ * @returns {Promise<BenchmarkResult[]>}
  */
 export async function heap(stage) {
   const page = await newPage(stage)
@@ -35,7 +35,7 @@ export async function heap(stage) {
       location.hash = '#/inbox'
     })
     await page.getByRole('heading', { name: 'Inbox' }).waitFor()
-    await page.waitForTimeout(LEFT_MS)
+    await page.waitForTimeout(RELEASE_MS)
     await devtools.send('HeapProfiler.collectGarbage')
     return (await devtools.send('Runtime.getHeapUsage')).usedSize
   }

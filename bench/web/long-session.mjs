@@ -1,7 +1,7 @@
 import { median } from '../core/measure.mjs'
 import { goToSession, inTime, newPage } from './browser.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { Page } from 'playwright-core' */
 /** @import { Stage } from './browser.mjs' */
 
@@ -11,7 +11,7 @@ const ROUNDS = 9
  * From the click on a session until its last words are painted and the page has time for the next key.
  *
  * @param {Stage} stage
- * @returns {Promise<Row[]>}
+ * @returns {Promise<BenchmarkResult[]>}
  */
 export async function longSession(stage) {
   const { short, long } = stage.ready

@@ -1,4 +1,4 @@
-// What people feel in the web app, measured in a real browser: all of it, or what the arguments name.
+// Measures the web app in a browser: everything, or what the arguments name.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -14,19 +14,19 @@ import { scrolling } from './scrolling.mjs'
 import { streaming } from './streaming.mjs'
 import { submit } from './submit.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { Ready } from './browser.mjs' */
 
 const all = { 'first-paint': firstPaint, 'long-session': longSession, scrolling, streaming, submit, heap }
 
 const wanted = process.argv.slice(2)
-// A copy, as a build by somebody else would take the files away in the middle.
+// A copy, because another build would delete the files during the measurement.
 const app = mkdtempSync(join(tmpdir(), 'askback-bench-web-'))
 cpSync(fileURLToPath(new URL('../../apps/web/dist', import.meta.url)), app, { recursive: true })
 const gateway = fork(fileURLToPath(new URL('gateway.mjs', import.meta.url)), [app])
 const [ready] = /** @type {[Ready]} */ (await once(gateway, 'message'))
 const stage = await openStage({ ...ready, app })
-/** @type {Row[]} */
+/** @type {BenchmarkResult[]} */
 const rows = []
 try {
   for (const [name, measure] of Object.entries(all)) {

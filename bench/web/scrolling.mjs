@@ -2,38 +2,38 @@ import { median } from '../core/measure.mjs'
 import { goToSession, inTime, newPage } from './browser.mjs'
 import { tasksDuring } from './tasks.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { Page } from 'playwright-core' */
 /** @import { Stage } from './browser.mjs' */
 
 const ROUNDS = 3
-/** A quick hand: twelve screens a second. */
-const WHEEL = 400
+/** Fast scrolling: twelve screens per second. */
+const WHEEL_PIXELS = 400
 const PAUSE_MS = 40
-const LATE_MS = (2 * 1000) / 60
+const LATE_FRAME_MS = (2 * 1000) / 60
 
 /**
- * By the wheel from the last words of 10,000 events back to the first, while the past is fetched and drawn. In turn with it
- * the same rows in a page without scripts. A frame is late that comes after more than two frame times.
+ * Scrolls from the last of 10,000 events to the first, while older events are fetched and drawn. Alternates with the same rows in a
+ * page without scripts. A frame is late if it comes after more than two frame times.
  *
  * @param {Stage} stage
- * @returns {Promise<Row[]>}
+ * @returns {Promise<BenchmarkResult[]>}
  */
 export async function scrolling(stage) {
-  /** @type {Record<'app' | 'still', Ride[]>} */
-  const rides = { app: [], still: [] }
+  /** @type {Record<'app' | 'still', ScrollResult[]>} */
+  const results = { app: [], still: [] }
   for (let round = 0; round < ROUNDS; round++) {
     const page = await newPage(stage)
-    rides.app.push(await inTime(page, throughTheApp(stage, page), 120_000))
+    results.app.push(await inTime(page, scrollApp(stage, page), 120_000))
     const still = await withoutScripts(stage, page)
-    rides.still.push(await ride(stage, still))
+    results.still.push(await scroll(stage, still))
     await still.context().close()
     await page.context().close()
   }
-  /** @param {(ride: Ride) => number} of */
-  const both = (of) => ({ app: median(rides.app.map(of)), still: median(rides.still.map(of)) })
-  const late = both((each) => each.late)
-  const longest = both((each) => each.longest)
+  /** @param {(result: ScrollResult) => number} of */
+  const both = (of) => ({ app: median(results.app.map(of)), still: median(results.still.map(of)) })
+  const late = both((result) => result.late)
+  const longest = both((result) => result.longest)
   return [
     { what: 'late frames through 10,000 events', value: late.app, unit: ' %', atMost: late.still + 2 },
     { what: 'the same without scripts', value: late.still, unit: ' %' },
@@ -42,18 +42,18 @@ export async function scrolling(stage) {
   ]
 }
 
-/** @typedef {{ late: number; longest: number }} Ride Percent of the frames, and milliseconds of the processor. */
+/** @typedef {{ late: number; longest: number }} ScrollResult Percent of the frames, and CPU milliseconds. */
 
 /**
  * @param {Stage} stage
  * @param {Page} page
  */
-async function throughTheApp(stage, page) {
+async function scrollApp(stage, page) {
   await page.goto(stage.ready.url)
   await page.locator('nav li a').first().waitFor()
   await goToSession(page, stage.ready.long)
   await page.getByText('These are the last words.').last().waitFor()
-  return ride(stage, page)
+  return scroll(stage, page)
 }
 
 /**
@@ -79,9 +79,9 @@ async function withoutScripts(stage, page) {
 /**
  * @param {Stage} stage
  * @param {Page} page
- * @returns {Promise<Ride>}
+ * @returns {Promise<ScrollResult>}
  */
-async function ride(stage, page) {
+async function scroll(stage, page) {
   await page.mouse.move(700, 400)
   await page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)))
   const frames = await page.evaluateHandle(() => {
@@ -94,15 +94,15 @@ async function ride(stage, page) {
     return times
   })
   const tasks = await tasksDuring(stage, page, async () => {
-    while (!(await isAtTheBeginning(page))) {
+    while (!(await isAtBeginning(page))) {
       for (let turn = 0; turn < 10; turn++) {
-        await page.mouse.wheel(0, -WHEEL)
+        await page.mouse.wheel(0, -WHEEL_PIXELS)
         await page.waitForTimeout(PAUSE_MS)
       }
     }
   })
   const times = await frames.jsonValue()
-  const late = times.filter((at, index) => at - (times[index - 1] ?? at) > LATE_MS + 1).length
+  const late = times.filter((at, index) => at - (times[index - 1] ?? at) > LATE_FRAME_MS + 1).length
   return {
     late: (100 * late) / times.length,
     longest: Math.max(...tasks.map(({ computed }) => computed)),
@@ -113,7 +113,7 @@ async function ride(stage, page) {
  * @param {Page} page
  * @returns {Promise<boolean>}
  */
-function isAtTheBeginning(page) {
+function isAtBeginning(page) {
   return page
     .locator('.ab-scroller')
     .evaluate((element) => element.scrollTop === 0 && !element.querySelector('.ab-earlier'))

@@ -2,17 +2,17 @@ import { median } from '../core/measure.mjs'
 import { newPage } from './browser.mjs'
 import { tasksDuring } from './tasks.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { Stage } from './browser.mjs' */
 
 const ROUNDS = 3
 
 /**
- * An answer of 2,000 deltas, some milliseconds apart. What counts is the longest task of the page while it comes, in time
- * of the processor: on the clock it would also hold what others did meanwhile.
+ * An answer of 2,000 deltas, some milliseconds apart. Measures the longest task of the page meanwhile, in CPU time, because elapsed
+ * time would include the work of other processes.
  *
  * @param {Stage} stage
- * @returns {Promise<Row[]>}
+ * @returns {Promise<BenchmarkResult[]>}
  */
 export async function streaming(stage) {
   const longest = []

@@ -1,14 +1,14 @@
 import { median } from '../core/measure.mjs'
 import { goToSession, newPage } from './browser.mjs'
 
-/** @import { Row } from '../core/measure.mjs' */
+/** @import { BenchmarkResult } from '../core/measure.mjs' */
 /** @import { Stage } from './browser.mjs' */
 
 /**
  * How many frames after the gateway's response the card is drawn as settled.
  *
  * @param {Stage} stage
- * @returns {Promise<Row[]>}
+ * @returns {Promise<BenchmarkResult[]>}
  */
 export async function submit(stage) {
   const frames = []
@@ -32,7 +32,7 @@ export async function submit(stage) {
   ]
 }
 
-/** Runs in the page: counts the frames from the first word of the settlement, by whichever way it comes. */
+/** Runs in the page. Counts the frames from the first message about the settlement, over HTTP or WebSocket. */
 function watchResponses() {
   const Original = window.WebSocket
   window.WebSocket = class extends Original {
@@ -59,14 +59,14 @@ function watchResponses() {
     if (isCounting) return
     isCounting = true
     let frames = 0
-    const look = () => {
+    const checkFrame = () => {
       frames += 1
-      // Before this frame is painted: what stands there now is what it shows.
+      // This runs before the frame is painted, so the frame shows the present state.
       const card = document.querySelector('.ab-card[data-kind=question]')
-      if (card?.getAttribute('data-phase') !== 'settled') return requestAnimationFrame(look)
+      if (card?.getAttribute('data-phase') !== 'settled') return requestAnimationFrame(checkFrame)
       isCounting = false
       return Object.assign(window, { settledAfter: frames })
     }
-    requestAnimationFrame(look)
+    requestAnimationFrame(checkFrame)
   }
 }

@@ -4,8 +4,8 @@
 /** @typedef {{ name: string; pid: number; tid: number; dur?: number; tdur?: number; args: { name?: string } }} TraceEvent */
 
 /**
- * What kept the page busy meanwhile, from a trace: on the clock, and in time of the processor, which holds nothing of what
- * others did.
+ * The tasks of the page's main thread during `work`, from a trace: elapsed time, and CPU time, which does not include other
+ * processes.
  *
  * @param {Stage} stage
  * @param {Page} page
@@ -18,12 +18,12 @@ export async function tasksDuring({ browser }, page, work) {
   const { traceEvents } = /** @type {{ traceEvents: TraceEvent[] }} */ (
     JSON.parse(String(await browser.stopTracing()))
   )
-  const mains = new Set(
+  const mainThreads = new Set(
     traceEvents
       .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
       .map(({ pid, tid }) => `${pid} ${tid}`),
   )
   return traceEvents
-    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`))
+    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && mainThreads.has(`${pid} ${tid}`))
     .map(({ dur = 0, tdur = 0 }) => ({ computed: tdur / 1000, took: dur / 1000 }))
 }

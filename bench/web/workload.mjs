@@ -1,15 +1,15 @@
 /** @import { Reported } from '@askback/core' */
 
-const EVENTS_IN_A_TURN = 50
+const EVENTS_PER_TURN = 50
 
 /**
- * A conversation as agents have them: in each turn a text, and calls with their results. The last words are always the same.
+ * A typical conversation: each turn has a text and tool calls with their results. Its last words are always the same.
  *
  * @param {number} events
  * @returns {Generator<Reported[]>}
  */
 export function* turnsOf(events) {
-  for (let turn = 0; turn * EVENTS_IN_A_TURN < events; turn++) {
+  for (let turn = 0; turn * EVENTS_PER_TURN < events; turn++) {
     const turnId = `turn-${turn}`
     const responseId = `response-${turn}`
     /** @type {Reported[]} */
@@ -17,7 +17,7 @@ export function* turnsOf(events) {
       { type: 'turn_started', turnId },
       { type: 'text', turnId, responseId, blockId: `${turnId}-a`, text: answer(80) },
     ]
-    for (let call = 0; reported.length < EVENTS_IN_A_TURN - 2; call++) {
+    for (let call = 0; reported.length < EVENTS_PER_TURN - 2; call++) {
       const toolCallId = `${turnId}-${call}`
       const input = { file_path: `src/file-${call}.ts` }
       reported.push(
@@ -44,7 +44,7 @@ const code =
 const table = '\n\n| file | lines |\n| --- | --- |\n| cart.ts | 120 |\n| db.ts | 48 |\n\n'
 
 /**
- * Markdown of so many words, with everything that answers have.
+ * Markdown of so many words, with paragraphs, lists, code and tables.
  *
  * @param {number} words
  */

@@ -1,10 +1,10 @@
 /**
- * Listens, and says so as the gateway does.
+ * Listens on a free port, and prints its address in the format of the gateway.
  *
  * @param {import('node:http').Server} server
  */
 export function serve(server) {
-  // A connection may rest while the other side is measured.
+  // A connection is idle while the other side is measured.
   server.keepAliveTimeout = 120_000
   server.listen(0, '127.0.0.1', 4096, () => {
     const address = server.address()
