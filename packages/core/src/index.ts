@@ -9,7 +9,7 @@ export {
   type StandardSchema,
 } from './kinds/kinds.js'
 export { planEffect } from './kinds/plan-review.js'
-export { auditRows, splitMessage } from './store/audit.js'
+export { auditRows, joinMessage, splitMessage } from './store/audit.js'
 export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'
 export * from './store/records.js'

@@ -1,6 +1,7 @@
 import {
   hasType,
   interactionFrom,
+  joinMessage,
   pageOf,
   placeOfCursor,
   type Change,
@@ -94,10 +95,8 @@ function logQueries(db: Database, schema: string) {
         rows,
         limit,
         ([number]) => number,
-        ([, body, message]): AuditRow => ({
-          ...parseStored<AuditRow>(body),
-          ...(message !== null && { message: parseStored<string>(message) }),
-        }),
+        ([, body, message]) =>
+          joinMessage(parseStored<AuditRow>(body), message === null ? null : parseStored<string>(message)),
       )
     },
     async toolCall(sessionId: string, toolCallId: string): Promise<{ ended: boolean } | null> {

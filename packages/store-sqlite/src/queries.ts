@@ -1,6 +1,7 @@
 import {
   hasType,
   interactionFrom,
+  joinMessage,
   pageOf,
   placeOfCursor,
   type Change,
@@ -226,10 +227,8 @@ export function tableQueries(db: Connection): TableQueries {
         findAudit(after, limit + 1),
         limit,
         ([position]) => position,
-        ([, body, message]): AuditRow => ({
-          ...parseStored<AuditRow>(body),
-          ...(message !== null && { message: parseStored<string>(message) }),
-        }),
+        ([, body, message]) =>
+          joinMessage(parseStored<AuditRow>(body), message === null ? null : parseStored<string>(message)),
       ),
     loadSnapshot(session) {
       const row = findSnapshot(session)

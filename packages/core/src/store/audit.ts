@@ -67,3 +67,8 @@ export function splitMessage(row: AuditRow): { row: AuditRow; message: string | 
   const message = 'act' in row ? undefined : row.message
   return message === undefined ? { row, message: null } : { row: withoutMessage(row), message }
 }
+
+/** The inverse of `splitMessage`. */
+export function joinMessage(row: AuditRow, message: string | null): AuditRow {
+  return message === null || 'act' in row ? row : { ...row, message }
+}
