@@ -9,12 +9,25 @@ import { sourceTexts, type SourceText } from './workspace.js'
  */
 
 /** Prefixes of paths. Folders are added as they are rewritten; none is removed. */
-const rewritten = ['tests/architecture/']
+const rewritten = [
+  'packages/store-sqlite/',
+  'packages/store-postgres/',
+  'packages/core/src/store/',
+  'packages/core/src/kinds/',
+  'packages/core/src/testing/',
+  'tests/architecture/',
+  'tests/cluster/',
+  'tests/durability/',
+  'bench/core/',
+  'bench/gateway/',
+  'bench/postgres/',
+  'bench/web/',
+]
 
 /** In comments and in the titles of tests. */
 const phrases: [RegExp, string][] = [
   [/\blessons? \d/i, 'say the lesson'],
-  [/\b(take|takes|taken|took|taking) up\b/i, 'start, read, claim or continue'],
+  [/\b(take|takes|taken|took|taking) up\b(?! to\b)/i, 'start, read, claim or continue'],
   [/\b(give|gives|gave|giving) way\b/i, 'supersede'],
   [/\b(go|goes|went) alone\b/i, 'take the lock'],
   [/\badrift\b/i, 'outside the window'],
