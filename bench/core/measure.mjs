@@ -18,26 +18,26 @@ const WARM_UP_ROUNDS = 4
  * can have several turns, each with a part of the work. There is no forced garbage collection, because the engine would finish it
  * during the next measurement.
  *
- * @template Made
+ * @template Prepared
  * @param {{
  *   turns?: number
- *   prepare: () => Promise<Made>
- *   a: (made: Made, turn: number) => Promise<number>
- *   b: (made: Made, turn: number) => Promise<number>
- *   end?: (made: Made) => unknown
+ *   prepare: () => Promise<Prepared>
+ *   a: (prepared: Prepared, turn: number) => Promise<number>
+ *   b: (prepared: Prepared, turn: number) => Promise<number>
+ *   end?: (prepared: Prepared) => unknown
  * }} sides
  * @returns {Promise<{ a: number; b: number; ratio: number }>} `ratio` is the median of a / b, round by round.
  */
 export async function interleave({ turns = 1, prepare, a, b, end }) {
   const costs = []
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
-    const made = await prepare()
+    const prepared = await prepare()
     const cost = { a: 0, b: 0 }
     for (let turn = 0; turn < turns; turn++) {
-      cost.a += await a(made, turn)
-      cost.b += await b(made, turn)
+      cost.a += await a(prepared, turn)
+      cost.b += await b(prepared, turn)
     }
-    await end?.(made)
+    await end?.(prepared)
     if (round >= 0) costs.push(cost)
   }
   return {

@@ -60,11 +60,11 @@ function questionEvents(sessionId, seq) {
 }
 
 /**
- * @param {unknown} made
- * @returns {import('@askback/protocol').SessionEvent[]} As a desk would make them.
+ * @param {unknown} events Events as a desk would make them.
+ * @returns {import('@askback/protocol').SessionEvent[]}
  */
-function eventsOf(made) {
-  return /** @type {import('@askback/protocol').SessionEvent[]} */ (made)
+function typed(events) {
+  return /** @type {import('@askback/protocol').SessionEvent[]} */ (events)
 }
 
 async function prepare() {
@@ -81,7 +81,7 @@ async function prepare() {
     },
   ]
   await Promise.all(
-    ids.map((sessionId) => store.append({ sessionId, expectedSeq: 0, events: eventsOf(start(sessionId)) })),
+    ids.map((sessionId) => store.append({ sessionId, expectedSeq: 0, events: typed(start(sessionId)) })),
   )
   await client.query('INSERT INTO raw.sessions SELECT * FROM askback.sessions WHERE id = ANY($1)', [ids])
   /** @type {import('pg').QueryResult<{ id: string; key: string }>} */
@@ -97,7 +97,7 @@ const { ratio, a } = await interleave({
         ids.map(async (sessionId) => {
           for (let turn = 0; turn < EACH; turn++) {
             const expectedSeq = 1 + turn * 2
-            const events = eventsOf(questionEvents(sessionId, expectedSeq + 1))
+            const events = typed(questionEvents(sessionId, expectedSeq + 1))
             const { ok } = await store.append({ sessionId, expectedSeq, events })
             if (!ok) throw new Error('An append conflicted.')
           }

@@ -230,7 +230,7 @@ function eventAt<Type extends EventType>(type: Type, body: string, index: number
   throw new Error(`its log has no ${type} where its index says`)
 }
 
-/** The parameter of a function: SQL has no infinity of whole numbers, and `LIMIT NULL` is none. */
+/** `LIMIT NULL` means no limit, and a `bigint` parameter cannot be infinite. */
 function parameterOfLimit(limit: number): number | null {
   return limit === Infinity ? null : limit
 }
