@@ -20,10 +20,8 @@ export function watchWrites() {
   function preparing(/** @type {string} */ sql) {
     const statement = prepare.call(this, sql)
     const run = statement.run.bind(statement)
-    const commits = sql === 'COMMIT' ? 1 : 0
     statement.run = (/** @type {unknown[]} */ values = []) => {
       watch.notes?.push({ sql, values })
-      watch.commits += commits
       return run(values)
     }
     return statement
@@ -31,6 +29,7 @@ export function watchWrites() {
   /** @this {Database.Database} */
   function executing(/** @type {string} */ sql) {
     watch.notes?.push({ sql })
+    if (sql === 'COMMIT') watch.commits += 1
     return exec.call(this, sql)
   }
   Object.assign(Database.prototype, { prepare: preparing, exec: executing })

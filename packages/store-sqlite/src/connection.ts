@@ -34,8 +34,6 @@ export interface Connection {
 const execAside = AsyncDatabase.prototype.exec as (this: Database.Database, sql: string) => Promise<void>
 
 export function connection(db: Database.Database, path: string): Connection {
-  const begin = db.prepare('BEGIN IMMEDIATE')
-  const commit = db.prepare('COMMIT')
   let changed = 0
   return {
     path,
@@ -59,8 +57,9 @@ export function connection(db: Database.Database, path: string): Connection {
     changes: () => changed,
     exec: (sql) => void db.exec(sql),
     execAside: (sql) => execAside.call(db, sql),
-    begin: () => void begin.run(),
-    commit: () => void commit.run(),
+    // `exec` returns nothing; a prepared statement returns an object that costs more than these two do.
+    begin: () => void db.exec('BEGIN IMMEDIATE'),
+    commit: () => void db.exec('COMMIT'),
     commitAside: () => execAside.call(db, 'COMMIT'),
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')
