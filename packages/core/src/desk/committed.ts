@@ -41,14 +41,15 @@ export interface OwnAppend {
   abandoned(): void
 }
 
-interface CommittedPorts {
+/** One for all sessions: there may be a hundred thousand of them in memory. */
+export interface CommittedPorts {
   store: Store
   now: () => number
   /** `foreign` are the events that this process did not append. */
   advanced(advance: Advance, foreign: SessionEvent[]): void
   gone(sessionId: string): void
   /** Called when no read is running any more. */
-  idle(): void
+  idle(committed: Committed): void
   onError(error: unknown): void
 }
 
@@ -64,6 +65,8 @@ export interface Sent {
 /** Events per read. */
 export const LOG_PAGE = 1000
 const NO_EVENTS: SessionEvent[] = []
+/** Shared by all sessions without pending appends; never changed. */
+const NO_APPENDS: Sent[] = []
 
 /**
  * The committed head of one session's log, as this process knows it. Everything that this process publishes about the session
@@ -78,7 +81,6 @@ const NO_EVENTS: SessionEvent[] = []
  */
 export class Committed {
   readonly sessionId: string
-  readonly followers = new Set<Follower>()
   /** When the last successful read began, by the desk's clock. Everything appended before that time is known. */
   readAt = 0
   readonly #ports: CommittedPorts
@@ -87,7 +89,8 @@ export class Committed {
   /** A hint came while the head was not known yet. */
   #wasHinted = false
   /** Own appends without a known outcome, in the order of the log. */
-  #sent: Sent[] = []
+  #sent: Sent[] = NO_APPENDS
+  #followers: Set<Follower> | null = null
   /** Events up to this `seq` are own appends. A page may end in the middle of an append. */
   #ownUntil = 0
   #pulling: Promise<void> | null = null
@@ -112,6 +115,20 @@ export class Committed {
   /** Whether a pull was asked for before the head was known. */
   get wasHinted(): boolean {
     return this.#wasHinted
+  }
+
+  /** Calls `follower` with every advance from now on, until the returned function is called. */
+  follow(follower: Follower): () => void {
+    const followers = (this.#followers ??= new Set())
+    followers.add(follower)
+    return () => {
+      followers.delete(follower)
+      if (followers.size === 0 && this.#followers === followers) this.#followers = null
+    }
+  }
+
+  get isFollowed(): boolean {
+    return this.#followers !== null
   }
 
   /** Whether this event is the head or the last one of an own append: its doorbell needs no read. */
@@ -149,7 +166,9 @@ export class Committed {
   /** Registers an append before it is sent, so that its events are recognised in the reply and in a read. */
   expect(events: SessionEvent[], own: OwnAppend, logId: string): Sent {
     const sent: Sent = { events, own, logId, outcome: 'open' }
-    this.#sent.push(sent)
+    // Usually it is the only one. `push` on an empty array reserves memory for sixteen more.
+    if (this.#sent.length === 0) this.#sent = [sent]
+    else this.#sent.push(sent)
     return sent
   }
 
@@ -169,7 +188,7 @@ export class Committed {
   abandon(sent: Sent): void {
     if (sent.outcome === 'committed' || sent.outcome === 'abandoned') return
     sent.outcome = 'abandoned'
-    this.#sent = this.#sent.filter((one) => one !== sent)
+    this.#remove(sent)
     sent.own.abandoned()
   }
 
@@ -211,7 +230,7 @@ export class Committed {
     const pulling = this.#pull().finally(() => {
       if (this.#pulling !== pulling) return
       this.#pulling = null
-      this.#ports.idle()
+      this.#ports.idle(this)
     })
     this.#pulling = pulling
     return pulling
@@ -272,7 +291,8 @@ export class Committed {
   }
 
   #tellFollowers(tell: (follower: Follower) => void): void {
-    for (const follower of this.followers) {
+    if (!this.#followers) return
+    for (const follower of this.#followers) {
       try {
         tell(follower)
       } catch (error) {
@@ -300,11 +320,15 @@ export class Committed {
   }
 
   #settle(sent: Sent): void {
-    // Usually it is the only one; `splice` would allocate an array.
-    if (this.#sent.length === 1) this.#sent.pop()
-    else this.#sent.splice(this.#sent.indexOf(sent), 1)
+    this.#remove(sent)
     sent.outcome = 'committed'
     sent.own.committed()
+  }
+
+  #remove(sent: Sent): void {
+    // Mostly the only one: `splice` would make a list of what it takes out.
+    if (this.#sent.length === 1 && this.#sent[0] === sent) this.#sent = NO_APPENDS
+    else this.#sent = this.#sent.filter((one) => one !== sent)
   }
 }
 

@@ -28,22 +28,26 @@ export class Listeners {
   }
 
   advanced(advance: Advance): void {
-    for (const { advanced } of this.#listeners) this.#call(() => advanced(advance))
+    for (const { advanced } of this.#listeners) {
+      try {
+        advanced(advance)
+      } catch (error) {
+        this.#onError(error)
+      }
+    }
   }
 
   gone(sessionId: string): void {
-    for (const { gone } of this.#listeners) this.#call(() => gone?.(sessionId))
+    for (const { gone } of this.#listeners) {
+      try {
+        gone?.(sessionId)
+      } catch (error) {
+        this.#onError(error)
+      }
+    }
   }
 
   clear(): void {
     this.#listeners.clear()
-  }
-
-  #call(listener: () => void): void {
-    try {
-      listener()
-    } catch (error) {
-      this.#onError(error)
-    }
   }
 }

@@ -1,7 +1,7 @@
 import { AskbackError, type SessionEvent } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Store } from '../store/store.js'
-import { Committed, type Advance, type Follower, type Head } from './committed.js'
+import { Committed, type Advance, type CommittedPorts, type Follower, type Head } from './committed.js'
 import { loadState, Speculative } from './speculative.js'
 
 /** How many sessions one eviction examines, so that no caller waits for a hundred thousand. */
@@ -39,6 +39,7 @@ interface SessionCachePorts {
  */
 export class SessionCache {
   readonly #ports: SessionCachePorts
+  readonly #committedPorts: CommittedPorts
   readonly #committed = new Map<string, Committed>()
   readonly #loaded = new Map<string, Speculative>()
   /** The loaded sessions in a ring, for eviction. */
@@ -61,6 +62,15 @@ export class SessionCache {
 
   constructor(ports: SessionCachePorts) {
     this.#ports = ports
+    const { store, clock, onError } = ports
+    this.#committedPorts = {
+      store,
+      now: () => clock.now(),
+      onError,
+      advanced: (advance, foreign) => this.#advanced(advance, foreign),
+      gone: (sessionId) => this.#gone(sessionId),
+      idle: (committed) => this.#release(committed),
+    }
   }
 
   get(sessionId: string): Speculative | Promise<Speculative> {
@@ -96,9 +106,9 @@ export class SessionCache {
     const { committed } = log
     const { head } = committed
     if (!head) return null
-    committed.followers.add(follower)
+    const unfollow = committed.follow(follower)
     const stop = () => {
-      committed.followers.delete(follower)
+      unfollow()
       this.#release(committed)
     }
     return { head, stop }
@@ -238,15 +248,7 @@ export class SessionCache {
   #committedOf(sessionId: string): Committed {
     const known = this.#committed.get(sessionId)
     if (known) return known
-    const { store, clock, onError } = this.#ports
-    const committed = new Committed(sessionId, {
-      store,
-      now: () => clock.now(),
-      onError,
-      advanced: (advance, foreign) => this.#advanced(advance, foreign),
-      gone: () => this.#gone(sessionId),
-      idle: () => this.#release(committed),
-    })
+    const committed = new Committed(sessionId, this.#committedPorts)
     this.#committed.set(sessionId, committed)
     return committed
   }
@@ -325,9 +327,9 @@ export class SessionCache {
 
   /** Drops the `Committed` of a session if nothing needs it. */
   #release(committed: Committed): void {
-    const { sessionId, followers } = committed
+    const { sessionId } = committed
     const isNeeded =
-      followers.size > 0 ||
+      committed.isFollowed ||
       committed.hasUnknownAppends ||
       // Otherwise its successor would publish the events of the running read a second time.
       committed.isPulling ||
