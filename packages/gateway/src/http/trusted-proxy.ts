@@ -19,6 +19,7 @@ export function trustedProxies(addresses: readonly string[]): TrustedProxies {
 
   function addressOf({ headers, socket }: IncomingMessage): string {
     let address = socket.remoteAddress ?? ''
+    if (addresses.length === 0) return address
     for (const next of entries(headers['x-forwarded-for']).toReversed()) {
       if (!isTrusted(address) || isIP(next) === 0) break
       address = next
