@@ -14,7 +14,7 @@ export interface InboxPage extends PendingPage {
   /** Number of pending interactions on all pages. */
   total: number
   /** The same by session; sessions without pending interactions are left out. */
-  perSession: Record<string, number>
+  perSession: Readonly<Record<string, number>>
 }
 
 export async function pendingPage(
@@ -27,8 +27,17 @@ export async function pendingPage(
   return { interactions: items.map(view), next }
 }
 
-export async function pendingTotals(store: Store): Promise<Pick<InboxPage, 'total' | 'perSession'>> {
+type PendingTotals = Readonly<Pick<InboxPage, 'total' | 'perSession'>>
+
+/** A store may return the same map while nothing changes; copying the counts of ten thousand sessions per page is slow. */
+const totalsByCounts = new WeakMap<ReadonlyMap<string, number>, PendingTotals>()
+
+export async function pendingTotals(store: Store): Promise<PendingTotals> {
   const counts = await store.pendingCounts()
+  const known = totalsByCounts.get(counts)
+  if (known) return known
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
-  return { total, perSession: Object.fromEntries(counts) }
+  const totals = { total, perSession: Object.fromEntries(counts) }
+  totalsByCounts.set(counts, totals)
+  return totals
 }

@@ -64,7 +64,9 @@ export function interactionRoutes(context: GatewayContext): Route[] {
         const asked = { item: opened, to, wait, reply, fence }
         // What a rule has settled at once was claimed with it.
         const item = created && opened.status === 'settled' ? opened : await settlementOf(context, asked)
-        return { status: created ? 201 : 200, body: { interaction: item } }
+        const answer = { status: created ? 201 : 200, body: { interaction: item } }
+        // What is pending stays in memory, and would keep its text there.
+        return item.status === 'pending' ? answer : { ...answer, text: `{"interaction":${textOf(item)}}` }
       },
     }),
     route({
@@ -126,7 +128,7 @@ export function interactionRoutes(context: GatewayContext): Route[] {
         })
         const { interaction: item, events } = settled
         // As they went to the store and to everyone who looks on.
-        const text = `{"interaction":${JSON.stringify(item)},"events":[${eventTexts(events).join(',')}]}`
+        const text = `{"interaction":${textOf(item)},"events":[${eventTexts(events).join(',')}]}`
         return { status: 200, body: settled, text }
       },
     }),
@@ -181,10 +183,27 @@ export function interactionRoutes(context: GatewayContext): Route[] {
           ...(after !== undefined && { after }),
           ...(limit !== undefined && { limit }),
         })
-        return { status: 200, body }
+        const { interactions, next: following, total, perSession } = body
+        const rest = JSON.stringify({ next: following, total }).slice(1, -1)
+        const text = `{"interactions":${JSON.stringify(interactions)},${rest},"perSession":${textOf(perSession)}}`
+        return { status: 200, body, text }
       },
     }),
   ]
+}
+
+const texts = new WeakMap<object, string>()
+
+/**
+ * As JSON, made once for all who are told the same: whoever answers and whoever asked get one settlement, and the counts of
+ * the inbox stay the same object until something changes.
+ */
+function textOf(value: Interaction | Readonly<Record<string, number>>): string {
+  const known = texts.get(value)
+  if (known !== undefined) return known
+  const text = JSON.stringify(value)
+  texts.set(value, text)
+  return text
 }
 
 /** As it stands or, within the wait, settled. Whoever acts on a settlement (`to`) claims it with this answer (L10). */
