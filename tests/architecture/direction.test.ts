@@ -69,7 +69,7 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     acp: ['program', 'session'],
     // Its permission tool implements the protocol of Claude Code.
     mcp: ['session', 'claude'],
-    adopt: [],
+    adopt: ['program'],
     demo: [],
   },
 }

@@ -164,7 +164,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     const when = 'wait for a stranger'
     endpoint.add({ when, steps: [{ say: [run('touch never')] }] })
     const killed = await killedAt(when, { type: 'interaction_request' })
-    const note = join(killed.keepIn, (await readdir(killed.keepIn))[0]!, 'note.json')
+    const note = join(killed.keepIn, (await readdir(killed.keepIn))[0]!, 'record.json')
     expect((await stat(note)).mode & 0o077).toBe(0)
     const { address } = JSON.parse(await readFile(note, 'utf8')) as { address: string }
     const [url, token] = address.split('#')

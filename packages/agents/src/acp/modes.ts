@@ -2,45 +2,46 @@ import type { PermissionMode } from '@askback/protocol'
 import type { ConfigOption, OpenedSession } from './protocol.js'
 
 /**
- * An agent's own modes. The protocol has two ways to offer them: `modes`, and a configuration option of the category
- * `mode`.
+ * The agent's own modes. The protocol has two ways to offer them: the field `modes`, and a configuration option of the
+ * category `mode`.
  */
-export interface Modes {
+export interface AgentModes {
   current: string
   offered: { id: string; name: string }[]
-  /** Of the configuration option that sets the mode; `null` where `session/set_mode` does. */
+  /** The id of the configuration option that sets the mode; `null` where `session/set_mode` does. */
   configId: string | null
 }
 
-const PLAN = 'plan'
+const PLAN_MODE = 'plan'
 
-/** Modes in which agents ask a person, the first that is offered is taken. */
-const ASKING = ['default', 'workspace-write']
+/** Modes in which agents ask a person. The first one that is offered is used. */
+const ASKING_MODES = ['default', 'workspace-write']
 
+/** Who decides in a mode that does not ask a person. */
 type Decider = 'nobody' | 'model' | 'configuration'
 
-/** Modes that ask nobody, whichever agent offers them. */
-const ASKS_NOBODY = new Set(['bypassPermissions', 'dontAsk', 'yolo', 'full-access', 'agent-full-access'])
+/** Modes that ask nobody, in every agent that offers them. */
+const UNASKING_MODES = new Set(['bypassPermissions', 'dontAsk', 'yolo', 'full-access', 'agent-full-access'])
 
-/** Agents whose modes mean something else than their ids say, by the name that `initialize` gives. */
-const BY_AGENT: Record<string, (mode: string) => Decider | null> = {
+/** Agents whose modes have another meaning than their ids say, by the name in the result of `initialize`. */
+const DECIDER_BY_PROGRAM: Record<string, (mode: string) => Decider | null> = {
   '@agentclientprotocol/codex-acp': (mode) => (mode === 'agent' ? 'model' : null),
   '@agentclientprotocol/claude-agent-acp': (mode) => (mode === 'auto' ? 'model' : null),
   '@zed-industries/claude-code-acp': (mode) => (mode === 'auto' ? 'model' : null),
-  // By default it allows everything, and the protocol does not tell what its configuration says.
+  // OpenCode allows everything by default, and the protocol does not show its configuration.
   OpenCode: () => 'configuration',
 }
 
-export function modesOf({ modes, configOptions }: Omit<OpenedSession, 'sessionId'>): Modes | null {
+export function modesOf({ modes, configOptions }: Omit<OpenedSession, 'sessionId'>): AgentModes | null {
   if (modes) {
     const offered = modes.availableModes.map(({ id, name }) => ({ id, name: name ?? id }))
     return { current: modes.currentModeId, offered, configId: null }
   }
-  return modesIn(configOptions ?? [])
+  return modeInOptions(configOptions ?? [])
 }
 
-/** `null` where none of the options is the mode. */
-export function modesIn(options: ConfigOption[]): Modes | null {
+/** `null` if none of the options is the mode. */
+export function modeInOptions(options: ConfigOption[]): AgentModes | null {
   const option = options.find(({ category, type }) => category === 'mode' && type === 'select')
   if (!option || typeof option.currentValue !== 'string') return null
   const flat = (option.options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
@@ -49,28 +50,29 @@ export function modesIn(options: ConfigOption[]): Modes | null {
 }
 
 /**
- * The agent's mode for a session's permission mode; `null` to leave it as it is. Plan mode is a way to work, so the agent
- * must know of it. All others only say who decides, which is Askback's to know: the agent just has to ask.
+ * The agent's mode for a session's permission mode; `null` to leave it unchanged. Plan mode changes how the agent works, so the
+ * agent must know of it. The other modes only say who decides, which the desk does: the agent just has to ask.
  */
 export function modeFor(
   mode: PermissionMode,
-  { offered }: Modes,
-  { wanted, startedIn }: { wanted?: string | undefined; startedIn: string },
+  { offered }: AgentModes,
+  { configured, initial }: { configured?: string | undefined; initial: string },
 ): string | null {
   const isOffered = (id: string) => offered.some((one) => one.id === id)
-  if (mode === 'plan') return isOffered(PLAN) ? PLAN : null
-  if (wanted !== undefined) return wanted
-  return ASKING.find(isOffered) ?? (startedIn === PLAN ? null : startedIn)
+  if (mode === 'plan') return isOffered(PLAN_MODE) ? PLAN_MODE : null
+  if (configured !== undefined) return configured
+  return ASKING_MODES.find(isOffered) ?? (initial === PLAN_MODE ? null : initial)
 }
 
-/** What a person must know of an agent that does not leave decisions to them in this mode; `null` if it does. */
-export function decidesAlone(
-  { current, offered }: Modes,
-  { agent, name }: { agent: string | undefined; name: string },
+/** A notice for people if the agent does not leave decisions to them in its current mode; `null` if it does. */
+export function decidesAloneNotice(
+  { current, offered }: AgentModes,
+  { programName, name }: { programName: string | undefined; name: string },
 ): string | null {
-  if (current === PLAN) return null
-  const own = agent !== undefined && Object.hasOwn(BY_AGENT, agent) ? BY_AGENT[agent] : undefined
-  const decider = own?.(current) ?? (ASKS_NOBODY.has(current) ? 'nobody' : null)
+  if (current === PLAN_MODE) return null
+  const isKnown = programName !== undefined && Object.hasOwn(DECIDER_BY_PROGRAM, programName)
+  const special = isKnown ? DECIDER_BY_PROGRAM[programName]?.(current) : null
+  const decider = special ?? (UNASKING_MODES.has(current) ? 'nobody' : null)
   const mode = offered.find(({ id }) => id === current)?.name ?? current
   switch (decider) {
     case null:

@@ -1,9 +1,9 @@
 import { createDesk, memoryStore, systemClock } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
 import { expect, it, onTestFinished } from 'vitest'
-import { editScopeOf } from '../session/edit-target.js'
-import { Grants } from '../session/grants.js'
-import { permission } from './permission.js'
+import { Grants } from '../session/approval.js'
+import { editScopeOf } from '../session/edit-scope.js'
+import { answerPermission } from './permission.js'
 import type { PermissionOption } from './protocol.js'
 
 const options: PermissionOption[] = [
@@ -11,13 +11,13 @@ const options: PermissionOption[] = [
   { optionId: 'no', name: 'No', kind: 'reject_once' },
 ]
 
-it('[L11] asks anew about a call that changed in the moment of the answer', async () => {
+it('[L11] asks again about a call that changed at the moment of the answer', async () => {
   const desk = createDesk({ store: memoryStore(), onError: (error) => expect.unreachable(String(error)) })
   onTestFinished(() => desk.close())
   await desk.createSession({ id: 's', agent: 'acp' })
   const session = desk.session('s')
   let input = { command: 'ls' }
-  const answer = permission(
+  const answer = answerPermission(
     { sessionId: 'own', toolCall: { toolCallId: 'c' }, options },
     {
       session,
@@ -26,14 +26,14 @@ it('[L11] asks anew about a call that changed in the moment of the answer', asyn
       grants: new Grants(),
       agentName: 'Agent',
       signal: () => new AbortController().signal,
-      announce: async () => {},
-      known: () => ({ call: { toolCallId: 'c', rawInput: input }, toolName: 'shell', input }),
-      // The answer is faster than the word of the change.
-      watch: () => () => {},
-      nameOf: () => 'shell',
-      tell: () => {},
-      note: async () => {},
-      startAfresh: () => {},
+      logCall: async () => {},
+      getCall: () => ({ call: { toolCallId: 'c', rawInput: input }, toolName: 'shell', input }),
+      // The answer arrives before the change is reported.
+      watchCall: () => () => {},
+      toolNameOf: () => 'shell',
+      tellModel: () => {},
+      reportNotice: async () => {},
+      startFresh: () => {},
     },
   )
   const pending = async () => (await desk.pending()).interactions

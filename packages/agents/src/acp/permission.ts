@@ -1,12 +1,17 @@
-import type { Clock, EditScope, SessionHandle } from '@askback/core'
+/**
+ * Answers the requests of an ACP agent: opens an interaction for each one, and translates its settlement.
+ *
+ * The protocol lets a person only choose among options that the agent offers, and an answer cannot contain words. What a person
+ * says is therefore sent to the model as the next message. Only options that hold once are chosen: permission rules are stored
+ * by Askback alone, and an agent's own “always” or “never” would outlive the answer.
+ */
+import type { EditScope, SessionHandle } from '@askback/core'
 import { copyJson, digestOf, type Json } from '@askback/protocol'
-import { refusalOfCall, type AskedCall } from '../session/approved.js'
-import { asking, type Asking } from '../session/asking.js'
-import { targetOfFiles } from '../session/edit-target.js'
+import { refuseCall, type CallToApprove, type Grants } from '../session/approval.js'
+import { requestForCall, type CallRequest, type CallRequestPorts } from '../session/call-request.js'
+import { targetOfFiles } from '../session/edit-scope.js'
 import { elicit } from '../session/elicitation.js'
-import type { Grants } from '../session/grants.js'
-import { reviewOf } from '../session/plan.js'
-import { diffsOf, hasInput, type KnownCall } from './calls.js'
+import { planReviewResult } from '../session/model-messages.js'
 import type {
   ElicitationRequest,
   PermissionOption,
@@ -14,52 +19,47 @@ import type {
   PermissionRequest,
   ToolCall,
 } from './protocol.js'
+import { diffsOf, hasInput, type KnownCall } from './tool-calls.js'
 
-export interface PermissionPorts {
+export interface PermissionPorts extends CallRequestPorts {
   session: SessionHandle
   editScope: () => Promise<EditScope>
-  clock: Clock
   grants: Grants
-  timeoutMs?: number | null
   agentName: string
-  signal: () => AbortSignal
-  /** Puts the call into the log that somebody is asked about. */
-  announce: (call: ToolCall) => Promise<void>
-  /** The call as it is known now. */
-  known: (toolCallId: string) => KnownCall
-  /** Calls `changed` when its input changes; returns how to stop that. */
-  watch: (toolCallId: string, changed: () => void) => () => void
-  nameOf: (toolCallId: string) => string | undefined
-  /** For the model, as soon as the agent takes a message: its answers have no room for words. */
-  tell: (text: string) => void
-  /** For people, in the log. */
-  note: (code: string, message: string) => Promise<void>
-  /** Goes on in a session that knows nothing but the plan. */
-  startAfresh: (message: string) => void
+  /** Logs the call that a person is about to be asked about. */
+  logCall: (call: ToolCall) => Promise<void>
+  getCall: (toolCallId: string) => KnownCall
+  /** Calls `onChange` when the call's tool or input changes. Returns a function that stops this. */
+  watchCall: (toolCallId: string, onChange: () => void) => () => void
+  toolNameOf: (toolCallId: string) => string | undefined
+  /** Sends the model a message as soon as the agent accepts one. */
+  tellModel: (text: string) => void
+  /** Reports a notice to people. */
+  reportNotice: (code: string, message: string) => Promise<void>
+  /** Cancels the agent's turn, and continues in a session that knows nothing but this message. */
+  startFresh: (message: string) => void
 }
 
-/** What comes of a request, before it is put into the words of the protocol. */
-interface Verdict {
-  allows: boolean
-  /** For the model. */
-  tell?: string
+/** The result of a request, before it is translated into an option of the agent. */
+interface PermissionResult {
+  isAllowed: boolean
+  messageForModel?: string
   /** The first message of a fresh context. */
-  startAfresh?: string
+  freshMessage?: string
 }
 
-/** What an agent asks to be allowed, put to the session's person. */
-export async function permission(
+export async function answerPermission(
   { toolCall, options }: PermissionRequest,
   ports: PermissionPorts,
 ): Promise<{ outcome: PermissionOutcome }> {
-  await ports.announce(toolCall)
+  await ports.logCall(toolCall)
   const signal = ports.signal()
   try {
-    const verdict = await verdictOn(toolCall.toolCallId, options, ports)
-    if (verdict.startAfresh !== undefined) ports.startAfresh(verdict.startAfresh)
-    if (verdict.tell !== undefined) ports.tell(verdict.tell)
-    const outcome = choose(options, verdict.allows ? 'allow_once' : 'reject_once')
-    if (verdict.allows && outcome.outcome === 'cancelled') await sayUnused(ports)
+    const result = await askUntilUnchanged(toolCall.toolCallId, options, ports)
+    if (result.freshMessage !== undefined) ports.startFresh(result.freshMessage)
+    if (result.messageForModel !== undefined) ports.tellModel(result.messageForModel)
+    const outcome = chooseOption(options, result.isAllowed ? 'allow_once' : 'reject_once')
+    if (result.isAllowed && outcome.outcome === 'cancelled') await reportUnusedApproval(ports)
     return { outcome }
   } catch (error) {
     if (signal.aborted) return { outcome: { outcome: 'cancelled' } }
@@ -67,26 +67,49 @@ export async function permission(
   }
 }
 
+export async function answerElicitation(
+  { toolCallId, mode, message, requestedSchema, url }: ElicitationRequest,
+  ports: PermissionPorts,
+): Promise<object> {
+  const id = toolCallId ?? undefined
+  const known = id === undefined ? undefined : ports.toolNameOf(id)
+  if (id !== undefined && known !== undefined) await ports.logCall({ toolCallId: id })
+  const request = requestForCall({ toolCallId: id, toolName: known ?? 'elicitation' }, ports)
+  const { action, content } = await elicit(
+    ports.session,
+    {
+      serverName: ports.agentName,
+      message,
+      mode: mode === 'url' ? 'url' : 'form',
+      ...(url !== undefined && { url }),
+      ...(requestedSchema && { requestedSchema }),
+    },
+    // One call may elicit several times, so each request is a new one.
+    { ...request.options, attach: false },
+  )
+  return { action, ...(content && { content }) }
+}
+
 /**
- * Asks about the call as it is known now, and anew whenever its input changes before the agent has its answer: what a
- * person approved must be what runs. Asking anew supersedes what is pending (L11).
+ * Asks about the call as it is known now, and asks again if its input changes before the agent has the answer: what runs must
+ * be what the person approved. The new request supersedes the pending one (L11).
  */
-async function verdictOn(
+async function askUntilUnchanged(
   toolCallId: string,
   options: PermissionOption[],
   ports: PermissionPorts,
-): Promise<Verdict> {
+): Promise<PermissionResult> {
   for (;;) {
-    const known = ports.known(toolCallId)
-    let stop = () => {}
+    const known = ports.getCall(toolCallId)
+    let stopWatching = () => {}
     const changed = new Promise<null>((resolve) => {
-      stop = ports.watch(toolCallId, () => resolve(null))
+      stopWatching = ports.watchCall(toolCallId, () => resolve(null))
     })
     const asked = ask(known, options, ports)
-    // Nobody waits for it once the call has changed.
+    // Once the call has changed, nobody else handles its rejection.
     asked.catch(() => {})
-    const verdict = await Promise.race([asked, changed]).finally(() => stop())
-    if (verdict && isSame(known, ports.known(toolCallId))) return verdict
+    const result = await Promise.race([asked, changed]).finally(() => stopWatching())
+    if (result && isSameCall(known, ports.getCall(toolCallId))) return result
   }
 }
 
@@ -94,99 +117,54 @@ async function ask(
   { call, toolName, input }: KnownCall,
   options: PermissionOption[],
   ports: PermissionPorts,
-): Promise<Verdict> {
-  const about = askingAbout(call.toolCallId, toolName, ports)
+): Promise<PermissionResult> {
+  const { toolCallId } = call
+  const request = requestForCall({ toolCallId, toolName }, ports)
   const plan = planIn(call)
-  if (plan !== null) return review(plan, toolName, about, ports)
-  const asked: AskedCall = {
+  if (plan !== null) return reviewPlan(plan, request, ports)
+  const canApproveOnce = options.some(({ kind }) => kind === 'allow_once')
+  const toApprove: CallToApprove = {
     toolName,
     input,
-    edit: await placeOf(call, ports),
+    edit: await editTargetOf(call, ports),
     ...(call.title && { title: call.title }),
-    ...(!canApproveOnce(options) && { reason: onlyAlways(ports, 'so approving will cancel the call') }),
+    ...(!canApproveOnce && { reason: onlyAlways(ports, 'so approving will cancel the call') }),
     ...preview(call),
   }
-  const refused = await refusalOfCall(ports.session, asked, about, ports.grants)
-  if (refused === null) return { allows: true }
-  return { allows: false, ...(refused.isWorded && { tell: refused.why }) }
+  const refused = await refuseCall(ports.session, toApprove, request, ports.grants)
+  if (refused === null) return { isAllowed: true }
+  return { isAllowed: false, ...(refused.isExplained && { messageForModel: refused.message }) }
 }
 
-/** A plan that is handed in by asking to leave the mode for planning. */
-async function review(
+/** Agents hand in a plan by asking to leave plan mode. */
+async function reviewPlan(
   plan: string,
-  toolName: string,
-  about: Asking,
+  request: CallRequest,
   { session }: PermissionPorts,
-): Promise<Verdict> {
-  const settled = await session.reviewPlan({ plan, ...about.options, toolName })
-  await about.settled(settled)
-  const { next, told, isError, isFresh } = reviewOf(settled, plan)
-  if (isError) return { allows: false, tell: next ?? told }
-  return isFresh ? { allows: false, startAfresh: next ?? plan } : { allows: true }
+): Promise<PermissionResult> {
+  const settled = await session.reviewPlan({ plan, ...request.options })
+  await request.afterSettlement(settled)
+  const { nextMessage, output, isError, isFreshContext } = planReviewResult(settled, plan)
+  if (isError) return { isAllowed: false, messageForModel: nextMessage ?? output }
+  return isFreshContext ? { isAllowed: false, freshMessage: nextMessage ?? plan } : { isAllowed: true }
 }
 
-/** Only what holds once: rules are Askback's alone, and an agent's own “always” or “never” would outlive the answer. */
-function choose(options: PermissionOption[], kind: 'allow_once' | 'reject_once'): PermissionOutcome {
-  const fits = options.find((option) => option.kind === kind)
-  return fits ? { outcome: 'selected', optionId: fits.optionId } : { outcome: 'cancelled' }
+function chooseOption(options: PermissionOption[], kind: 'allow_once' | 'reject_once'): PermissionOutcome {
+  const option = options.find((one) => one.kind === kind)
+  return option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' }
 }
 
-function canApproveOnce(options: PermissionOption[]): boolean {
-  return options.some(({ kind }) => kind === 'allow_once')
+function onlyAlways({ agentName }: PermissionPorts, consequence: string): string {
+  return `${agentName} offers only “always” for this call. Askback grants no more than you approve, ${consequence}.`
 }
 
-function onlyAlways({ agentName }: PermissionPorts, so: string): string {
-  return `${agentName} offers only “always” for this call. Askback grants no more than you approve, ${so}.`
+async function reportUnusedApproval(ports: PermissionPorts): Promise<void> {
+  await ports.reportNotice('approval_unused', onlyAlways(ports, 'so it cancelled the call'))
+  ports.tellModel('The user approved this call, but it cannot be approved just once here, so it has not run.')
 }
 
-async function sayUnused(ports: PermissionPorts): Promise<void> {
-  await ports.note('approval_unused', onlyAlways(ports, 'so it cancelled the call'))
-  ports.tell('The user approved this call, but it cannot be approved just once here, so it has not run.')
-}
-
-function isSame(one: KnownCall, other: KnownCall): boolean {
+function isSameCall(one: KnownCall, other: KnownCall): boolean {
   return digestOf(one.toolName, one.input) === digestOf(other.toolName, other.input)
-}
-
-export async function elicitation(
-  { toolCallId, mode, message, requestedSchema, url }: ElicitationRequest,
-  ports: PermissionPorts,
-): Promise<object> {
-  const id = toolCallId ?? undefined
-  const known = id === undefined ? undefined : ports.nameOf(id)
-  if (id !== undefined && known !== undefined) await ports.announce({ toolCallId: id })
-  const toolName = known ?? 'elicitation'
-  const ask = askingAbout(id, toolName, ports)
-  try {
-    const result = await elicit(
-      ports.session,
-      {
-        serverName: ports.agentName,
-        message,
-        mode: mode === 'url' ? 'url' : 'form',
-        ...(url !== undefined && { url }),
-        ...(requestedSchema && { requestedSchema }),
-      },
-      // A call may ask more than once: each time is a request of its own.
-      { ...ask.options, attach: false },
-    )
-    return { action: result.action, ...(result.content && { content: result.content }) }
-  } catch {
-    return { action: ask.options.signal.aborted ? 'cancel' : 'decline' }
-  }
-}
-
-function askingAbout(toolCallId: string | undefined, toolName: string, ports: PermissionPorts): Asking {
-  const { timeoutMs, clock, signal } = ports
-  return asking(
-    {
-      toolName,
-      signal: signal(),
-      ...(toolCallId !== undefined && { toolCallId, attach: true }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    },
-    clock,
-  )
 }
 
 function planIn({ kind, rawInput }: ToolCall): string | null {
@@ -195,15 +173,15 @@ function planIn({ kind, rawInput }: ToolCall): string | null {
   return typeof plan === 'string' && plan.trim() !== '' ? plan : null
 }
 
-/** Where the agent tells no input, the changes are the input. */
+/** A call without an input has its changes as the input (see tool-calls.ts), so it needs no preview of them. */
 function preview(call: ToolCall): { preview?: Json } {
   const diffs = diffsOf(call)
   return diffs.length === 0 || !hasInput(call) ? {} : { preview: copyJson({ diffs }, 'preview') }
 }
 
-async function placeOf(call: ToolCall, { editScope }: PermissionPorts): Promise<AskedCall['edit']> {
+/** Only the diffs say for sure which files are written. */
+async function editTargetOf(call: ToolCall, { editScope }: PermissionPorts): Promise<CallToApprove['edit']> {
   if (call.kind !== 'edit') return 'none'
-  // Only the diff says for sure what is written.
   const paths = diffsOf(call).map(({ path }) => path)
   return targetOfFiles(paths, await editScope())
 }

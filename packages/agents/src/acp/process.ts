@@ -1,12 +1,13 @@
-import { AGENT_LOST, type AgentContext, type AgentProcess, type Clock, type Reported } from '@askback/core'
+import type { AgentContext, AgentProcess, Clock, Reported } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
-import type { AgentChild } from '../program/child.js'
-import { lineChannel } from '../program/lines.js'
-import type { Params } from '../program/peer.js'
-import { pause } from '../session/asking.js'
-import { messageOf, PeerAgent, problem, type TurnReason } from '../session/peer-agent.js'
-import { Conversation } from './conversation.js'
-import { elicitation, permission, type PermissionPorts } from './permission.js'
+import type { ChildProgram } from '../program/child-program.js'
+import { errorMessage, type Params } from '../program/json-rpc.js'
+import { ndjsonChannel } from '../program/ndjson.js'
+import { pause } from '../session/call-request.js'
+import { JsonRpcAgent } from '../session/json-rpc-agent.js'
+import { agentError, type TurnEndReason } from '../session/turn-log.js'
+import { AcpSession } from './acp-session.js'
+import { answerElicitation, answerPermission, type PermissionPorts } from './permission.js'
 import type {
   ElicitationRequest,
   Initialized,
@@ -14,11 +15,12 @@ import type {
   SessionUpdate,
   StopReason,
 } from './protocol.js'
-import { Updates } from './updates.js'
+import { SessionUpdates } from './session-updates.js'
 
-const INTERRUPT_MS = 5000
+const INTERRUPT_TIMEOUT_MS = 5000
 
-export interface AcpOptions {
+export interface AcpProcessOptions {
+  /** The agent's name for people. */
   name: string
   /** The agent's mode outside plan mode. */
   mode?: string | undefined
@@ -27,31 +29,39 @@ export interface AcpOptions {
   newId: () => string
 }
 
-/** A session's agent that speaks the Agent Client Protocol. */
-export class AcpProcess extends PeerAgent implements AgentProcess {
-  readonly #options: AcpOptions
-  readonly #updates: Updates
-  readonly #mail: string[] = []
-  #conversation: Conversation | null = null
+/**
+ * The agent of one session, which speaks the Agent Client Protocol. It works on one prompt at a time. Messages that arrive
+ * meanwhile are queued, and continue the same turn of the session.
+ */
+export class AcpProcess extends JsonRpcAgent implements AgentProcess {
+  readonly #options: AcpProcessOptions
+  readonly #updates: SessionUpdates
+  readonly #messages: string[] = []
+  #session: AcpSession | null = null
   #mode: PermissionMode
-  #isGone = false
-  #prompt: Promise<void> | null = null
-  #fresh: string | null = null
-  #noted: string | null = null
+  #hasExited = false
+  /** Resolves when all messages are worked off; `null` if there are none. */
+  #working: Promise<void> | null = null
+  /** The first message of the fresh context that follows the current prompt. */
+  #freshMessage: string | null = null
+  #lastNotice: string | null = null
 
-  constructor(context: AgentContext, child: AgentChild, options: AcpOptions) {
-    super(context, child, { ...options, channel: lineChannel(child.process), stamp: { jsonrpc: '2.0' } })
+  constructor(context: AgentContext, child: ChildProgram, options: AcpProcessOptions) {
+    super(context, child, {
+      ...options,
+      channel: ndjsonChannel(child.process),
+      header: { jsonrpc: '2.0' },
+    })
     this.#options = options
     this.#mode = context.permissionMode
-    this.#updates = new Updates(context, this.turn, options.newId)
-    child.gone.then(() => (this.#isGone = true)).catch(() => {})
+    this.#updates = new SessionUpdates(this.turnLog, options.newId)
+    child.exited.then(() => (this.#hasExited = true)).catch(() => {})
   }
 
-  /** Says hello, and opens the agent's session. */
   async open(signal: AbortSignal): Promise<void> {
     const { resume, agentSessionId, cwd } = this.context
-    await this.start(async () => {
-      const can = await this.peer.request<Initialized>('initialize', {
+    const handshake = async () => {
+      const initialized = await this.connection.request<Initialized>('initialize', {
         protocolVersion: 1,
         clientCapabilities: {
           fs: { readTextFile: false, writeTextFile: false },
@@ -61,30 +71,31 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
         clientInfo: { name: 'askback', title: 'Askback', version: '0.1.0' },
       })
       const { name, mode } = this.#options
-      this.#conversation = new Conversation(this.peer, can, { cwd: cwd ?? process.cwd(), name, mode })
-      if (resume) this.turn.begin(resume.turnId)
+      this.#session = new AcpSession(this.connection, initialized, { cwd: cwd ?? process.cwd(), name, mode })
+      if (resume) this.turnLog.begin(resume.turnId)
       await this.#openSession(agentSessionId)
-    }, signal)
+    }
+    await this.openWith(handshake, signal)
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
-    this.turn.begin(turnId)
-    this.#mail.push(text)
-    this.#next()
+    this.turnLog.begin(turnId)
+    this.#messages.push(text)
+    this.#startWork()
   }
 
   async interrupt(): Promise<void> {
-    if (!this.turn.isOpen) return
-    this.#mail.length = 0
-    this.#fresh = null
-    this.interrupting.abort()
-    const prompt = this.#prompt
-    if (!prompt) return this.endTurn('interrupted')
-    this.#cancel()
-    const timeout = new AbortController()
-    await Promise.race([prompt, pause(this.#options.clock, INTERRUPT_MS, timeout.signal)])
-    timeout.abort()
-    if (this.turn.isOpen) {
+    if (!this.turnLog.isOpen) return
+    this.#messages.length = 0
+    this.#freshMessage = null
+    this.abortTurn()
+    const working = this.#working
+    if (!working) return this.endTurn('interrupted')
+    this.#cancelPrompt()
+    const done = new AbortController()
+    await Promise.race([working, pause(this.clock, INTERRUPT_TIMEOUT_MS, done.signal)])
+    done.abort()
+    if (this.turnLog.isOpen) {
       await this.endTurn('interrupted')
       await this.program.kill()
     }
@@ -92,157 +103,144 @@ export class AcpProcess extends PeerAgent implements AgentProcess {
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
     this.#mode = mode
-    await this.#setMode(mode)
-  }
-
-  async #setMode(mode: PermissionMode): Promise<void> {
-    await this.#conversation?.setMode(mode)
+    await this.#session?.setMode(mode)
     await this.#noteWhoDecides()
   }
 
-  /** A person must know when the agent does not leave decisions to them. Says so once for as long as that holds. */
+  /** Reports once, for as long as it holds, that the agent does not leave decisions to people. */
   async #noteWhoDecides(): Promise<void> {
-    const alone = this.#conversation?.decidesAlone ?? null
-    const isNews = alone !== this.#noted
-    this.#noted = alone
-    if (alone !== null && isNews) await this.#note('agent_decides', alone)
+    const notice = this.#session?.decidesAloneNotice ?? null
+    const isNew = notice !== this.#lastNotice
+    this.#lastNotice = notice
+    if (notice !== null && isNew) await this.turnLog.reportNotice('agent_decides', notice)
   }
 
-  #note(code: string, message: string): Promise<void> {
-    return this.turn.report({ type: 'error', code, message, fatal: false })
-  }
-
-  async #openSession(before: string | null): Promise<void> {
-    const opened = await this.#conversation?.open(before)
-    if (opened?.isLost) {
-      const message = `${this.#options.name} has lost the earlier conversation, and starts a new one.`
-      await this.#note(AGENT_LOST, message)
-    }
-    await this.turn.report({ type: 'agent_session', agentSessionId: this.#sessionId })
-    await this.#setMode(this.#mode)
+  async #openSession(earlier: string | null): Promise<void> {
+    const opened = await this.#session?.open(earlier)
+    if (opened?.isLost) await this.turnLog.reportLostConversation(this.#options.name)
+    await this.turnLog.report({ type: 'agent_session', agentSessionId: this.#sessionId })
+    await this.setPermissionMode(this.#mode)
   }
 
   get #sessionId(): string {
-    return this.#conversation?.sessionId ?? ''
+    return this.#session?.sessionId ?? ''
   }
 
-  #cancel(): void {
-    this.peer.notify('session/cancel', { sessionId: this.#sessionId })
+  #cancelPrompt(): void {
+    this.connection.notify('session/cancel', { sessionId: this.#sessionId })
   }
 
-  protected async goOn(message: string, isFresh: boolean): Promise<void> {
+  protected override async sendToModel(message: string, isFreshContext: boolean): Promise<void> {
     await this.setPermissionMode((await this.context.session.snapshot()).session.permissionMode)
-    if (isFresh) await this.#openSession(null)
-    this.#mail.unshift(message)
-    this.#next()
+    if (isFreshContext) await this.#openSession(null)
+    this.#messages.unshift(message)
+    this.#startWork()
   }
 
-  /** One prompt after the other: an agent takes no message while it works. */
-  #next(): void {
-    if (this.#prompt) return
+  #startWork(): void {
+    if (this.#working) return
     this.interrupting = new AbortController()
-    this.#prompt = this.#work()
+    this.#working = this.#workOffMessages()
       .catch((error: unknown) => this.fail(error))
       .finally(() => {
-        this.#prompt = null
+        this.#working = null
       })
   }
 
-  async #work(): Promise<void> {
-    for (let text = this.#mail.shift(); text !== undefined; text = this.#mail.shift()) {
+  async #workOffMessages(): Promise<void> {
+    for (let text = this.#messages.shift(); text !== undefined; text = this.#messages.shift()) {
       let stopReason: StopReason
       try {
-        stopReason = await this.#ask(text)
+        stopReason = await this.#prompt(text)
       } catch (error) {
-        await this.peer.settled
+        await this.connection.notificationsHandled
         if (this.isStopped) return
         if (this.interrupting.signal.aborted) return this.endTurn('interrupted')
-        // With the process gone there is more to do than to end the turn.
-        if (this.#isGone) return
-        await this.#updates.flush()
-        return this.endTurn('error', problem(messageOf(error)))
+        // The runner decides what happens to the turn of a lost agent.
+        if (this.#hasExited) return
+        await this.#updates.endBlock()
+        return this.endTurn('error', agentError(errorMessage(error)))
       }
-      await this.peer.settled
-      await this.#updates.finish()
+      await this.connection.notificationsHandled
+      await this.#updates.logRest()
       if (this.interrupting.signal.aborted) return this.endTurn('interrupted')
-      await this.#afresh()
-      const why = problemOf(stopReason)
-      if (why !== null && this.#mail.length === 0) return this.endTurn('error', problem(why))
+      await this.#startFreshContext()
+      const error = stopError(stopReason)
+      if (error !== null && this.#messages.length === 0) return this.endTurn('error', agentError(error))
     }
     await this.endTurn('done')
   }
 
-  async #ask(text: string): Promise<StopReason> {
-    const prompt = [{ type: 'text', text }]
-    const asked = { sessionId: this.#sessionId, prompt }
-    return (await this.peer.request<{ stopReason: StopReason }>('session/prompt', asked)).stopReason
+  async #prompt(text: string): Promise<StopReason> {
+    const params = { sessionId: this.#sessionId, prompt: [{ type: 'text', text }] }
+    return (await this.connection.request<{ stopReason: StopReason }>('session/prompt', params)).stopReason
   }
 
-  async #afresh(): Promise<void> {
-    const message = this.#fresh
-    this.#fresh = null
-    if (message !== null) await this.goOn(message, true)
+  async #startFreshContext(): Promise<void> {
+    const message = this.#freshMessage
+    this.#freshMessage = null
+    if (message !== null) await this.sendToModel(message, true)
   }
 
-  protected async heard(method: string, params: Params): Promise<void> {
-    if (method !== 'session/update' || this.#conversation?.isReplaying) return
+  protected override async handleNotification(method: string, params: Params): Promise<void> {
+    if (method !== 'session/update' || this.#session?.isReplaying) return
     const update = params['update'] as SessionUpdate
     switch (update.sessionUpdate) {
       case 'current_mode_update':
       case 'config_option_update':
-        this.#conversation?.modeChanged(update)
+        this.#session?.modeChanged(update)
         return this.#noteWhoDecides()
       default:
-        return this.#updates.heard(update)
+        return this.#updates.handle(update)
     }
   }
 
-  protected async asked(method: string, params: Params): Promise<unknown> {
+  protected override async answerRequest(method: string, params: Params): Promise<unknown> {
     switch (method) {
       case 'session/request_permission':
-        return permission(params as unknown as PermissionRequest, this.#ports())
+        return answerPermission(params as unknown as PermissionRequest, this.#permissionPorts())
       case 'elicitation/create':
-        return elicitation(params as unknown as ElicitationRequest, this.#ports())
+        return answerElicitation(params as unknown as ElicitationRequest, this.#permissionPorts())
       default:
         throw new Error(`Askback does not answer ${method}.`)
     }
   }
 
-  #ports(): PermissionPorts {
-    const { clock, timeoutMs, name: agentName } = this.#options
+  #permissionPorts(): PermissionPorts {
+    const { timeoutMs, name: agentName } = this.#options
+    const updates = this.#updates
     return {
       session: this.context.session,
       editScope: this.editScope,
-      clock,
+      clock: this.clock,
       agentName,
       grants: this.grants,
       ...(timeoutMs !== undefined && { timeoutMs }),
       signal: () => this.signal,
-      announce: (call) => this.#updates.announce(call),
-      known: (toolCallId) => this.#updates.known(toolCallId),
-      watch: (toolCallId, changed) => this.#updates.watch(toolCallId, changed),
-      nameOf: (toolCallId) => this.#updates.nameOf(toolCallId),
-      note: (code, message) => this.#note(code, message),
-      tell: (text) => void this.#mail.push(text),
-      startAfresh: (message) => {
-        this.#fresh = message
-        this.#cancel()
+      logCall: (call) => updates.logRequestedCall(call),
+      getCall: (toolCallId) => updates.getCall(toolCallId),
+      watchCall: (toolCallId, onChange) => updates.watchCall(toolCallId, onChange),
+      toolNameOf: (toolCallId) => updates.toolNameOf(toolCallId),
+      reportNotice: (code, message) => this.turnLog.reportNotice(code, message),
+      tellModel: (text) => void this.#messages.push(text),
+      startFresh: (message) => {
+        this.#freshMessage = message
+        this.#cancelPrompt()
       },
     }
   }
 
-  protected async endTurn(reason: TurnReason, ...events: Reported[]): Promise<void> {
-    this.grants.clear()
-    this.#updates.newTurn()
-    await this.turn.end(reason, ...events)
+  protected override async endTurn(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+    this.#updates.reset()
+    await super.endTurn(reason, ...events)
   }
 
-  protected async lost(): Promise<void> {
-    await this.#prompt
+  protected override async programLost(): Promise<void> {
+    await this.#working
   }
 }
 
-function problemOf(reason: StopReason): string | null {
+function stopError(reason: StopReason): string | null {
   switch (reason) {
     case 'max_tokens':
       return 'The agent reached the most tokens that its model gives.'

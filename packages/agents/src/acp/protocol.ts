@@ -1,4 +1,6 @@
 /** The part of the Agent Client Protocol, version 1, that is used here. */
+
+/** The result of `initialize`. */
 export interface Initialized {
   agentInfo?: { name: string } | null
   agentCapabilities?: {
@@ -7,6 +9,7 @@ export interface Initialized {
   }
 }
 
+/** The result of `session/new`, `session/load` and `session/resume`. */
 export interface OpenedSession {
   sessionId?: string
   modes?: { currentModeId: string; availableModes: { id: string; name?: string }[] } | null

@@ -17,14 +17,14 @@ const claude = (type: string, content: unknown, more: object = {}) => ({
 const codexMeta = { type: 'session_meta', payload: { id: 't1', cwd: '/work' }, ...when }
 const codex = (payload: object, type = 'response_item') => ({ type, payload, ...when })
 
-/** What a transcript of Claude Code with these lines tells. */
+/** The items of a transcript of Claude Code with these lines. */
 const claudeItems = (...all: unknown[]) => historyIn(lines(...all)).items
 const codexItems = (...all: object[]) =>
   historyIn(lines(codexMeta, ...all.map((one) => ('type' in one && 'payload' in one ? one : codex(one)))))
     .items
 
 describe('a transcript of Claude Code', () => {
-  it('tells what was said and done', () => {
+  it('becomes messages, texts and tool calls', () => {
     expect(
       historyIn(
         lines(
@@ -52,20 +52,20 @@ describe('a transcript of Claude Code', () => {
   })
 
   it.each<[string, unknown, object[]]>([
-    ['what subagents do', claude('assistant', [{ type: 'text', text: 'x' }], { isSidechain: true }), []],
-    ['what Claude Code adds', claude('user', 'x', { isMeta: true }), []],
-    ['what a command printed', claude('user', '<local-command-stdout>x</local-command-stdout>'), []],
-    ['blocks that nobody knows', claude('assistant', [{ type: 'new_block' }, null, 7]), []],
+    ['messages of subagents', claude('assistant', [{ type: 'text', text: 'x' }], { isSidechain: true }), []],
+    ['messages that Claude Code adds', claude('user', 'x', { isMeta: true }), []],
+    ['the output of a command', claude('user', '<local-command-stdout>x</local-command-stdout>'), []],
+    ['unknown blocks', claude('assistant', [{ type: 'new_block' }, null, 7]), []],
     ['messages without content', claude('user', null), []],
     ['no message at all', { ...claude('user', ''), message: 'x' }, []],
     ['a call without an id', claude('assistant', [{ type: 'tool_use', name: 'Bash' }]), []],
     ['an empty text', claude('assistant', [{ type: 'text', text: ' ' }]), []],
-    ['lines that nobody knows', { type: 'file-history-snapshot', sessionId: 'c1' }, []],
+    ['unknown lines', { type: 'file-history-snapshot', sessionId: 'c1' }, []],
   ])('leaves out %s', (_, line, items) => {
     expect(claudeItems(claude('user', 'go'), line).slice(1)).toEqual(items)
   })
 
-  it('shows a command as it was typed, a summary as no message, and a picture as one', () => {
+  it('shows a command as it was typed, a summary as text of the agent, and an image as [image]', () => {
     const command = '<command-name>/review</command-name>\n<command-args>all of it</command-args>'
     const picture = { type: 'image', source: { type: 'base64', data: 'x'.repeat(1_000_000) } }
     const result = {
@@ -86,14 +86,14 @@ describe('a transcript of Claude Code', () => {
     ])
   })
 
-  it('counts a line once, however often it is there', () => {
+  it('counts a line once, however often it occurs', () => {
     const line = claude('user', 'go', { uuid: 'u1' })
     expect(claudeItems(line, line, claude('user', 'more', { uuid: 'u2' }), line)).toHaveLength(2)
   })
 })
 
 describe('a rollout of Codex', () => {
-  it('tells what was said and done', () => {
+  it('becomes messages, texts and tool calls', () => {
     expect(
       historyIn(
         lines(
@@ -158,15 +158,15 @@ describe('a rollout of Codex', () => {
       { output: 'x', isError: false },
     ],
     [
-      'an output with its parts inside',
+      'an output in an object',
       { type: 'function_call_output', call_id: 'a', output: { content: 'x', success: true } },
       { output: 'x' },
     ],
-  ])('tells %s', (_, payload, expected) => {
+  ])('reads %s', (_, payload, expected) => {
     expect(codexItems(payload)).toMatchObject([expected])
   })
 
-  it('leaves out what nobody knows, and what is said twice', () => {
+  it('leaves out unknown lines and repeated messages', () => {
     const said = codex({ type: 'user_message', message: 'go' }, 'event_msg')
     const again = { type: 'UserMessage', id: 'x', content: [{ type: 'text', text: 'go' }] }
     expect(
@@ -182,8 +182,8 @@ describe('a rollout of Codex', () => {
   })
 })
 
-describe('what others have written', () => {
-  it('may hold what no log here takes', () => {
+describe('a file of another program', () => {
+  it('may contain values that the log refuses', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`)
     const odd = `{"half":"\\ud83d","many":12345678901234567890,"__proto__":{"x":1},"constructor":{"prototype":1},"\\ud800":1}`
     const items = claudeItems(
@@ -197,7 +197,7 @@ describe('what others have written', () => {
     expect(items[1]).toMatchObject({ input: { odd: { half: '\ufffd', many: '12345678901234567000' } } })
   })
 
-  it('is cut where it is too long', () => {
+  it('is cut where a value is too long', () => {
     const long = '✓'.repeat(400_000)
     const items = claudeItems(
       claude('user', [{ type: 'tool_result', tool_use_id: 'a', content: long }]),
@@ -221,7 +221,7 @@ describe('what others have written', () => {
     expect(() => historyIn(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
   })
 
-  it('counts the lines that are no JSON, but for a last one that is not finished', () => {
+  it('has unread lines if they are no JSON, except for an unfinished last one', () => {
     const reader = new HistoryReader()
     for (const line of ['{"type":', lines(claude('user', 'go')), '', 'x', '{"type":"assis']) reader.add(line)
     expect(reader.unread).toBe(2)

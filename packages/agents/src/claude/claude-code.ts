@@ -1,3 +1,4 @@
+/** The requests of a Claude Code that somebody else has started, as its hooks and its permission prompt tool send them. */
 import { readFileSync } from 'node:fs'
 import type {
   ApprovalAnswer,
@@ -8,20 +9,21 @@ import type {
   PlanReviewAnswer,
   QuestionAnswer,
 } from '@askback/protocol'
-import { answeredInput } from './question.js'
 import { isInDoubt } from '@askback/protocol/in-doubt'
-import { IN_DOUBT, refusalOf } from '../session/refusal.js'
+import { IN_DOUBT_MESSAGE, refusalMessage } from '../session/model-messages.js'
+import { answeredInput } from './question.js'
 
-type Input = Record<string, Json>
+type ToolInput = Record<string, Json>
 
-/** What a Claude Code that somebody else has started wants to do. */
+/** A tool call that Claude Code asks about. */
 export interface ToolUse {
   toolName: string
-  input: Input
+  input: ToolInput
 }
 
+/** What Claude Code is to do with the call. */
 export type Decision =
-  | { behavior: 'allow'; updatedInput: Input; updatedPermissions?: [SetMode] }
+  | { behavior: 'allow'; updatedInput: ToolInput; updatedPermissions?: [SetMode] }
   | { behavior: 'deny'; message: string }
 
 interface SetMode {
@@ -30,14 +32,14 @@ interface SetMode {
   destination: 'session'
 }
 
-/** A fresh context is beyond what its own process can be told: it keeps the one it has. */
+/** A decision for a fresh context has no effect: this Claude Code can only continue in the context that it has. */
 const MODES: Record<Exclude<PlanDecision, 'adjust'>, SetMode['mode']> = {
   clean_edit: 'acceptEdits',
   edit: 'acceptEdits',
   default: 'default',
 }
 
-/** What a person is asked about it. */
+/** The request with which a person is asked about the call. */
 export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' | 'toolName' | 'request'> {
   switch (toolName) {
     case 'AskUserQuestion':
@@ -49,31 +51,31 @@ export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' |
   }
 }
 
-/** What that means for the tool. `null`: nobody has decided. */
+/** Translates a settled interaction for Claude Code; `null` if nobody has decided. */
 export function decisionOf({ input }: ToolUse, item: Interaction): Decision | null {
-  if (isInDoubt(item)) return { behavior: 'deny', message: IN_DOUBT }
+  if (isInDoubt(item)) return { behavior: 'deny', message: IN_DOUBT_MESSAGE }
   const { settlement, message } = item
   switch (settlement) {
     case 'answered':
       return {
         behavior: 'allow',
-        updatedInput: answeredInput(input, item.answer as QuestionAnswer) as unknown as Input,
+        updatedInput: answeredInput(input, item.answer as QuestionAnswer) as unknown as ToolInput,
       }
     case 'approved':
       return item.kind === 'plan_review' ? planApproved(input, item) : approved(input, item)
     case 'denied':
-      return { behavior: 'deny', message: refusalOf({ settlement, message }, 'this call') }
+      return { behavior: 'deny', message: refusalMessage({ settlement, message }, 'this call') }
     default:
       return null
   }
 }
 
-function approved(input: Input, { answer }: Interaction): Decision {
+function approved(input: ToolInput, { answer }: Interaction): Decision {
   const { updatedInput } = answer as ApprovalAnswer
-  return { behavior: 'allow', updatedInput: updatedInput === undefined ? input : (updatedInput as Input) }
+  return { behavior: 'allow', updatedInput: updatedInput === undefined ? input : (updatedInput as ToolInput) }
 }
 
-function planApproved(input: Input, { answer }: Interaction): Decision {
+function planApproved(input: ToolInput, { answer }: Interaction): Decision {
   const { decision, updatedPlan } = answer as PlanReviewAnswer
   const mode = decision === 'adjust' ? 'default' : MODES[decision]
   return {
@@ -83,14 +85,14 @@ function planApproved(input: Input, { answer }: Interaction): Decision {
   }
 }
 
-/** The call may name the file only. */
-function planIn({ plan, planFilePath }: Input): { plan: string; planFilePath?: string } {
+/** The call may contain only the path of the plan file. */
+function planIn({ plan, planFilePath }: ToolInput): { plan: string; planFilePath?: string } {
   const path = typeof planFilePath === 'string' ? planFilePath : undefined
-  const text = typeof plan === 'string' && plan.trim() !== '' ? plan : read(path)
+  const text = typeof plan === 'string' && plan.trim() !== '' ? plan : readPlanFile(path)
   return { plan: text, ...(path !== undefined && { planFilePath: path }) }
 }
 
-function read(path: string | undefined): string {
+function readPlanFile(path: string | undefined): string {
   try {
     return path === undefined ? '' : readFileSync(path, 'utf8')
   } catch {

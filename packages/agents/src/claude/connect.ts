@@ -1,34 +1,42 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock, type Reported, type SessionHandle } from '@askback/core'
-import { messageOf, problem } from '../session/peer-agent.js'
-import { createClaudeHooks, type Call, type ClaudeHooks, type ClaudeHooksOptions } from './hooks.js'
-import { failureOf } from './model-trouble.js'
-import { planApproved, type ApprovedPlan } from './plan-review.js'
+import { errorMessage } from '../program/json-rpc.js'
+import { agentError } from '../session/turn-log.js'
+import { ClaudeTurnLog } from './claude-turn-log.js'
+import { createClaudeHooks, type ClaudeCall, type ClaudeHooks, type ClaudeHooksOptions } from './hooks.js'
+import { failureMessage } from './model-errors.js'
+import { handedOverResult, type ApprovedPlan } from './plan-review.js'
 import type { KnownMessage, ModelError, PermissionResult, ResultMessage, SdkMessage } from './sdk.js'
-import { TurnLog } from './turn-log.js'
 
+/** Options of `connectClaude`. */
 export interface ConnectClaudeOptions extends ClaudeHooksOptions {
   /**
-   * Called when a person has approved a plan. With `freshContext` the query then ends, and it is yours to start another one
-   * with `prompt`. Without this option the agent carries out every plan in the context that it has.
+   * Called when a person has approved a plan. With `freshContext` the query then ends, and you start another one with
+   * `prompt`.
+   * @default the agent carries out every plan in its present context
    */
   onPlan?: (approved: ApprovedPlan) => void
+  /**
+   * Makes the ids of turns.
+   * @default random UUIDs
+   */
   newId?: () => string
 }
 
+/** What `connectClaude` returns. */
 export interface ConnectedClaude {
-  /** To spread into the options of `query()`. */
+  /** To be spread into the options of `query()`. */
   options: ClaudeHooks
   /**
-   * Yields what the query yields, and reports it to the session: turns, texts, tool calls and their results. A query that
-   * throws, or that you stop reading, ends its turn.
+   * Yields what the query yields, and reports it to the session: turns, texts, tool calls and their results. If the query
+   * throws, or you stop reading it, its turn ends.
    */
   observe<Message extends SdkMessage>(run: AsyncIterable<Message>): AsyncGenerator<Message, void>
 }
 
 /**
- * Connects a `query()` of your own to a session: people answer what the agent asks and see what it does. When the query is
- * interrupted or aborted, what it waits for is cancelled.
+ * Connects a `query()` of your own to a session: people answer the agent's requests and see what it does. When the query is
+ * interrupted or aborted, its pending requests are cancelled.
  *
  * @example
  * const claude = connectClaude(desk.session('release'), { cwd })
@@ -38,54 +46,55 @@ export interface ConnectedClaude {
 export function connectClaude(session: SessionHandle, options: ConnectClaudeOptions = {}): ConnectedClaude {
   const { onPlan, clock = systemClock, newId = randomUUID } = options
   const report = (...events: Reported[]) => session.report(...events)
-  // Nobody outside the session's own agent has a way to show what is not finished.
-  const turn = new TurnLog({ report, live: () => {} }, { clock, newId })
+  // Only the session's own agent can show unfinished blocks.
+  const turnLog = new ClaudeTurnLog({ report, live: () => {} }, { clock, newId })
   let observers = 0
-  /** The query was ended because its plan is carried out by another one. */
+  /** The query is ended because another one carries its plan out. */
   let isHandedOver = false
-  let error: ModelError | null = null
+  let modelError: ModelError | null = null
 
-  async function planDecided(approved: ApprovedPlan, call: Call): Promise<PermissionResult | null> {
+  async function planApproved(approved: ApprovedPlan, call: ClaudeCall): Promise<PermissionResult | null> {
     if (!onPlan) return null
     if (!approved.freshContext) {
       onPlan(approved)
       return null
     }
-    const approval = planApproved(call.toolUseID)
-    await turn.report(approval)
-    turn.calls.end(approval)
-    await turn.forgetConversation()
+    await turnLog.report(handedOverResult(call.toolUseID))
+    turnLog.calls.close(call.toolUseID)
+    await turnLog.reportForgottenContext()
     isHandedOver = true
     onPlan(approved)
     return { behavior: 'deny', message: 'The plan is carried out elsewhere.', interrupt: true }
   }
 
   async function record(message: KnownMessage): Promise<void> {
-    if (message.type === 'result') return ended(message)
-    if (message.type === 'system' && message.subtype === 'init') await turn.start()
-    if (message.type === 'assistant') error = message.error ?? null
-    await turn.record(message)
+    if (message.type === 'result') return endTurn(message)
+    if (message.type === 'system' && message.subtype === 'init') await turnLog.start()
+    if (message.type === 'assistant') modelError = message.error ?? null
+    await turnLog.record(message)
   }
 
-  async function ended(result: ResultMessage): Promise<void> {
-    turn.count(result)
-    if (isHandedOver) return turn.end('done')
-    if (result.terminal_reason?.startsWith('aborted')) return turn.end('interrupted')
-    if (!result.is_error && result.subtype === 'success') return turn.end('done')
+  async function endTurn(result: ResultMessage): Promise<void> {
+    turnLog.addResultUsage(result)
+    if (isHandedOver) return turnLog.end('done')
+    if (result.terminal_reason?.startsWith('aborted')) return turnLog.end('interrupted')
+    if (!result.is_error && result.subtype === 'success') return turnLog.end('done')
     const said = result.errors?.join(' ') || result.result || result.subtype
-    await turn.end('error', problem(failureOf(error, said)))
+    await turnLog.end('error', agentError(failureMessage(modelError, said)))
   }
 
   return {
     options: createClaudeHooks(session, options, {
-      announce: (call) => (observers > 0 ? turn.calls.announce(call) : turn.calls.put(call)),
-      planApproved: planDecided,
-      planMissing: (missing) => turn.planMissing(missing),
+      // Without an observer no message stream will bring the call.
+      waitUntilLogged: (call) =>
+        observers > 0 ? turnLog.calls.waitUntilLogged(call) : turnLog.calls.log(call),
+      planApproved,
+      planMissing: (missing) => turnLog.reportMissingPlan(missing),
     }),
     async *observe(run) {
       observers += 1
       isHandedOver = false
-      turn.newConversation()
+      turnLog.newConversation()
       try {
         for await (const message of run) {
           await record(message as unknown as KnownMessage)
@@ -93,12 +102,12 @@ export function connectClaude(session: SessionHandle, options: ConnectClaudeOpti
         }
       } catch (failure) {
         if (isHandedOver) return
-        if (!isAbort(failure)) await turn.end('error', problem(messageOf(failure)))
+        if (!isAbort(failure)) await turnLog.end('error', agentError(errorMessage(failure)))
         throw failure
       } finally {
         observers -= 1
-        // Of a turn that ended by itself nothing is left to end.
-        await turn.end(isHandedOver ? 'done' : 'interrupted')
+        // Does nothing if the turn has ended by itself.
+        await turnLog.end(isHandedOver ? 'done' : 'interrupted')
       }
     },
   }

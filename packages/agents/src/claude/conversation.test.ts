@@ -1,32 +1,32 @@
 import type { AgentContext, Reported } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { expect, it } from 'vitest'
+import type { ClaudeProgram } from './claude-program.js'
+import { ClaudeTurnLog } from './claude-turn-log.js'
 import { Conversation } from './conversation.js'
-import type { ClaudeRun } from './run.js'
-import { TurnLog } from './turn-log.js'
 
-it('an interrupt of a program that does not heed it is over when the turn is', async () => {
-  let end = () => {}
-  const gone = new Promise<void>((resolve) => (end = resolve))
-  const run = {
+it('an interrupt that the program ignores resolves when the turn has ended', async () => {
+  let exit = () => {}
+  const exited = new Promise<void>((resolve) => (exit = resolve))
+  const program = {
     query: (async function* () {
-      await gone
+      await exited
       yield* []
     })(),
     interrupt: () => new Promise(() => {}),
-    kill: async () => end(),
-    complaint: '',
-  } as unknown as ClaudeRun
+    kill: async () => exit(),
+    stderr: '',
+  } as unknown as ClaudeProgram
   const clock = fakeClock()
-  const turn = { isOpen: true }
-  const conversation = new Conversation(run, {
-    turn: turn as TurnLog,
+  const turnLog = { isOpen: true }
+  const conversation = new Conversation(program, {
+    turnLog: turnLog as ClaudeTurnLog,
     clock,
     isResumed: false,
     async endTurn() {
-      // As a store takes its time.
+      // A store takes its time, too.
       await new Promise((resolve) => setImmediate(resolve))
-      turn.isOpen = false
+      turnLog.isOpen = false
     },
     ended: async () => {},
     failed: () => {},
@@ -34,13 +34,13 @@ it('an interrupt of a program that does not heed it is over when the turn is', a
   const interrupted = conversation.interrupt()
   clock.advance(5000)
   await interrupted
-  expect(turn.isOpen).toBe(false)
+  expect(turnLog.isOpen).toBe(false)
 })
 
-it('a local slash command is acknowledged by its result alone, and what it printed is text of the turn', async () => {
+it('the result of a local slash command accepts its message, and its output is text of the turn', async () => {
   const uuid = '00000000-0000-4000-8000-000000000001'
-  const waiting = new Set<string>([uuid])
-  const run = {
+  const unaccepted = new Set<string>([uuid])
+  const program = {
     query: (async function* () {
       yield { type: 'system', subtype: 'local_command_output', content: 'Usage: 12 %\n', uuid: 'output' }
       yield {
@@ -53,26 +53,26 @@ it('a local slash command is acknowledged by its result alone, and what it print
         usage: { input_tokens: 0, output_tokens: 0 },
       }
     })(),
-    taken: (id: string) => waiting.delete(id),
-    get hasMail() {
-      return waiting.size > 0
+    messageAccepted: (id: string) => unaccepted.delete(id),
+    get hasUnaccepted() {
+      return unaccepted.size > 0
     },
     kill: async () => {},
-    complaint: '',
-  } as unknown as ClaudeRun
+    stderr: '',
+  } as unknown as ClaudeProgram
   const log: Reported[] = []
   const clock = fakeClock()
   const context = { report: async (...events: Reported[]) => void log.push(...events) }
-  const turn = new TurnLog(context as unknown as AgentContext, { clock, newId: () => 'id' })
-  turn.begin('turn')
-  let end = () => {}
-  const ended = new Promise<void>((resolve) => (end = resolve))
-  const conversation = new Conversation(run, {
-    turn,
+  const turnLog = new ClaudeTurnLog(context as unknown as AgentContext, { clock, newId: () => 'id' })
+  turnLog.begin('turn')
+  let resolveEnded = () => {}
+  const ended = new Promise<void>((resolve) => (resolveEnded = resolve))
+  const conversation = new Conversation(program, {
+    turnLog,
     clock,
     isResumed: false,
-    endTurn: (reason, ...events) => turn.end(reason, ...events),
-    ended: async () => end(),
+    endTurn: (reason, ...events) => turnLog.end(reason, ...events),
+    ended: async () => resolveEnded(),
     failed: () => {},
   })
   await ended

@@ -1,170 +1,172 @@
+/**
+ * Reads the messages of one Claude Code process to their end, and records them in the turn log.
+ *
+ *     reading ── result ──▶ reading           the turn ends, unless more messages were sent
+ *        ├────── result `tool_deferred` ──▶ parked      a person has not answered in time (see parking.ts)
+ *        ├────── the conversation is unknown ──▶ forgotten
+ *        ├────── the process ends ──▶ lost
+ *        └────── leave() ──▶ killed, and nothing is reported
+ */
 import type { Clock, Reported } from '@askback/core'
-import { pause } from '../session/asking.js'
-import { failureOf, hopeless, retryNotice } from './model-trouble.js'
-import type { ClaudeRun, Mail } from './run.js'
+import { pause } from '../session/call-request.js'
+import { agentError, type TurnEndReason } from '../session/turn-log.js'
+import type { ClaudeProgram, SentMessage } from './claude-program.js'
+import type { ClaudeTurnLog } from './claude-turn-log.js'
+import { failureMessage, retryNotice, unrecoverableError } from './model-errors.js'
 import type { KnownMessage, ModelError, ResultMessage, RetryMessage } from './sdk.js'
-import type { TurnLog } from './turn-log.js'
 
-const INTERRUPT_MS = 5000
-const FORGOTTEN = 'No conversation found'
+const INTERRUPT_TIMEOUT_MS = 5000
+/** What Claude Code prints when it is to resume a conversation that it has no record of. */
+const UNKNOWN_CONVERSATION = 'No conversation found'
 
-/** How the program of a conversation went: it waits for a person, knows nothing of the conversation, or went down. */
 export type ConversationEnd =
   | { how: 'parked' }
-  | { how: 'forgotten'; mail: Mail }
+  | { how: 'forgotten'; unaccepted: SentMessage[] }
   | { how: 'lost'; message: string }
 
-export type TurnReason = 'done' | 'error' | 'interrupted'
-
 interface ConversationOptions {
-  turn: TurnLog
+  turnLog: ClaudeTurnLog
   clock: Clock
-  /** Whether it goes on with an earlier one, which the program may have lost. */
+  /** Whether it continues an earlier conversation, which Claude Code may have forgotten. */
   isResumed: boolean
-  /** Ends the turn; `done` unless there is more to come. */
-  endTurn: (reason: TurnReason, ...events: Reported[]) => Promise<void>
-  /** The program has ended, and nobody has left the conversation. */
+  endTurn: (reason: TurnEndReason, ...events: Reported[]) => Promise<void>
+  /** Called when the process has ended by itself. */
   ended: (end: ConversationEnd) => Promise<void>
   failed: (error: unknown) => void
 }
 
-/** One program, read to its end: what it says goes into the log of the turn. */
 export class Conversation {
-  readonly run: ClaudeRun
+  readonly program: ClaudeProgram
   readonly #options: ConversationOptions
   readonly #read: Promise<void>
-  /** Nobody reads it any more. */
   #isLeft = false
   #isParked = false
-  #inBackground = 0
   #isForgotten = false
-  #interrupted: (() => void) | null = null
-  /** Why the program was stopped from trying again. */
-  #hopeless: string | null = null
-  #error: ModelError | null = null
+  #backgroundTasks = 0
+  /** Set while an interrupt waits for the end of the turn. */
+  #resolveInterrupt: (() => void) | null = null
+  /** Why Claude Code was stopped from asking its model again. */
+  #unrecoverable: string | null = null
+  #modelError: ModelError | null = null
 
-  constructor(run: ClaudeRun, options: ConversationOptions) {
-    this.run = run
+  constructor(program: ClaudeProgram, options: ConversationOptions) {
+    this.program = program
     this.#options = options
-    this.#read = this.#readAll().catch(options.failed)
+    this.#read = this.#readMessages().catch(options.failed)
   }
 
-  /** Whether it has nothing to do but to wait for a person: it has no mail, and nothing runs in the background. */
+  /** Whether Claude Code has nothing to do but to wait for a person. */
   get isIdle(): boolean {
-    return !this.run.hasMail && this.#inBackground === 0
+    return !this.program.hasUnaccepted && this.#backgroundTasks === 0
   }
 
-  /** Interrupts before anything else: an answer to the agent's call would make it ask its model once more. */
+  /** Claude Code is interrupted before its pending calls get an answer: an answer would make it ask its model once more. */
   async interrupt(): Promise<void> {
-    const over = new Promise<void>((resolve) => {
-      this.#interrupted = resolve
+    const turnEnded = new Promise<void>((resolve) => {
+      this.#resolveInterrupt = resolve
     })
-    const { clock, turn } = this.#options
-    const timeout = new AbortController()
-    const late = pause(clock, INTERRUPT_MS, timeout.signal)
-    await Promise.race([this.run.interrupt().catch(() => {}), late])
-    await Promise.race([over, late])
-    timeout.abort()
-    if (!turn.isOpen) return
-    await this.run.kill()
-    await Promise.race([over, this.#read])
+    const { clock, turnLog } = this.#options
+    const done = new AbortController()
+    const timeout = pause(clock, INTERRUPT_TIMEOUT_MS, done.signal)
+    await Promise.race([this.program.interrupt().catch(() => {}), timeout])
+    await Promise.race([turnEnded, timeout])
+    done.abort()
+    if (!turnLog.isOpen) return
+    await this.program.kill()
+    await Promise.race([turnEnded, this.#read])
   }
 
-  /** Ends it, whatever it still says. */
+  /** Kills the process and ignores everything that it still says. */
   async leave(): Promise<void> {
     this.#isLeft = true
-    await this.run.kill()
+    await this.program.kill()
   }
 
-  async #readAll(): Promise<void> {
+  async #readMessages(): Promise<void> {
     let failure: unknown = null
     try {
-      for await (const message of this.run.query) {
+      for await (const message of this.program.query) {
         if (!this.#isLeft) await this.#handle(message as KnownMessage)
       }
     } catch (error) {
       failure = error
     }
-    await this.run.kill()
+    await this.program.kill()
     if (this.#isLeft) return
-    const why = [failure instanceof Error ? failure.message : '', this.run.complaint]
+    const reason = [failure instanceof Error ? failure.message : '', this.program.stderr]
       .filter(Boolean)
       .join(' ')
-    if (this.#interrupted) await this.#endTurn('interrupted')
-    await this.#options.ended(this.#endOf(why))
+    if (this.#resolveInterrupt) await this.#endTurn('interrupted')
+    await this.#options.ended(this.#endOf(reason))
   }
 
-  #endOf(why: string): ConversationEnd {
+  #endOf(reason: string): ConversationEnd {
     if (this.#isParked) return { how: 'parked' }
-    if (this.#isForgotten || this.#forgets(why)) return { how: 'forgotten', mail: this.run.mail }
-    return { how: 'lost', message: why === '' ? 'Claude Code ended.' : `Claude Code ended: ${why}` }
+    if (this.#isForgotten || this.#saysForgotten(reason))
+      return { how: 'forgotten', unaccepted: this.program.unaccepted }
+    return { how: 'lost', message: reason === '' ? 'Claude Code ended.' : `Claude Code ended: ${reason}` }
   }
 
   async #handle(message: KnownMessage): Promise<void> {
     switch (message.type) {
       case 'system':
-        if (message.subtype === 'api_retry') return this.#retry(message)
-        if (message.subtype === 'background_tasks_changed') this.#inBackground = message.tasks.length
+        if (message.subtype === 'api_retry') return this.#handleRetry(message)
+        if (message.subtype === 'background_tasks_changed') this.#backgroundTasks = message.tasks.length
         break
       case 'assistant':
-        this.#error = message.error ?? null
+        this.#modelError = message.error ?? null
         break
       case 'user':
-        if (message.uuid !== undefined) await this.#acknowledge(message.uuid)
+        if (message.uuid !== undefined) await this.#messageAccepted(message.uuid)
         break
       case 'result':
-        return this.#result(message)
+        return this.#handleResult(message)
       default:
     }
-    // What it says after an interrupt is what it was saying then.
-    await this.#options.turn.record(message, this.#interrupted !== null)
+    // After an interrupt Claude Code sends the blocks that it had begun.
+    await this.#options.turnLog.record(message, this.#resolveInterrupt !== null)
   }
 
-  /** Claude Code has processed the message of this id. */
-  async #acknowledge(id: string): Promise<void> {
-    this.run.taken(id)
-    await this.#options.turn.taken(id)
+  async #messageAccepted(id: string): Promise<void> {
+    this.program.messageAccepted(id)
+    await this.#options.turnLog.messageAccepted(id)
   }
 
-  async #retry(retry: RetryMessage): Promise<void> {
-    const { turn } = this.#options
-    this.#hopeless ??= hopeless(retry)
-    if (this.#hopeless !== null) return void this.run.interrupt().catch(() => {})
-    const message = retryNotice(retry)
-    if (message !== null) await turn.report({ type: 'error', code: 'agent_retries', message, fatal: false })
+  async #handleRetry(retry: RetryMessage): Promise<void> {
+    this.#unrecoverable ??= unrecoverableError(retry)
+    if (this.#unrecoverable !== null) return void this.program.interrupt().catch(() => {})
+    const notice = retryNotice(retry)
+    if (notice !== null) await this.#options.turnLog.reportNotice('agent_retries', notice)
   }
 
-  async #result(result: ResultMessage): Promise<void> {
-    const { turn } = this.#options
+  async #handleResult(result: ResultMessage): Promise<void> {
     if (result.stop_reason === 'tool_deferred') {
       this.#isParked = true
-      return this.run.finish()
+      return this.program.finish()
     }
-    turn.count(result)
-    if (this.#interrupted) return this.#endTurn('interrupted')
+    this.#options.turnLog.addResultUsage(result)
+    if (this.#resolveInterrupt) return this.#endTurn('interrupted')
     const errors = result.errors?.join(' ') ?? ''
-    const said = errors || result.result || result.subtype
-    // The program ends now, and is started over.
-    if (this.#forgets(errors)) return void (this.#isForgotten = true)
-    for (const id of result.user_message_uuids ?? []) await this.#acknowledge(id)
-    if (this.#hopeless !== null) await this.#fail(this.#hopeless)
-    else if (result.is_error || result.subtype !== 'success') await this.#fail(failureOf(this.#error, said))
-    else if (!this.run.hasMail) await this.#endTurn('done')
+    // Claude Code ends now, and `ended` starts a new conversation.
+    if (this.#saysForgotten(errors)) return void (this.#isForgotten = true)
+    // Local slash commands are accepted here and nowhere else.
+    for (const id of result.user_message_uuids ?? []) await this.#messageAccepted(id)
+    if (this.#unrecoverable !== null) await this.#endTurn('error', agentError(this.#unrecoverable))
+    else if (result.is_error || result.subtype !== 'success') {
+      const message = failureMessage(this.#modelError, errors || result.result || result.subtype)
+      await this.#endTurn('error', agentError(message))
+    } else if (!this.program.hasUnaccepted) await this.#endTurn('done')
   }
 
-  #forgets(why: string): boolean {
-    return this.#options.isResumed && why.includes(FORGOTTEN)
+  #saysForgotten(reason: string): boolean {
+    return this.#options.isResumed && reason.includes(UNKNOWN_CONVERSATION)
   }
 
-  async #fail(message: string): Promise<void> {
-    await this.#endTurn('error', { type: 'error', code: 'agent_error', message, fatal: false })
-  }
-
-  async #endTurn(reason: TurnReason, ...events: Reported[]): Promise<void> {
-    const interrupted = this.#interrupted
-    this.#interrupted = null
-    this.#hopeless = null
+  async #endTurn(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+    const resolveInterrupt = this.#resolveInterrupt
+    this.#resolveInterrupt = null
+    this.#unrecoverable = null
     await this.#options.endTurn(reason, ...events)
-    interrupted?.()
+    resolveInterrupt?.()
   }
 }

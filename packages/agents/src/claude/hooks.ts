@@ -1,61 +1,91 @@
-import { systemClock, type AskOptions, type Clock, type SessionHandle } from '@askback/core'
-import { AskbackError, copyJson } from '@askback/protocol'
-import { approve } from './approval.js'
-import { asking, type Asking } from '../session/asking.js'
-import { editScopeOf } from '../session/edit-target.js'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { systemClock, type AskOptions, type Clock, type EditScope, type SessionHandle } from '@askback/core'
+import { copyJson, type Json } from '@askback/protocol'
+import { errorMessage } from '../program/json-rpc.js'
+import { approveCall, type Grants } from '../session/approval.js'
+import { callRequest, type CallRequest } from '../session/call-request.js'
+import { editScopeOf, targetOfCall } from '../session/edit-scope.js'
 import { elicit } from '../session/elicitation.js'
-import type { Grants } from '../session/grants.js'
-import { memoryEdits } from './memory-edits.js'
-import { PARKED_TOOLS, parkingHook, type ParkingOptions } from './parking.js'
+import { refusalMessage, type Refused } from '../session/model-messages.js'
+import { parkingMatcher, type ParkingOptions } from './parking.js'
 import { PlanMissing, planOf, reviewPlan, type ApprovedPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
-import { refusalOf, type Refused } from '../session/refusal.js'
-import type { CanUseTool, HookMatcher, OnElicitation, PermissionResult, ToolUse } from './sdk.js'
+import type {
+  CanUseTool,
+  HookMatcher,
+  OnElicitation,
+  PermissionResult,
+  PreToolUseHook,
+  ToolUse,
+} from './sdk.js'
 
+/** Options for `query()` of the Claude Agent SDK. */
 export interface ClaudeHooks {
   canUseTool: CanUseTool
   onElicitation: OnElicitation
   hooks?: { PreToolUse: HookMatcher[] }
 }
 
+/** Options of `createClaudeHooks`. */
 export interface ClaudeHooksOptions {
-  /** The agent's folder: edits inside it are what the mode `acceptEdits` allows. */
+  /**
+   * The agent's folder. The mode `acceptEdits` allows edits inside it.
+   * @default null, no edit counts as inside
+   */
   cwd?: string | null
-  /** Where the agent keeps its plan files: `~/.claude/plans` unless its configuration lies elsewhere. */
+  /**
+   * Where the agent stores its plan files: `~/.claude/plans`, unless its configuration is elsewhere.
+   * @default null
+   */
   plansFolder?: string | null
+  /**
+   * How long a request waits for a person, in milliseconds; `null` without a limit.
+   * @default the desk's
+   */
   timeoutMs?: number | null
-  /** Stops waiting; what is pending stays so. */
+  /** Stops waiting when it aborts; pending requests stay pending. */
   signal?: AbortSignal
+  /** @default the system's clock */
   clock?: Clock
 }
 
-/** What an observer of the agent's messages adds to the callbacks. */
+/**
+ * What an observer of the agent's messages adds to the callbacks.
+ * @internal
+ */
 export interface ObserverPorts {
-  /** Resolves when the tool call stands in the log. */
-  announce(call: Call): Promise<void>
-  /** Answers the call of an approved plan; `null` lets the agent carry it out in the context that it has. */
-  planApproved(approved: ApprovedPlan, call: Call): Promise<PermissionResult | null>
+  /** Resolves when the log has the tool call. */
+  waitUntilLogged(call: ClaudeCall): Promise<void>
+  /** Decides about the call of an approved plan; `null` lets the agent carry it out in its present context. */
+  planApproved(approved: ApprovedPlan, call: ClaudeCall): Promise<PermissionResult | null>
   planMissing(error: PlanMissing): Promise<void>
-  /** Set by the adapter that runs the agent itself. */
+  /** Set by the adapter, which runs the agent itself. */
   adapter?: AdapterPorts
 }
 
 interface AdapterPorts {
   grants: Grants
-  /** Below which the agent keeps its memory: edits there ask a person. */
+  /** The folder that contains the agent's memory. Edits there need an approval. */
   memoryFolder: string | null
-  /** Ends a process that waits longer than this. */
-  parking: Pick<ParkingOptions, 'afterMs' | 'isSole'> | null
+  /** `null` if processes are never parked. */
+  parking: Pick<ParkingOptions, 'afterMs' | 'canPark'> | null
 }
 
-export interface Call extends ToolUse {
+/** A tool call as Claude Code asks about it. */
+export interface ClaudeCall extends ToolUse {
   toolName: string
   input: Record<string, unknown>
 }
 
 /**
- * Only the callbacks for a `query()`: whatever the agent asks goes to the session's person. `connectClaude` also reports
- * what the agent does.
+ * The callbacks for a `query()` of your own: every request of the agent goes to the session's person. The tool calls that it
+ * asks about appear in the log; `connectClaude` also reports everything else that the agent does.
+ *
+ * A request that cannot be opened is denied, with the reason for the model.
+ *
+ * @example
+ * const session = desk.session('release')
+ * query({ prompt, options: { cwd, permissionMode: 'default', ...createClaudeHooks(session, { cwd }) } })
  */
 export function createClaudeHooks(
   session: SessionHandle,
@@ -65,50 +95,61 @@ export function createClaudeHooks(
   const { cwd = null, plansFolder = null, timeoutMs, clock = systemClock } = options
   const adapter = ports?.adapter
   const editScope = editScopeOf(session, { cwd, plans: plansFolder })
-  /** The last call to each MCP server: what that server asks belongs to it. */
-  const lastCalls = new Map<string, Call>()
-  const announce = (call: Call) => (ports ? ports.announce(call) : report(session, call))
+  /** The last call to each MCP server: an elicitation names only the server. */
+  const lastCalls = new Map<string, ClaudeCall>()
+  const waitUntilLogged = (call: ClaudeCall) =>
+    ports ? ports.waitUntilLogged(call) : reportCall(session, call)
 
-  async function decide(call: Call): Promise<PermissionResult> {
+  async function decide(call: ClaudeCall): Promise<PermissionResult> {
     const server = /^mcp__(.+?)__/.exec(call.toolName)?.[1]
     if (server !== undefined) lastCalls.set(server, call)
-    await announce(call)
-    const ask = asking(askOptions(call, call.signal), clock)
+    await waitUntilLogged(call)
+    const request = callRequest(askOptions(call, call.signal), clock)
     switch (call.toolName) {
       case 'AskUserQuestion':
-        return question(session, call, ask)
+        return ask(session, call, request)
       case 'ExitPlanMode':
-        return reviewPlan(session, call.input, ask, async (plan) => ports?.planApproved(plan, call) ?? null)
+        return reviewPlan(
+          session,
+          call.input,
+          request,
+          async (plan) => ports?.planApproved(plan, call) ?? null,
+        )
       default:
-        return approve(session, call, ask, { editScope, grants: adapter?.grants ?? null })
+        return approve(session, call, request, { editScope, grants: adapter?.grants ?? null })
     }
   }
 
-  /** Only asks: the call itself comes later, and finds what has been asked. */
-  async function askAhead(call: Call): Promise<void> {
-    await announce(call)
-    const ask = asking(askOptions(call, call.signal), clock)
+  /** Only opens the request. `decide` attaches to it when Claude Code asks about the same call. */
+  async function askAhead(call: ClaudeCall): Promise<void> {
+    await waitUntilLogged(call)
+    const request = callRequest(askOptions(call, call.signal), clock)
     const isPlan = call.toolName === 'ExitPlanMode'
     const settled = isPlan
-      ? await session.reviewPlan({ ...(await planOf(call.input)), ...ask.options })
-      : await session.ask({ ...questionRequest(call.input), ...ask.options })
-    await ask.settled(settled)
+      ? await session.reviewPlan({ ...(await planOf(call.input)), ...request.options })
+      : await session.ask({ ...questionRequest(call.input), ...request.options })
+    await request.afterSettlement(settled)
   }
 
   /**
-   * The agent aborts a call that it does not wait for any more. An adapter ends and restarts its agent, and cancels what is
-   * pending by itself; in a query of one's own nobody else would.
+   * `aborted`: Claude Code does not wait for the answer any more. The adapter then stops waiting, and cancels what is pending
+   * itself where that is wanted. In a query of an embedder nobody else would cancel it.
    */
-  function askOptions(call: Call | undefined, aborted: AbortSignal): AskOptions & { signal: AbortSignal } {
+  function askOptions(
+    call: ClaudeCall | undefined,
+    aborted: AbortSignal,
+  ): AskOptions & { signal: AbortSignal } {
     return {
-      ...(adapter ? { signal: signalOf(aborted) } : { signal: options.signal ?? never, cancelOn: aborted }),
+      ...(adapter
+        ? { signal: anySignal(aborted) }
+        : { signal: options.signal ?? neverAborted, cancelOn: aborted }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(call && { toolCallId: call.toolUseID, toolName: call.toolName, attach: true }),
       ...(call?.agentID !== undefined && { agentId: call.agentID }),
     }
   }
 
-  function signalOf(signal: AbortSignal): AbortSignal {
+  function anySignal(signal: AbortSignal): AbortSignal {
     return options.signal ? AbortSignal.any([signal, options.signal]) : signal
   }
 
@@ -117,28 +158,22 @@ export function createClaudeHooks(
       try {
         return await decide({ toolName, input, ...use })
       } catch (error) {
-        // Its process is being ended: any answer would make it talk to its model once more.
+        // The process is being ended. Any answer would make it send one more request to its model.
         if (adapter && options.signal?.aborted) return new Promise(() => {})
         if (error instanceof PlanMissing) await ports?.planMissing(error)
-        return { behavior: 'deny', message: failure(error, signalOf(use.signal)) }
+        return { behavior: 'deny', message: failureMessage(error, anySignal(use.signal)) }
       }
     },
-    async onElicitation(request, { signal }) {
-      const call = lastCalls.get(request.serverName)
-      // A call may ask more than once: each time is a request of its own.
-      const own = { ...askOptions(call, signal), attach: false }
-      try {
-        return await elicit(session, request, own)
-      } catch (error) {
-        // A form that may not be asked, such as one for a secret, is declined; the server can offer a page instead.
-        if (error instanceof AskbackError && error.code === 'invalid_request') return { action: 'decline' }
-        return { action: 'cancel' }
-      }
-    },
+    onElicitation: (request, { signal }) =>
+      // One call may elicit several times, so each request is a new one.
+      elicit(session, request, {
+        ...askOptions(lastCalls.get(request.serverName), signal),
+        attach: false,
+      }),
     ...(adapter && {
       hooks: {
         PreToolUse: [
-          ...(adapter.memoryFolder === null ? [] : [memoryEdits(adapter.memoryFolder)]),
+          ...(adapter.memoryFolder === null ? [] : [memoryEditsMatcher(adapter.memoryFolder)]),
           ...(adapter.parking ? [parkingMatcher({ ...adapter.parking, clock, ask: askAhead })] : []),
         ],
       },
@@ -146,29 +181,76 @@ export function createClaudeHooks(
   }
 }
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
-/** No timeout of the program's own: the hook keeps its time itself. */
-function parkingMatcher(options: ParkingOptions): HookMatcher {
-  const timeout = Math.ceil(options.afterMs / 1000) + 3600
-  return { matcher: PARKED_TOOLS, timeout, hooks: [parkingHook(options)] }
-}
-
-async function question(session: SessionHandle, call: Call, ask: Asking): Promise<PermissionResult> {
-  const settled = await session.ask({ ...questionRequest(call.input), ...ask.options })
-  await ask.settled(settled)
+async function ask(
+  session: SessionHandle,
+  call: ClaudeCall,
+  request: CallRequest,
+): Promise<PermissionResult> {
+  const settled = await session.ask({ ...questionRequest(call.input), ...request.options })
+  await request.afterSettlement(settled)
   if (settled.settlement === 'answered')
     return { behavior: 'allow', updatedInput: answeredInput(call.input, settled.answer) }
-  return { behavior: 'deny', message: refusalOf(settled as Refused, 'the question') }
+  return { behavior: 'deny', message: refusalMessage(settled as Refused, 'the question') }
 }
 
-async function report(session: SessionHandle, { toolUseID, toolName, input }: Call): Promise<void> {
+async function approve(
+  session: SessionHandle,
+  call: ClaudeCall,
+  request: CallRequest,
+  { editScope, grants }: { editScope: () => Promise<EditScope>; grants: Grants | null },
+): Promise<PermissionResult> {
+  const { toolName, title, description, decisionReason, blockedPath } = call
+  const input = copyJson(call.input, 'input')
+  const edit = await targetOfCall(toolName, input, await editScope())
+  const toApprove = {
+    toolName,
+    input,
+    edit,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(decisionReason !== undefined && { reason: decisionReason }),
+    ...(blockedPath !== undefined && { blockedPath }),
+  }
+  const result = await approveCall(session, toApprove, request, grants)
+  if (!result.isApproved) return { behavior: 'deny', message: result.message }
+  return { behavior: 'allow', updatedInput: inputObject(result.input) }
+}
+
+function inputObject(input: Json): Record<string, Json> {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
+  throw new Error('The input of a tool must be an object.')
+}
+
+async function reportCall(session: SessionHandle, { toolUseID, toolName, input }: ClaudeCall): Promise<void> {
   const call = { toolCallId: toolUseID, toolName, input: copyJson(input, 'input') }
   await session.report({ type: 'tool_call', ...call, source: 'agent' })
 }
 
-function failure(error: unknown, signal: AbortSignal): string {
+/** Claude Code edits its memory without asking, and reads it as instructions in later sessions. This makes it ask. */
+function memoryEditsMatcher(folder: string): HookMatcher {
+  const hook: PreToolUseHook = async ({ tool_input: input }) => {
+    const path = input instanceof Object && 'file_path' in input ? input.file_path : null
+    return typeof path === 'string' && isBelow(folder, path) ? ASK_ABOUT_MEMORY : {}
+  }
+  return { matcher: 'Write|Edit|MultiEdit', hooks: [hook] }
+}
+
+const ASK_ABOUT_MEMORY = {
+  hookSpecificOutput: {
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'ask',
+    permissionDecisionReason: 'Claude reads the files of its memory as instructions in later sessions.',
+  },
+} as const
+
+function isBelow(folder: string, path: string): boolean {
+  const fromFolder = relative(folder, resolve(path))
+  return !fromFolder.startsWith('..') && !isAbsolute(fromFolder)
+}
+
+function failureMessage(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'The session was stopped before anybody answered.'
-  const why = error instanceof Error ? error.message : String(error)
-  return `The user could not be asked: ${why}`
+  return `The user could not be asked: ${errorMessage(error)}`
 }

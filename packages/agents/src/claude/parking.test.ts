@@ -1,6 +1,6 @@
 import { fakeClock } from '@askback/core/testing'
 import { describe, expect, it } from 'vitest'
-import type { Call } from './hooks.js'
+import type { ClaudeCall } from './hooks.js'
 import { parkingHook } from './parking.js'
 
 const AFTER_MS = 120_000
@@ -11,19 +11,19 @@ const input = {
   tool_input: { questions: [] },
 }
 
-/** A hook whose person answers when the test says so. */
-function waiting({ isSole = true } = {}) {
+/** A hook whose request is settled when the test calls `settle`. */
+function pendingCall({ canPark = true } = {}) {
   const clock = fakeClock()
-  const asked: Call[] = []
+  const asked: ClaudeCall[] = []
   let settle = () => {}
-  const ask = (call: Call) => {
+  const ask = (call: ClaudeCall) => {
     asked.push(call)
     return new Promise<void>((resolve, reject) => {
       settle = resolve
       call.signal.addEventListener('abort', () => reject(new Error('stopped waiting')))
     })
   }
-  const hook = parkingHook({ afterMs: AFTER_MS, clock, ask, isSole: () => isSole })
+  const hook = parkingHook({ afterMs: AFTER_MS, clock, ask, canPark: () => canPark })
   const interrupt = new AbortController()
   return {
     clock,
@@ -37,8 +37,8 @@ function waiting({ isSole = true } = {}) {
 const deferred = { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'defer' } }
 
 describe('a call that waits for a person', () => {
-  it('is put off after the time that was set, and not before', async () => {
-    const { clock, call } = waiting()
+  it('is deferred after the given time, and not before', async () => {
+    const { clock, call } = pendingCall()
     const decided = call()
     clock.advance(AFTER_MS - 1)
     expect(clock.armed).toBe(1)
@@ -47,30 +47,30 @@ describe('a call that waits for a person', () => {
     expect(clock.armed).toBe(0)
   })
 
-  it('goes the usual way if it is answered in time', async () => {
-    const { clock, call, settle } = waiting()
+  it('is left to Claude Code if it is answered in time', async () => {
+    const { clock, call, settle } = pendingCall()
     const decided = call()
     settle()
     expect(await decided).toEqual({})
     expect(clock.armed).toBe(0)
   })
 
-  it('goes the usual way if it is interrupted', async () => {
-    const { call, interrupt } = waiting()
+  it('is left to Claude Code if it is interrupted', async () => {
+    const { call, interrupt } = pendingCall()
     const decided = call()
     interrupt.abort()
     expect(await decided).toEqual({})
   })
 
-  it('goes the usual way if it is not the only one', async () => {
-    const { clock, call } = waiting({ isSole: false })
+  it('is left to Claude Code if the process cannot be parked', async () => {
+    const { clock, call } = pendingCall({ canPark: false })
     const decided = call()
     clock.advance(AFTER_MS)
     expect(await decided).toEqual({})
   })
 
-  it('goes the usual way at once if it is a subagent’s: its conversation would end with the program', async () => {
-    const { asked, clock, call } = waiting()
+  it('is left to Claude Code at once if it is a subagent’s, whose conversation would end with the process', async () => {
+    const { asked, clock, call } = pendingCall()
     expect(await call({ agent_id: 'a1' })).toEqual({})
     expect(asked).toEqual([])
     expect(clock.armed).toBe(0)

@@ -1,15 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { planEffect, type Reported, type SessionHandle } from '@askback/core'
 import { AskbackError, type PermissionMode, type PlanReviewRequest } from '@askback/protocol'
-import type { Asking } from '../session/asking.js'
-import { PLAN_APPROVED, planMessage } from '../session/plan.js'
-import { planChange, refusalOf } from '../session/refusal.js'
+import type { CallRequest } from '../session/call-request.js'
+import {
+  PLAN_HANDED_OVER,
+  planChangeMessage,
+  planMessage,
+  refusalMessage,
+  type Refused,
+} from '../session/model-messages.js'
 import type { PermissionResult, SetMode } from './sdk.js'
 
-/** Out of plan mode: the session's own mode has changed with the decision, and the desk goes by that. */
-const leavePlanMode: SetMode = { type: 'setMode', mode: 'default', destination: 'session' }
+/** Always `default`: the decision has changed the mode of the session, and the desk applies that one. */
+const LEAVE_PLAN_MODE: SetMode = { type: 'setMode', mode: 'default', destination: 'session' }
 
-/** A plan that nobody wrote down cannot be reviewed. */
+/** The agent has handed in a plan without text. */
 export class PlanMissing extends AskbackError {
   constructor(path: string | undefined) {
     const where = path === undefined ? '' : ` (${path})`
@@ -17,11 +22,11 @@ export class PlanMissing extends AskbackError {
   }
 }
 
-/** A plan as a person approved it, and what they chose for carrying it out. */
+/** A plan that a person has approved, and how it is to be carried out. */
 export interface ApprovedPlan {
-  /** As the person may have edited it. */
+  /** The person may have edited it. */
   plan: string
-  /** The session's mode from now on. Askback applies it to whatever the agent asks. */
+  /** The session's mode from now on. Askback applies it to the agent's requests. */
   permissionMode: PermissionMode
   /** Whether it is to be carried out by an agent that knows nothing but the plan. */
   freshContext: boolean
@@ -29,32 +34,34 @@ export interface ApprovedPlan {
   prompt: string
 }
 
+/** `planApproved` may decide about the call; `null` lets the agent carry the plan out. */
 export async function reviewPlan(
   session: SessionHandle,
   input: Record<string, unknown>,
-  asking: Asking,
+  request: CallRequest,
   planApproved: (approved: ApprovedPlan) => Promise<PermissionResult | null>,
 ): Promise<PermissionResult> {
-  const request = await planOf(input)
-  const settled = await session.reviewPlan({ ...request, ...asking.options })
-  await asking.settled(settled)
-  if (settled.settlement === 'denied') return { behavior: 'deny', message: planChange(settled.message) }
+  const review = await planOf(input)
+  const settled = await session.reviewPlan({ ...review, ...request.options })
+  await request.afterSettlement(settled)
+  if (settled.settlement === 'denied')
+    return { behavior: 'deny', message: planChangeMessage(settled.message) }
   if (settled.settlement !== 'approved')
-    return { behavior: 'deny', message: refusalOf(asRefused(settled), 'the plan') }
+    return { behavior: 'deny', message: refusalMessage(settled as Refused, 'the plan') }
   const { decision, updatedPlan } = settled.answer
-  const plan = updatedPlan ?? request.plan
+  const plan = updatedPlan ?? review.plan
   const { freshContext, mode: permissionMode } = planEffect(decision)!
-  const elsewhere = await planApproved({ plan, permissionMode, freshContext, prompt: planMessage(plan) })
+  const decided = await planApproved({ plan, permissionMode, freshContext, prompt: planMessage(plan) })
   return (
-    elsewhere ?? {
+    decided ?? {
       behavior: 'allow',
       updatedInput: { ...input, plan },
-      updatedPermissions: [leavePlanMode],
+      updatedPermissions: [LEAVE_PLAN_MODE],
     }
   )
 }
 
-/** The agent's own program reads the plan from its file and adds it to the call. */
+/** Claude Code usually adds the text of the plan file to the call, but may give its path only. Throws `PlanMissing`. */
 export async function planOf(input: Record<string, unknown>): Promise<PlanReviewRequest> {
   const path = typeof input['planFilePath'] === 'string' ? input['planFilePath'] : undefined
   const given = typeof input['plan'] === 'string' ? input['plan'] : ''
@@ -64,10 +71,7 @@ export async function planOf(input: Record<string, unknown>): Promise<PlanReview
   return { plan, ...(path !== undefined && { planFilePath: path }) }
 }
 
-export function planApproved(toolCallId: string): Reported {
-  return { type: 'tool_result', toolCallId, output: PLAN_APPROVED, isError: false }
-}
-
-function asRefused<T extends { settlement: string }>(settled: T): Exclude<T, { settlement: 'answered' }> {
-  return settled as Exclude<T, { settlement: 'answered' }>
+/** The result of a review whose plan another context carries out. */
+export function handedOverResult(toolCallId: string): Extract<Reported, { type: 'tool_result' }> {
+  return { type: 'tool_result', toolCallId, output: PLAN_HANDED_OVER, isError: false }
 }

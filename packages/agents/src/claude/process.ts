@@ -1,221 +1,161 @@
 import { join } from 'node:path'
-import {
-  AGENT_LOST,
-  type AgentContext,
-  type AgentProcess,
-  type Clock,
-  type Ending,
-  type Reported,
-} from '@askback/core'
-import type { Interaction, PermissionMode, SessionStateJson } from '@askback/protocol'
-import { Conversation, type ConversationEnd, type TurnReason } from './conversation.js'
-import { Grants } from '../session/grants.js'
-import { createClaudeHooks, type Call, type ClaudeHooks } from './hooks.js'
-import { planMessage } from '../session/plan.js'
-import { planApproved } from './plan-review.js'
-import { resumeMessage, type Outcome } from '../session/outcome.js'
-import { ClaudeRun, sdkMode, type Mail } from './run.js'
-import { takeUp } from './take-up.js'
-import { TurnLog } from './turn-log.js'
+import type { AgentContext, AgentProcess, Clock, Reported } from '@askback/core'
+import type { PermissionMode } from '@askback/protocol'
+import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
+import { planMessage } from '../session/model-messages.js'
+import { isFreshPlan, unansweredRequests, type InterruptedTurn } from '../session/resume.js'
+import { ClaudeProgram, sdkMode, type SentMessage } from './claude-program.js'
+import { ClaudeTurnLog } from './claude-turn-log.js'
+import { Conversation, type ConversationEnd } from './conversation.js'
+import { createClaudeHooks, type ClaudeCall, type ClaudeHooks } from './hooks.js'
+import { isDeferred } from './parking.js'
+import { handedOverResult } from './plan-review.js'
 import type { ClaudeSdk, PermissionResult, QueryOptions, SdkMode } from './sdk.js'
 
-export interface ProcessOptions {
+export interface ClaudeProcessOptions {
   sdk: ClaudeSdk
   query: QueryOptions
-  /** Where the agent's program keeps its conversations and plans. */
+  /** Where Claude Code stores its conversations and plans. */
   configFolder: string | null
-  /** How long a process waits for a person before it ends; `null` for ever. */
+  /** How long a process waits for a person before it ends, in milliseconds; `null` without a limit. */
   parkAfterMs: number | null
   timeoutMs?: number | null
   clock: Clock
   newId: () => string
 }
 
-/** A session's agent: one conversation between turns, and another one for a fresh context. */
-export class ClaudeProcess implements AgentProcess {
-  readonly ended: Promise<Ending>
-  readonly #context: AgentContext
-  readonly #options: ProcessOptions
-  readonly #turn: TurnLog
-  readonly #grants = new Grants()
-  readonly #stop = new AbortController()
+/**
+ * The Claude of one session. It has one conversation at a time, which is one process of Claude Code and lasts over many
+ * turns. A plan that is to be carried out in a fresh context starts another conversation.
+ */
+export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements AgentProcess {
+  readonly #options: ClaudeProcessOptions
   #conversation: Conversation | null = null
   #mode: SdkMode
-  /** Requests of a cut turn that are not settled, or not told, yet. */
-  #takingUp: AbortController | null = null
-  #end: (ending: Ending) => void = () => {}
 
-  constructor(context: AgentContext, options: ProcessOptions) {
-    this.#context = context
+  constructor(context: AgentContext, options: ClaudeProcessOptions) {
+    super(context, { turnLog: new ClaudeTurnLog(context, options), clock: options.clock })
     this.#options = options
     this.#mode = sdkMode(context.permissionMode)
-    this.#turn = new TurnLog(context, options)
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
-    })
-    if (context.resume) this.#takeUp(context.resume).catch((error: unknown) => this.#fail(error))
+    this.resumeTurn()
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
-    this.#turn.begin(turnId)
-    this.#run().send(text)
+    this.turnLog.begin(turnId)
+    this.#program().send(text)
   }
 
   async interrupt(): Promise<void> {
-    if (!this.#turn.isOpen) return
-    this.#takingUp?.abort()
+    if (!this.turnLog.isOpen) return
+    this.cancelResume()
     if (this.#conversation) await this.#conversation.interrupt()
-    else await this.#endTurn('interrupted')
+    else await this.endTurn('interrupted')
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
     this.#mode = sdkMode(mode)
-    await this.#conversation?.run.setMode(this.#mode)
+    await this.#conversation?.program.setMode(this.#mode)
   }
 
-  async stop(): Promise<void> {
-    this.#stop.abort()
+  protected override async killProgram(): Promise<void> {
     await this.#conversation?.leave()
-    this.#end({ how: 'stopped' })
   }
 
-  #run(): ClaudeRun {
-    return (this.#conversation ??= this.#converse(this.#context.agentSessionId)).run
+  #program(): ClaudeProgram {
+    return (this.#conversation ??= this.#newConversation(this.context.agentSessionId)).program
   }
 
-  #converse(resume: string | null): Conversation {
+  #newConversation(resume: string | null): Conversation {
     const { sdk, query, clock } = this.#options
     const options = { ...query, permissionMode: this.#mode, ...(resume !== null && { resume }) }
-    this.#turn.newConversation()
-    return new Conversation(new ClaudeRun(sdk, options, this.#hooks()), {
-      turn: this.#turn,
+    this.turnLog.newConversation()
+    return new Conversation(new ClaudeProgram(sdk, options, this.#hooks()), {
+      turnLog: this.turnLog,
       clock,
       isResumed: resume !== null,
-      endTurn: (reason, ...events) => this.#endTurn(reason, ...events),
-      ended: (end) => this.#ended(end),
-      failed: (error) => void this.#fail(error),
+      endTurn: (reason, ...events) => this.endTurn(reason, ...events),
+      ended: (end) => this.#conversationEnded(end),
+      failed: (error) => void this.fail(error),
     })
   }
 
   #hooks(): ClaudeHooks {
     const { configFolder, timeoutMs, parkAfterMs, clock } = this.#options
-    const { session, cwd } = this.#context
-    const { calls } = this.#turn
-    const isSole = (id: string) => calls.isSole(id) && this.#conversation?.isIdle === true
+    const { session, cwd } = this.context
+    const { calls } = this.turnLog
+    const canPark = (id: string) => calls.isOnlyOpen(id) && this.#conversation?.isIdle === true
     return createClaudeHooks(
       session,
       {
         cwd,
         plansFolder: configFolder === null ? null : join(configFolder, 'plans'),
-        signal: this.#stop.signal,
+        signal: this.stopSignal,
         clock,
         ...(timeoutMs !== undefined && { timeoutMs }),
       },
       {
-        announce: (call) => calls.announce(call),
+        waitUntilLogged: (call) => calls.waitUntilLogged(call),
         planApproved: async ({ plan, freshContext }, call) =>
-          freshContext ? this.#startAfresh(plan, call) : null,
-        planMissing: (error) => this.#turn.planMissing(error),
+          freshContext ? this.#handPlanOver(plan, call) : null,
+        planMissing: (error) => this.turnLog.reportMissingPlan(error),
         adapter: {
-          grants: this.#grants,
+          grants: this.grants,
           memoryFolder: configFolder === null ? null : join(configFolder, 'projects'),
-          parking: parkAfterMs === null ? null : { afterMs: parkAfterMs, isSole },
+          parking: parkAfterMs === null ? null : { afterMs: parkAfterMs, canPark },
         },
       },
     )
   }
 
-  async #endTurn(reason: TurnReason, ...events: Reported[]): Promise<void> {
-    // What a restart has cut is still to be told.
-    if (reason === 'done' && this.#takingUp) return
-    this.#grants.clear()
-    await this.#turn.end(reason, ...events)
+  async #conversationEnded(end: ConversationEnd): Promise<void> {
+    if (this.isStopped) return
+    if (end.how === 'forgotten') return this.#startOver(end.unaccepted)
+    this.setEnded(end)
   }
 
-  async #ended(end: ConversationEnd): Promise<void> {
-    if (this.#stop.signal.aborted) return
-    if (end.how === 'forgotten') return this.#startOver(end.mail)
-    this.#end(end)
+  /** Claude Code may lose a conversation if it is killed at the wrong moment. What it was sent is sent again. */
+  async #startOver(messages: SentMessage[]): Promise<void> {
+    await this.turnLog.reportLostConversation('Claude')
+    this.#conversation = this.#newConversation(null)
+    for (const { id, text } of messages) this.#conversation.program.send(text, id)
   }
 
-  /** The program has lost the conversation, as it may if it is killed in the wrong moment: what it was sent is not. */
-  async #startOver(mail: Mail): Promise<void> {
-    const message = 'Claude has lost the earlier conversation, and starts a new one.'
-    await this.#turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
-    this.#conversation = this.#converse(null)
-    for (const [id, text] of mail) this.#conversation.run.send(text, id)
-  }
-
-  /** A fresh context that carries the plan. The review ends in the log once the new conversation has taken it up. */
-  async #startAfresh(plan: string, call: Call): Promise<PermissionResult> {
-    await this.#carryOut(plan, planApproved(call.toolUseID))
+  async #handPlanOver(plan: string, call: ClaudeCall): Promise<PermissionResult> {
+    await this.#startFresh(planMessage(plan), [handedOverResult(call.toolUseID)])
     return { behavior: 'deny', message: 'The plan is carried out elsewhere.' }
   }
 
-  /** From here on the old context is never gone back to, whatever happens before the new one is there. */
-  async #carryOut(plan: string, ...told: Reported[]): Promise<void> {
+  /** From the first line on, the old context is not resumed any more, even if this process is lost before the new one runs. */
+  async #startFresh(message: string, results: Reported[]): Promise<void> {
     const before = this.#conversation
-    await this.#turn.forgetConversation()
-    for (const event of told) if ('toolCallId' in event) this.#turn.calls.end(event)
+    await this.turnLog.reportForgottenContext()
+    for (const event of results) if (event.type === 'tool_result') this.turnLog.calls.close(event.toolCallId)
     this.#mode = 'default'
-    this.#conversation = this.#converse(null)
-    this.#turn.onceTaken(this.#conversation.run.send(planMessage(plan)), told)
+    this.#conversation = this.#newConversation(null)
+    this.turnLog.reportOnceAccepted(this.#conversation.program.send(message), results)
     await before?.leave()
   }
 
-  /** A turn that was cut: waits for what is pending in it, then tells the model what came of it. */
-  async #takeUp(resume: NonNullable<AgentContext['resume']>): Promise<void> {
-    const { configFolder, clock } = this.#options
-    this.#turn.begin(resume.turnId)
-    this.#takingUp = new AbortController()
-    const signal = AbortSignal.any([this.#takingUp.signal, this.#stop.signal])
-    try {
-      const taken = await takeUp(this.#context, resume, { configFolder, clock, signal })
-      if (taken?.by === 'call') this.#takeUpCall(taken.interaction, resume.state)
-      if (taken?.by === 'message') await this.#tell(taken.outcomes)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      this.#takingUp = null
-    }
-  }
-
-  /** The program asks once more about the call that it has put off, and finds the answer. */
-  #takeUpCall({ toolName, toolCallId }: Interaction, state: SessionStateJson): void {
-    const call = state.toolCalls.find((one) => one.toolCallId === toolCallId)
-    if (call) this.#turn.calls.reported([{ type: 'tool_call', ...call }])
-    // A plan is handed in from plan mode, whatever was decided since.
+  /** A parked program asks again about the call that it has deferred, and finds the answer. */
+  protected override async resumeCall({ turnId, state }: InterruptedTurn): Promise<boolean> {
+    const [request, ...others] = unansweredRequests(state, turnId)
+    if (!request || others.length > 0 || isFreshPlan(request)) return false
+    const { toolName, toolCallId } = request
+    if (!(await isDeferred(this.#options.configFolder, this.context.agentSessionId, toolCallId))) return false
+    if (state.toolCalls.some((call) => call.toolCallId === toolCallId)) this.turnLog.calls.add(toolCallId)
+    // Claude Code accepts ExitPlanMode only in plan mode, even if the session has left that mode since.
     if (toolName === 'ExitPlanMode') this.#mode = 'plan'
-    this.#run()
+    this.#program()
+    return true
   }
 
-  async #tell(outcomes: Outcome[]): Promise<void> {
-    const told: Reported[] = []
-    for (const { interaction, told: output, isError, granted } of outcomes) {
-      const { toolCallId } = interaction
-      const ending = { type: 'tool_result', toolCallId, output, isError } as const
-      if (!granted) told.push(ending)
-      else {
-        this.#grants.add(interaction)
-        this.#turn.atEnd(ending)
-      }
-    }
-    const { session } = await this.#context.session.snapshot()
+  protected override async continueTurn(
+    message: string,
+    { isFreshContext, results }: ContinueOptions,
+  ): Promise<void> {
+    const { session } = await this.context.session.snapshot()
     this.#mode = sdkMode(session.permissionMode)
-    const plan = outcomes.find((outcome) => outcome.plan !== undefined)?.plan
-    if (plan !== undefined) return this.#carryOut(plan, ...told)
-    this.#turn.onceTaken(this.#run().send(resumeMessage(outcomes)), told)
-  }
-
-  async #fail(error: unknown): Promise<void> {
-    if (this.#stop.signal.aborted) return
-    const message = error instanceof Error ? error.message : String(error)
-    try {
-      await this.#endTurn('error', { type: 'error', code: 'agent_error', message, fatal: false })
-    } catch {
-      // The log takes nothing any more, so that nobody can be told.
-    }
-    await this.#conversation?.leave()
-    this.#end({ how: 'lost', message })
+    if (isFreshContext) return this.#startFresh(message, results)
+    this.turnLog.reportOnceAccepted(this.#program().send(message), results)
   }
 }

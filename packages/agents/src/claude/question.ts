@@ -1,5 +1,5 @@
 import type { QuestionAnswer, QuestionReply, QuestionRequest } from '@askback/protocol'
-import { chosenOf } from '../session/answer-words.js'
+import { chosenLabels } from '../session/model-messages.js'
 
 type Question = QuestionRequest['questions'][number]
 
@@ -8,19 +8,18 @@ interface Annotation {
   preview?: string
 }
 
-/** What AskUserQuestion reads its answers from. It matches them by the question's text. */
+/** The input from which AskUserQuestion reads its answers. It finds an answer by the text of its question. */
 export interface AnsweredInput extends Record<string, unknown> {
   questions: unknown[]
   answers: Record<string, string | string[]>
   annotations?: Record<string, Annotation>
 }
 
-/** The input of AskUserQuestion as a request; what it does not know of is left out. */
 export function questionRequest(input: Record<string, unknown>): QuestionRequest {
   return { questions: input['questions'] as Question[] }
 }
 
-/** What the person chose, in the words of AskUserQuestion: nothing is joined, so a label may hold a comma. */
+/** Several labels are passed as a list: joined by commas, labels that contain a comma could not be told apart. */
 export function answeredInput(input: Record<string, unknown>, { answers }: QuestionAnswer): AnsweredInput {
   const asked = input['questions'] as Question[]
   const texts = distinctTexts(asked)
@@ -33,7 +32,7 @@ export function answeredInput(input: Record<string, unknown>, { answers }: Quest
   for (const [index, question] of asked.entries()) {
     const reply = answers[index]!
     const text = texts[index]!
-    const chosen = chosenOf(reply)
+    const chosen = chosenLabels(reply)
     result.answers[text] = question.multiSelect ? chosen : (chosen[0] ?? '')
     const annotation = annotationOf(question, reply)
     if (annotation) annotations[text] = annotation
@@ -42,13 +41,13 @@ export function answeredInput(input: Record<string, unknown>, { answers }: Quest
   return result
 }
 
-/** Two questions may have the same text; as keys of one object they would be one. */
+/** Answers are keyed by text, so of two questions with the same text one would be lost. */
 function distinctTexts(questions: Question[]): string[] {
-  const taken = new Set<string>()
+  const used = new Set<string>()
   return questions.map(({ question }) => {
     let text = question
-    for (let count = 2; taken.has(text); count++) text = `${question} (${count})`
-    taken.add(text)
+    for (let count = 2; used.has(text); count++) text = `${question} (${count})`
+    used.add(text)
     return text
   })
 }

@@ -4,7 +4,10 @@ import type { Elicitation, ElicitationResult } from '../session/elicitation.js'
 
 export type { Elicitation, ElicitationResult }
 
-/** The part of `@anthropic-ai/claude-agent-sdk` that is used here, so that the package need not be installed to build. */
+/**
+ * The part of `@anthropic-ai/claude-agent-sdk` that is used here. The types are declared here, so that the package need not be
+ * installed to build. A test compares them with those of the real package.
+ */
 export interface ClaudeSdk {
   query(input: { prompt: AsyncIterable<UserInput>; options?: QueryOptions }): ClaudeQuery
 }
@@ -14,7 +17,7 @@ export interface ClaudeQuery extends AsyncIterable<SdkMessage> {
   setPermissionMode(mode: SdkMode): Promise<void>
 }
 
-/** The modes it is run in: all others decide for the person. */
+/** The only modes that are used: in all others Claude Code decides without asking. */
 export type SdkMode = 'default' | 'plan'
 
 export interface UserInput {
@@ -48,7 +51,7 @@ export interface QueryOptions {
   spawnClaudeCodeProcess?: (options: SpawnRequest) => SpawnedClaude
 }
 
-/** A server that the agent starts as a command. */
+/** An MCP server that Claude Code starts as a command. */
 export interface McpServer {
   type?: 'stdio'
   command: string
@@ -76,7 +79,7 @@ export type PermissionResult =
   | { behavior: 'allow'; updatedInput?: Record<string, unknown>; updatedPermissions?: SetMode[] }
   | { behavior: 'deny'; message: string; interrupt?: boolean }
 
-/** The one permission update that is ever passed on: rules are kept by Askback alone. */
+/** The only permission update that is passed on. Permission rules are stored by Askback alone. */
 export interface SetMode {
   type: 'setMode'
   mode: SdkMode
@@ -124,10 +127,10 @@ export interface SpawnRequest {
   env: { [name: string]: string | undefined }
 }
 
-/** What a process of Node's `child_process` is, with both pipes. */
+/** A process of Node's `child_process` with both pipes. */
 export type SpawnedClaude = ChildProcessByStdio<Writable, Readable, Readable>
 
-/** What the iterator yields: the messages below, and others. */
+/** What a query yields: one of `KnownMessage`, or another type that is not used here. */
 export type SdkMessage = { type: string }
 
 export type KnownMessage =
@@ -146,14 +149,14 @@ export interface InitMessage {
   session_id: string
 }
 
-/** Everything that runs beside the conversation: shells and subagents in the background. */
+/** The shells and subagents that run in the background. */
 export interface BackgroundMessage {
   type: 'system'
   subtype: 'background_tasks_changed'
   tasks: unknown[]
 }
 
-/** What a slash command that Claude Code runs without its model has printed. */
+/** The output of a slash command that Claude Code runs without its model. */
 export interface CommandOutputMessage {
   type: 'system'
   subtype: 'local_command_output'
@@ -166,14 +169,14 @@ export interface ConversationResetMessage {
   type: 'conversation_reset'
 }
 
-/** The program waits, and then asks its model once more. */
+/** Claude Code waits, and then sends its request to the model again. */
 export interface RetryMessage {
   type: 'system'
   subtype: 'api_retry'
   attempt: number
   max_retries: number
   retry_delay_ms: number
-  /** `null` if there was no answer at all. */
+  /** The HTTP status; `null` if there was no response. */
   error_status: number | null
   error: ModelError
 }
@@ -195,10 +198,10 @@ export type ModelError =
 
 export interface AssistantMessage {
   type: 'assistant'
-  /** One finished block at a time. */
+  /** Each message has one finished block. */
   message: { id: string; content: AssistantBlock[] }
   parent_tool_use_id: string | null
-  /** Set where the program speaks in the model's name. */
+  /** Set if Claude Code itself has written the message, about an error. */
   error?: ModelError
 }
 
@@ -211,7 +214,7 @@ export type AssistantBlock =
 export interface UserMessage {
   type: 'user'
   message: { content: string | { type: string }[] }
-  /** Of a message that was sent to it, once it has taken it up. */
+  /** The id of a message that was sent to Claude Code, which has accepted it. */
   uuid?: Uuid
   isReplay?: boolean
 }
@@ -250,12 +253,12 @@ export interface ResultMessage {
   subtype: string
   is_error: boolean
   stop_reason: string | null
-  /** How the turn ended: `aborted_tools` and the like if it was interrupted. */
+  /** How the turn ended; begins with `aborted` if it was interrupted. */
   terminal_reason?: string
-  /** The last text, or what went wrong. */
+  /** The last text, or the error. */
   result?: string
   errors?: string[]
-  /** The messages that this result answers; a local slash command is acknowledged here and nowhere else. */
+  /** Ids of the messages that this result answers. A local slash command is accepted here and nowhere else. */
   user_message_uuids?: string[]
   total_cost_usd: number
   usage: { input_tokens: number; output_tokens: number }

@@ -1,98 +1,81 @@
-/** The part of the protocol of `codex app-server` that is used here. `codex app-server generate-ts` prints all of it. */
-export interface ThreadOpened {
-  thread: { id: string; status?: { type: string }; turns?: Turn[] }
-  model: string
-  /** What holds, whatever was asked for. */
-  approvalPolicy?: string | Record<string, unknown>
-  approvalsReviewer?: string
-  collaborationMode?: { mode: string } | null
+/**
+ * Starts `codex app-server`, or connects to one that runs. It either speaks over its pipes and ends with the gateway, or
+ * listens on loopback and survives a killed gateway.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { ChildProgram, type RunningProgram } from '../program/child-program.js'
+import { DetachedProgram, type DetachOptions } from '../program/detached-program.js'
+import type { Program } from '../program/launch.js'
+import { ndjsonChannel, type Channel } from '../program/ndjson.js'
+
+const HANDSHAKE_TIMEOUT_MS = 10_000
+
+export interface AppServer {
+  program: RunningProgram
+  channel: Channel
 }
 
-export interface Turn {
-  id: string
-  status: 'completed' | 'interrupted' | 'failed' | 'inProgress'
-  error?: { message: string; additionalDetails?: string | null } | null
-  items?: ThreadItem[]
+/** Ends with the gateway. */
+export function startPipedServer(program: Program): AppServer {
+  const child = new ChildProgram(program)
+  return { program: child, channel: ndjsonChannel(child.process) }
 }
 
-export type ThreadItem = { id: string; status?: string } & (
-  | { type: 'userMessage'; clientId?: string | null }
-  | { type: 'agentMessage'; text: string }
-  | { type: 'reasoning'; summary: string[]; content: string[] }
-  | { type: 'plan'; text: string }
-  | {
-      type: 'commandExecution'
-      command: string
-      cwd: string
-      aggregatedOutput: string | null
-      exitCode: number | null
-    }
-  | { type: 'fileChange'; changes: FileChange[] }
-  | {
-      type: 'mcpToolCall'
-      server: string
-      tool: string
-      arguments: unknown
-      result: { content?: unknown } | null
-      error: { message: string } | null
-    }
-  | { type: 'webSearch'; query?: string }
-  | { type: 'other' }
-)
-
-export interface FileChange {
-  path: string
-  kind: { type: 'add' | 'delete' | 'update'; move_path?: string | null }
-  diff: string
+/**
+ * Survives the gateway. Every program of this machine can connect to a loopback port, so the server requires a token:
+ * otherwise a command that Codex runs could approve the next one. `null` if this version of Codex has no such option.
+ */
+export async function startDetachedServer(
+  program: Program,
+  options: Omit<DetachOptions, 'findAddress'>,
+): Promise<AppServer | null> {
+  const token = randomBytes(32).toString('hex')
+  const hash = createHash('sha256').update(token).digest('hex')
+  const listen = ['--listen', 'ws://127.0.0.1:0', '--ws-auth', 'capability-token', '--ws-token-sha256', hash]
+  const findAddress = (log: string) => {
+    const url = /listening on: (ws:\/\/127\.0\.0\.1:\d+)/.exec(log)?.[1]
+    return url === undefined ? null : `${url}#${token}`
+  }
+  const started = await DetachedProgram.start(
+    { ...program, args: [...program.args, ...listen] },
+    { ...options, findAddress },
+  )
+  return started && connect(started)
 }
 
-interface OfItem {
-  threadId: string
-  turnId: string
-  itemId: string
+/** The server that an earlier gateway has left running for this session; `null` if there is none. */
+export async function findDetachedServer(folder: string, sessionId: string): Promise<AppServer | null> {
+  const found = await DetachedProgram.find(folder, sessionId)
+  return found && connect(found)
 }
 
-export interface CommandApproval extends OfItem {
-  kind?: string
-  approvalId?: string | null
-  command?: string | null
-  cwd?: string | null
-  reason?: string | null
-  networkApprovalContext?: object | null
+async function connect(program: DetachedProgram): Promise<AppServer | null> {
+  try {
+    return { program, channel: await openSocket(program) }
+  } catch {
+    await program.kill()
+    return null
+  }
 }
 
-export interface FileChangeApproval extends OfItem {
-  reason?: string | null
-  grantRoot?: string | null
+async function openSocket(program: DetachedProgram): Promise<Channel> {
+  const { WebSocket } = await import('ws')
+  const [url = '', token = ''] = program.address.split('#')
+  const socket = new WebSocket(url, {
+    headers: { authorization: `Bearer ${token}` },
+    perMessageDeflate: false,
+    maxPayload: 0,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.once('error', reject)
+  })
+  socket.on('error', () => {})
+  // Without the connection nobody receives its requests, so it would wait for ever.
+  socket.once('close', () => void program.kill())
+  return {
+    send: (text) => socket.send(text, () => {}),
+    listen: (onMessage) => void socket.on('message', (data) => onMessage((data as Buffer).toString())),
+  }
 }
-
-export interface PermissionsApproval extends OfItem {
-  cwd: string
-  reason: string | null
-  permissions: object
-}
-
-export interface UserInputRequest extends OfItem {
-  questions: UserInputQuestion[]
-}
-
-export interface UserInputQuestion {
-  id: string
-  header: string
-  question: string
-  isSecret: boolean
-  options: { label: string; description: string }[] | null
-}
-
-export interface McpElicitation {
-  threadId: string
-  turnId: string | null
-  serverName: string
-  mode: 'form' | 'url' | (string & {})
-  message: string
-  requestedSchema?: Record<string, unknown>
-  url?: string
-  _meta?: Record<string, unknown> | null
-}
-
-export type Decision = 'accept' | 'decline' | 'cancel'

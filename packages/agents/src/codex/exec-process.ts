@@ -1,20 +1,22 @@
-import { AGENT_LOST, type AgentContext, type AgentProcess, type Ending } from '@askback/core'
+import type { AgentContext, AgentProcess, Clock } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
-import type { AgentChild } from '../program/child.js'
-import { eachLine, messageIn } from '../program/lines.js'
-import { resumeMessage } from '../session/outcome.js'
-import { outcomesOf } from '../session/take-up.js'
-import { Turn } from '../session/turn.js'
-import { execCall, execResult, type ExecItem } from './exec-items.js'
-import { ExecIds } from './exec-ids.js'
-import { trouble } from './trouble.js'
+import type { ChildProgram } from '../program/child-program.js'
+import { errorMessage } from '../program/json-rpc.js'
+import { parseObject, readLines } from '../program/ndjson.js'
+import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
+import { TurnLog } from '../session/turn-log.js'
+import { execItemCall, execItemResult, failureEvent, type ExecItem } from './events.js'
+import { ExecCallIds } from './exec-call-ids.js'
 
-export interface ExecOptions {
+export interface ExecProcessOptions {
   codexHome: string
+  clock: Clock
   newId: () => string
-  start: (args: string[]) => Promise<AgentChild>
+  /** Starts `codex exec` with these arguments. */
+  start: (args: string[]) => Promise<ChildProgram>
 }
 
+/** A line that `codex exec --json` prints. */
 interface ExecEvent {
   type: string
   thread_id?: string
@@ -24,62 +26,55 @@ interface ExecEvent {
   usage?: { input_tokens: number; output_tokens: number }
 }
 
-const FORGOTTEN = 'no rollout found'
-const RETRIES = /^Reconnecting/
+/** What Codex prints when it is to resume a thread that it has no record of. */
+const UNKNOWN_THREAD = 'no rollout found'
+const RETRY_MESSAGE = /^Reconnecting/
 
-/** A session's Codex by its plain command: one process for each message, which asks nobody. */
-export class ExecProcess implements AgentProcess {
-  readonly ended: Promise<Ending>
-  readonly #context: AgentContext
-  readonly #options: ExecOptions
-  readonly #turn: Turn
-  readonly #ids: ExecIds
-  readonly #mail: string[] = []
-  readonly #calls = new Map<string, string>()
-  readonly #stop = new AbortController()
+/** A session's Codex through `codex exec`: one program for each message. It asks nobody for approval. */
+export class ExecProcess extends BaseAgentProcess implements AgentProcess {
+  readonly #options: ExecProcessOptions
+  readonly #callIds: ExecCallIds
+  readonly #messages: string[] = []
+  /** Ids of tool calls in the log by the ids of Codex's items. */
+  readonly #toolCallIds = new Map<string, string>()
   #threadId: string | null
   #mode: PermissionMode
-  #child: AgentChild | null = null
-  #handled: Promise<void> = Promise.resolve()
+  #child: ChildProgram | null = null
+  #eventsHandled: Promise<void> = Promise.resolve()
+  /** Programs that were started before the last interrupt are ignored. */
   #interrupts = 0
   #isInterrupting = false
-  #isOver = false
-  #hasToldRetry = false
-  #hasNoted: boolean
-  #end: (ending: Ending) => void = () => {}
+  #isCodexTurnOver = false
+  #hasNotedWhoDecides: boolean
 
-  constructor(context: AgentContext, options: ExecOptions) {
-    this.#context = context
+  constructor(context: AgentContext, options: ExecProcessOptions) {
+    super(context, { turnLog: new TurnLog(context, options.newId), clock: options.clock })
     this.#options = options
     this.#threadId = context.agentSessionId
-    // A session that has a thread was told when that began.
-    this.#hasNoted = context.agentSessionId !== null
+    // A session that has a thread already got the notice when the thread began.
+    this.#hasNotedWhoDecides = context.agentSessionId !== null
     this.#mode = context.permissionMode
-    this.#turn = new Turn(context)
-    this.#ids = new ExecIds(options.codexHome, context.sessionId)
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
-    })
-    if (context.resume) this.#takeUp(context.resume).catch((error: unknown) => this.#fail(error))
+    this.#callIds = new ExecCallIds(options.codexHome, context.sessionId)
+    this.resumeTurn()
   }
 
   async send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
-    this.#turn.begin(turnId)
-    this.#mail.push(text)
-    if (this.#child === null && !this.#isInterrupting) await this.#run()
+    this.turnLog.begin(turnId)
+    this.#messages.push(text)
+    if (this.#child === null && !this.#isInterrupting) await this.#runNextMessage()
   }
 
   async interrupt(): Promise<void> {
-    if (!this.#turn.isOpen) return
+    if (!this.turnLog.isOpen) return
+    this.cancelResume()
     this.#isInterrupting = true
-    // What the program that runs now still says, and that it ends, concerns nobody any more.
     this.#interrupts++
-    this.#mail.length = 0
+    this.#messages.length = 0
     try {
       await this.#child?.kill()
-      await this.#handled
+      await this.#eventsHandled
       this.#child = null
-      await this.#turn.end('interrupted')
+      await this.endTurn('interrupted')
     } finally {
       this.#isInterrupting = false
     }
@@ -89,153 +84,135 @@ export class ExecProcess implements AgentProcess {
     this.#mode = mode
   }
 
-  async stop(): Promise<void> {
-    this.#stop.abort()
+  protected override async killProgram(): Promise<void> {
     await this.#child?.kill()
-    this.#end({ how: 'stopped' })
   }
 
-  async #run(): Promise<void> {
-    const [text = ''] = this.#mail.splice(0, 1)
+  /** Leaves the turn open: the runner ends it, or resumes it if a script's request is pending. */
+  protected override async fail(error: unknown): Promise<void> {
+    if (this.isStopped) return
+    await this.killProgram()
+    this.setEnded({ how: 'lost', message: errorMessage(error) })
+  }
+
+  protected override async continueTurn(message: string, { results }: ContinueOptions): Promise<void> {
+    this.#messages.push(message)
+    if (this.#child === null) await this.#runNextMessage()
+    await this.turnLog.report(...results)
+  }
+
+  async #runNextMessage(): Promise<void> {
+    const [text = ''] = this.#messages.splice(0, 1)
     const resume = this.#threadId === null ? [] : ['resume', this.#threadId]
     const interrupts = this.#interrupts
     const isCurrent = () => interrupts === this.#interrupts
-    this.#isOver = false
-    this.#hasToldRetry = false
-    this.#calls.clear()
+    this.#isCodexTurnOver = false
+    this.turnLog.programTurnStarts()
+    this.#toolCallIds.clear()
     const child = await this.#options.start([
-      ...sandboxOf(this.#mode),
-      ...(this.#context.model === null ? [] : ['--model', this.#context.model]),
+      ...sandboxArgs(this.#mode),
+      ...(this.context.model === null ? [] : ['--model', this.context.model]),
       ...resume,
       '--',
       text,
     ])
     if (!isCurrent()) return child.kill()
     this.#child = child
-    const { stdout } = child.process
-    eachLine(stdout, (line) => {
-      const event = messageIn<ExecEvent>(line)
+    readLines(child.process.stdout, (line) => {
+      const event = parseObject<ExecEvent>(line)
       if (!event || !isCurrent()) return
-      this.#handled = this.#handled
-        .then(() => this.#heard(event))
-        .catch((error: unknown) => this.#fail(error))
+      this.#eventsHandled = this.#eventsHandled
+        .then(() => this.#handle(event))
+        .catch((error: unknown) => this.fail(error))
     })
     child.outputRead
       .then(async () => {
-        await this.#handled
+        await this.#eventsHandled
         if (!isCurrent()) return
         this.#child = null
-        await this.#gone(child, text)
+        await this.#programEnded(child, text)
       })
-      .catch((error: unknown) => this.#fail(error))
+      .catch((error: unknown) => this.fail(error))
   }
 
-  async #heard({ type, thread_id, item, error, usage, message = '' }: ExecEvent): Promise<void> {
-    if (this.#stop.signal.aborted) return
+  async #handle({ type, thread_id: threadId, item, error, usage, message = '' }: ExecEvent): Promise<void> {
+    if (this.isStopped) return
     switch (type) {
       case 'thread.started':
-        this.#threadId = thread_id ?? null
-        if (thread_id !== undefined)
-          await this.#turn.report({ type: 'agent_session', agentSessionId: thread_id })
+        this.#threadId = threadId ?? null
+        if (threadId !== undefined)
+          await this.turnLog.report({ type: 'agent_session', agentSessionId: threadId })
         return this.#noteWhoDecides()
       case 'item.started':
-        if (item) await this.#started(item)
+        if (item) await this.#logCall(item)
         return
       case 'item.completed':
-        if (item) await this.#completed(item)
+        if (item) await this.#itemCompleted(item)
         return
       case 'turn.completed':
-        this.#isOver = true
-        if (usage) this.#turn.count({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens })
+        this.#isCodexTurnOver = true
+        if (usage)
+          this.turnLog.addUsage({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens })
         return
       case 'turn.failed':
-        this.#isOver = true
-        return this.#turn.end('error', trouble(error?.message))
+        this.#isCodexTurnOver = true
+        return this.endTurn('error', failureEvent(error?.message))
       case 'error':
-        // Any other comes again as the end of the turn.
-        if (RETRIES.test(message)) await this.#retries(message)
+        // All other errors come again as `turn.failed`.
+        if (RETRY_MESSAGE.test(message)) await this.turnLog.reportRetry(message)
         return
     }
   }
 
-  /** It tries again for as long as it takes, so a person should know why nothing happens. */
-  async #retries(message: string): Promise<void> {
-    if (this.#hasToldRetry) return
-    this.#hasToldRetry = true
-    await this.#turn.report({ type: 'error', code: 'agent_retries', message, fatal: false })
-  }
-
-  async #started(item: ExecItem): Promise<string | null> {
-    const call = execCall(item)
+  /** Returns the id of the item's tool call in the log; `null` if the item is no tool call. */
+  async #logCall(item: ExecItem): Promise<string | null> {
+    const call = execItemCall(item)
     if (!call) return null
-    const known = this.#calls.get(item.id)
-    if (known !== undefined) return known
-    const id = this.#threadId === null ? null : await this.#ids.find(this.#threadId, item)
+    const logged = this.#toolCallIds.get(item.id)
+    if (logged !== undefined) return logged
+    const id = this.#threadId === null ? null : await this.#callIds.find(this.#threadId, item)
     const toolCallId = id ?? this.#options.newId()
-    this.#calls.set(item.id, toolCallId)
-    await this.#turn.report({ type: 'tool_call', toolCallId, source: 'agent', ...call })
+    this.#toolCallIds.set(item.id, toolCallId)
+    await this.turnLog.report({ type: 'tool_call', toolCallId, source: 'agent', ...call })
     return toolCallId
   }
 
+  async #itemCompleted(item: ExecItem): Promise<void> {
+    if (item.type === 'agent_message' || item.type === 'reasoning') {
+      const type = item.type === 'reasoning' ? 'thinking' : 'text'
+      if (item.text !== '')
+        await this.turnLog.report({ type, blockId: this.#options.newId(), text: item.text })
+      return
+    }
+    const toolCallId = await this.#logCall(item)
+    if (toolCallId !== null) await this.turnLog.report(execItemResult(item, toolCallId))
+  }
+
   async #noteWhoDecides(): Promise<void> {
-    if (this.#hasNoted) return
-    this.#hasNoted = true
+    if (this.#hasNotedWhoDecides) return
+    this.#hasNotedWhoDecides = true
     const limit =
       this.#mode === 'bypassPermissions' ? 'Nothing limits it in this mode.' : 'Only its sandbox limits it.'
     const message = `Codex CLI decides by itself: it asks nobody before it runs commands or edits files. ${limit}`
-    await this.#turn.report({ type: 'error', code: 'agent_decides', message, fatal: false })
+    await this.turnLog.reportNotice('agent_decides', message)
   }
 
-  async #completed(item: ExecItem): Promise<void> {
-    if (item.type === 'agent_message' || item.type === 'reasoning') {
-      const type = item.type === 'reasoning' ? 'thinking' : 'text'
-      if (item.text !== '') await this.#turn.report({ type, blockId: this.#options.newId(), text: item.text })
-      return
-    }
-    const toolCallId = await this.#started(item)
-    if (toolCallId !== null) await this.#turn.report(execResult(item, toolCallId))
-  }
-
-  async #gone({ complaint, ending }: AgentChild, text: string): Promise<void> {
-    if (this.#stop.signal.aborted) return
-    if (complaint.includes(FORGOTTEN)) {
-      const message = 'Codex has lost the earlier conversation, and starts a new one.'
-      await this.#turn.report({ type: 'error', code: AGENT_LOST, message, fatal: false })
+  async #programEnded({ stderr, endedHow }: ChildProgram, text: string): Promise<void> {
+    if (this.isStopped) return
+    if (stderr.includes(UNKNOWN_THREAD)) {
+      await this.turnLog.reportLostConversation('Codex')
       this.#threadId = null
-      this.#mail.unshift(text)
-      return this.#run()
+      this.#messages.unshift(text)
+      return this.#runNextMessage()
     }
-    if (!this.#isOver) return this.#end({ how: 'lost', message: `Codex${ending}` })
-    if (this.#mail.length > 0) return this.#run()
-    await this.#turn.end('done')
-  }
-
-  /** A command that asked was cut with the program: the answer is for the model, in words. */
-  async #takeUp(resume: NonNullable<AgentContext['resume']>): Promise<void> {
-    this.#turn.begin(resume.turnId)
-    const outcomes = await outcomesOf(this.#context, resume, this.#stop.signal)
-    if (outcomes.length === 0) return
-    for (const { interaction, told, isError } of outcomes)
-      await this.#turn.report({
-        type: 'tool_result',
-        toolCallId: interaction.toolCallId,
-        output: told,
-        isError,
-      })
-    this.#mail.push(resumeMessage(outcomes))
-    if (this.#child === null) await this.#run()
-  }
-
-  async #fail(error: unknown): Promise<void> {
-    if (this.#stop.signal.aborted) return
-    const message = error instanceof Error ? error.message : String(error)
-    await this.#child?.kill()
-    this.#end({ how: 'lost', message })
+    if (!this.#isCodexTurnOver) return this.setEnded({ how: 'lost', message: `Codex${endedHow}` })
+    if (this.#messages.length > 0) return this.#runNextMessage()
+    await this.endTurn('done')
   }
 }
 
-/** It asks nobody, so the sandbox is all that holds it: only who has given up asking gives up that as well. */
-function sandboxOf(mode: PermissionMode): string[] {
+/** Codex asks nobody here, so only its sandbox limits it. It is off only in the mode in which nothing is asked anyway. */
+function sandboxArgs(mode: PermissionMode): string[] {
   switch (mode) {
     case 'plan':
       return ['--sandbox', 'read-only']

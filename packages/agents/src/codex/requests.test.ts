@@ -3,16 +3,16 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { editScopeOf } from '../session/edit-target.js'
-import { Grants } from '../session/grants.js'
-import type { FileChange } from './app-server.js'
+import { Grants } from '../session/approval.js'
+import { editScopeOf } from '../session/edit-scope.js'
+import type { FileChange } from './app-server-protocol.js'
 import { answerRequest, type RequestPorts } from './requests.js'
 
 const cwd = await realpath(await mkdtemp(join(tmpdir(), 'askback-codex-')))
 afterAll(() => rm(cwd, { recursive: true }))
 
-/** What comes of a patch in a session that accepts edits inside its folder. */
-async function outcomeOf(changes: FileChange[], asked: object = {}): Promise<unknown> {
+/** The decision about a patch in a session that accepts edits inside its folder. */
+async function decisionAbout(changes: FileChange[], asked: object = {}): Promise<unknown> {
   const desk = createDesk({ store: memoryStore(), onError: (error) => expect.unreachable(String(error)) })
   onTestFinished(() => desk.close())
   await desk.createSession({ id: 's', agent: 'codex', cwd, permissionMode: 'acceptEdits' })
@@ -24,13 +24,13 @@ async function outcomeOf(changes: FileChange[], asked: object = {}): Promise<unk
     clock: systemClock,
     grants: new Grants(),
     signal: () => abort.signal,
-    announce: async () => {},
-    end: async () => {},
+    logCall: async () => {},
+    logResult: async () => {},
     changesOf: () => changes,
-    callTo: () => null,
-    hasAsked: () => false,
-    tell: async () => {},
-    agentOf: () => undefined,
+    lastCallTo: () => null,
+    hasPendingRequest: () => false,
+    tellModel: async () => {},
+    agentIdOf: () => undefined,
   }
   let answered: unknown
   const params = { itemId: 'patch', threadId: 'thread', ...asked }
@@ -38,20 +38,20 @@ async function outcomeOf(changes: FileChange[], asked: object = {}): Promise<unk
     (given) => (answered = given),
   )
   await expect.poll(async () => answered ?? (await desk.pending()).interactions.length).not.toBe(0)
-  const outcome = answered ?? 'a person is asked'
+  const decision = answered ?? 'a person is asked'
   abort.abort()
   await answer
-  return outcome
+  return decision
 }
 
 function change(path: string, movePath?: string): FileChange {
   return { path, kind: { type: 'update', ...(movePath !== undefined && { move_path: movePath }) }, diff: '' }
 }
 
-it('accepts a patch whose files all are inside the folder, before and after it moves them', async () => {
-  const inside = { decision: 'accept' }
-  expect(await outcomeOf([change(join(cwd, 'a.ts'))])).toEqual(inside)
-  expect(await outcomeOf([change(join(cwd, 'a.ts'), join(cwd, 'b.ts'))])).toEqual(inside)
+it('accepts a patch if all its files are inside the folder, before and after it moves them', async () => {
+  const accepted = { decision: 'accept' }
+  expect(await decisionAbout([change(join(cwd, 'a.ts'))])).toEqual(accepted)
+  expect(await decisionAbout([change(join(cwd, 'a.ts'), join(cwd, 'b.ts'))])).toEqual(accepted)
 })
 
 it.each([
@@ -61,5 +61,5 @@ it.each([
   ['names no file', [], {}],
   ['asks for a folder to be writable', [change(join(cwd, 'a.ts'))], { grantRoot: cwd }],
 ])('asks a person about a patch that %s', async (_what, changes, asked) => {
-  expect(await outcomeOf(changes, asked)).toBe('a person is asked')
+  expect(await decisionAbout(changes, asked)).toBe('a person is asked')
 })

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { Peer } from '../program/peer.js'
-import { resumeThread, startThread, whoDecides } from './thread.js'
+import { JsonRpcConnection } from '../program/json-rpc.js'
+import { decidesAloneNotice, resumeThread, startThread } from './thread.js'
 
 const settings = { cwd: '/work', model: null }
 
-/** A `codex app-server` that takes these approval policies, and what it was asked. */
-function server(policies: string[], effective: object = {}) {
-  const asked: { method: string; approvalPolicy: string }[] = []
-  let answer: (text: string) => void = () => {}
-  const peer = new Peer(
+/** A `codex app-server` that accepts these approval policies, and the requests that it got. */
+function fakeServer(policies: string[], effective: object = {}) {
+  const requests: { method: string; approvalPolicy: string }[] = []
+  let receive: (text: string) => void = () => {}
+  const connection = new JsonRpcConnection(
     {
-      listen: (use) => (answer = use),
+      listen: (onMessage) => (receive = onMessage),
       send(text) {
         const { id, method, params } = JSON.parse(text) as {
           id: number
@@ -18,7 +18,7 @@ function server(policies: string[], effective: object = {}) {
           params: { approvalPolicy: string }
         }
         const { approvalPolicy } = params
-        asked.push({ method, approvalPolicy })
+        requests.push({ method, approvalPolicy })
         const message = `Invalid request: unknown variant \`${approvalPolicy}\`, expected one of \`${policies.join('`, `')}\``
         const result = {
           thread: { id: 't1' },
@@ -27,37 +27,37 @@ function server(policies: string[], effective: object = {}) {
           approvalsReviewer: 'user',
           ...effective,
         }
-        answer(
+        receive(
           JSON.stringify(policies.includes(approvalPolicy) ? { id, result } : { id, error: { message } }),
         )
       },
     },
     { request: () => Promise.resolve(), notification: () => Promise.resolve(), failed: () => {} },
   )
-  return { peer, asked }
+  return { connection, requests }
 }
 
 describe('a thread', () => {
-  it('asks about everything that is not known to be harmless', async () => {
-    const { peer, asked } = server(['untrusted', 'on-request'])
-    const opened = await startThread(peer, settings)
-    expect(asked).toEqual([{ method: 'thread/start', approvalPolicy: 'untrusted' }])
-    expect(whoDecides(opened)).toBeNull()
+  it('is opened with the policy that asks about everything not known to be harmless', async () => {
+    const { connection, requests } = fakeServer(['untrusted', 'on-request'])
+    const opened = await startThread(connection, settings)
+    expect(requests).toEqual([{ method: 'thread/start', approvalPolicy: 'untrusted' }])
+    expect(decidesAloneNotice(opened)).toBeNull()
   })
 
-  it('of a Codex that does not take that policy asks as much as it can, and says so', async () => {
-    const { peer, asked } = server(['on-request', 'never'])
-    const opened = await startThread(peer, settings)
-    expect(asked.map(({ approvalPolicy }) => approvalPolicy)).toEqual(['untrusted', 'on-request'])
-    expect(whoDecides(opened)).toBe(
+  it('is opened with the next policy, and a notice, if Codex refuses the strictest one', async () => {
+    const { connection, requests } = fakeServer(['on-request', 'never'])
+    const opened = await startThread(connection, settings)
+    expect(requests.map(({ approvalPolicy }) => approvalPolicy)).toEqual(['untrusted', 'on-request'])
+    expect(decidesAloneNotice(opened)).toBe(
       'Codex decides by itself what to run inside its sandbox: its approval policy is “on-request” here, so it asks you only to leave the sandbox.',
     )
-    expect((await resumeThread(peer, 't1', settings))?.thread.id).toBe('t1')
+    expect((await resumeThread(connection, 't1', settings))?.thread.id).toBe('t1')
   })
 
-  it('of a Codex that can only be told never to ask is not started', async () => {
-    const { peer } = server(['never'])
-    await expect(startThread(peer, settings)).rejects.toThrow(
+  it('is not opened if Codex accepts no policy that asks', async () => {
+    const { connection } = fakeServer(['never'])
+    await expect(startThread(connection, settings)).rejects.toThrow(
       'This Codex cannot ask for approval: it takes neither of the policies “untrusted” and “on-request”.',
     )
   })
@@ -66,13 +66,16 @@ describe('a thread', () => {
     [{ approvalPolicy: 'never' }, 'its approval policy is “never” here, so it asks nobody'],
     [{ approvalsReviewer: 'auto_review' }, 'a model approves what it does, not you'],
     [{ approvalPolicy: { granular: {} } }, 'its approval policy is “granular” here'],
-  ])('whose settings are overruled by %j says who decides', async (effective, told) => {
-    const { peer } = server(['untrusted'], effective)
-    expect(whoDecides(await startThread(peer, settings))).toContain(told)
+  ])('has a notice about who decides if its settings are overruled by %j', async (effective, notice) => {
+    const { connection } = fakeServer(['untrusted'], effective)
+    expect(decidesAloneNotice(await startThread(connection, settings))).toContain(notice)
   })
 
-  it('of an older Codex that does not tell its policy is taken at its word', async () => {
-    const { peer } = server(['untrusted'], { approvalPolicy: undefined, approvalsReviewer: undefined })
-    expect(whoDecides(await startThread(peer, settings))).toBeNull()
+  it('has no notice if an older Codex does not report its policy', async () => {
+    const { connection } = fakeServer(['untrusted'], {
+      approvalPolicy: undefined,
+      approvalsReviewer: undefined,
+    })
+    expect(decidesAloneNotice(await startThread(connection, settings))).toBeNull()
   })
 })

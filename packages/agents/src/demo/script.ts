@@ -1,9 +1,9 @@
 import type { FormRequest, Json, PlanReviewRequest, QuestionRequest } from '@askback/protocol'
 
 /**
- * What a scripted agent does in one turn, as data. `{{name}}` in a text stands for what came of the step of that name:
- * the chosen labels, the decision, the typed values. `{{name.reason}}` is the sentence that quotes a person's reason, or
- * nothing where none was given.
+ * One step of a scripted turn, as data. In a text `{{name}}` stands for the outcome of the step with that name: the chosen
+ * labels, the decision, or the typed values. `{{name.reason}}` is a sentence that quotes the person's reason; it is empty if there
+ * is none.
  */
 export type Step =
   | { do: 'say'; text: string }
@@ -17,34 +17,36 @@ export type Step =
       parent?: string
       name?: string
     }
-  | (QuestionRequest & Ask & { do: 'ask' })
-  | (Ask & {
+  | (QuestionRequest & RequestStep & { do: 'ask' })
+  | (RequestStep & {
       do: 'approve'
       toolName: string
       input: Json
       output: Json
       title?: string
       description?: string
-      /** The tool writes this file, inside the session's folder. */
+      /** Whether the tool edits a file inside the session's folder. */
       edits?: boolean
     })
-  | (PlanReviewRequest & Ask & { do: 'plan' })
-  | (FormRequest & Ask & { do: 'form' })
-  /** Everything in it at once. */
+  | (PlanReviewRequest & RequestStep & { do: 'plan' })
+  | (FormRequest & RequestStep & { do: 'form' })
+  /** Runs all its steps at once. */
   | { do: 'together'; steps: Step[] }
-  /** `is`: how the step was settled, or what was answered. */
+  /** `is`: the settlement of the named step, or its outcome as text. */
   | { do: 'when'; name: string; is: string; steps: Step[]; otherwise?: Step[] }
   | { do: 'pause'; ms: number }
   | { do: 'fail'; message: string }
 
-interface Ask {
-  /** What later steps call its outcome. */
+interface RequestStep {
+  /** By which later steps refer to its outcome. */
   name?: string
+  /** In milliseconds; `null` without a limit. */
   timeoutMs?: number | null
 }
 
+/** What a scripted agent does. */
 export interface Script {
-  /** The first whose pattern is found in the message, without regard to case; one without a pattern always is. */
+  /** The first turn whose `on` is part of the message is played; upper and lower case are the same. Without `on` it always is. */
   turns: { on?: string; steps: Step[] }[]
 }
 
@@ -53,21 +55,21 @@ export function stepsFor(script: Script, message: string): Step[] {
   return script.turns.find(({ on }) => on === undefined || text.includes(on.toLowerCase()))?.steps ?? []
 }
 
-/** What came of a named step. */
-export interface Outcome {
-  /** How it was settled. */
+/** The outcome of a named step. */
+export interface StepOutcome {
   settlement: string
-  /** What was answered, or how it was settled, for a person to read. */
+  /** The answer, or the settlement in words. */
   text: string
-  /** Why a person refused. */
+  /** Why the person refused. */
   reason?: string | undefined
 }
 
-export function isOutcome(outcome: Outcome | undefined, wanted: string): boolean {
+export function matchesOutcome(outcome: StepOutcome | undefined, wanted: string): boolean {
   return outcome?.settlement === wanted || outcome?.text === wanted
 }
 
-export function fill(text: string, outcomes: ReadonlyMap<string, Outcome>): string {
+/** Replaces `{{name}}` and `{{name.reason}}`. Names without an outcome are left as they are. */
+export function fillTemplate(text: string, outcomes: ReadonlyMap<string, StepOutcome>): string {
   return text.replaceAll(/\{\{(\w+)(\.reason)?\}\}/g, (whole, name: string, wantsReason?: string) => {
     const outcome = outcomes.get(name)
     if (!outcome) return whole

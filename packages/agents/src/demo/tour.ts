@@ -72,7 +72,7 @@ const questions: Step[] = [
   },
 ]
 
-/** The command and the edit, for what the person chose. */
+/** The approvals of a command and an edit, which depend on the chosen database. */
 function changes({ install, what, url }: { install: string; what: string; url: string }): Step[] {
   return [
     {
@@ -110,6 +110,7 @@ function changes({ install, what, url }: { install: string; what: string; url: s
   ]
 }
 
+/** Says one of three texts, by the outcome of the named step. */
 function reply(name: string, texts: { approved: string; denied: string; otherwise: string }): Step {
   const say = (text: string): Step[] => [{ do: 'say', text }]
   const refused: Step = {
@@ -161,7 +162,7 @@ const approvals: Step[] = [
   },
 ]
 
-/** `store`: what the cart moves to. */
+/** `store`: where the cart is stored, in Markdown. */
 function planOf(store: string): Step {
   return {
     do: 'plan',
@@ -301,7 +302,7 @@ const parallel: Step[] = [
   { do: 'say', text: 'Color: {{color}}. Size: {{size}}. Printing: {{print}}.' },
 ]
 
-/** The first minute with Askback: every kind of request that an agent can have, without an agent. */
+/** The default script: shows every kind of request that an agent can open. */
 export const tour: Script = {
   turns: [
     { on: 'form', steps: form },

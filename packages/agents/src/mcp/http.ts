@@ -1,3 +1,8 @@
+/**
+ * The MCP server of a gateway, over Streamable HTTP. Nothing is stored between requests except which calls are running, so clients
+ * continue after a restart of the gateway. The id of an MCP session only says which requests belong together; it contains the
+ * client's name.
+ */
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Host } from '@askback/core'
 import { AskbackError, type Interaction, type OpenBody } from '@askback/protocol'
@@ -5,59 +10,61 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createAskServer } from './server.js'
 
-/** One request to `/mcp`, of somebody who may make it. */
+/** An authenticated request to `/mcp`. */
 export interface McpCall {
   request: IncomingMessage
   response: ServerResponse
   body: unknown
   credential: { kind: 'agent' | 'person'; id: string }
-  /** The session to ask in, if it is named or the credential is for just one. */
+  /** The session to ask in, if the request names one or the credential is valid for only one. */
   sessionId?: string | undefined
-  /** The gateway is about to go, or the caller is gone: what waits stays pending. */
+  /** Aborts when the gateway stops or the caller disconnects. Pending requests stay pending. */
   signal: AbortSignal
 }
 
-type Message = { method?: unknown; id?: unknown; params?: Record<string, unknown> }
+type McpMessage = { method?: unknown; id?: unknown; params?: Record<string, unknown> }
 
 /**
- * Streamable HTTP. Nothing is kept between requests but which calls are under way, so that clients go on after a restart;
- * the id of an MCP session only says whose requests belong together.
+ * Handles requests to `/mcp` of a gateway. It rejects if a header is malformed; the caller then has to write the response.
+ *
+ * @internal
  */
 export function createMcpHandler({ host, version }: { host: Host; version: string }) {
-  const underWay = new Map<string, AbortController>()
+  /** Aborted when the client cancels the call. */
+  const runningCalls = new Map<string, AbortController>()
 
   return async function handle(call: McpCall): Promise<void> {
-    const messages = (Array.isArray(call.body) ? call.body : [call.body]) as Message[]
+    const messages = (Array.isArray(call.body) ? call.body : [call.body]) as McpMessage[]
     const initialize = messages.find(({ method }) => method === 'initialize')
-    const session = initialize ? newSession(initialize) : headerOf(call.request, 'mcp-session-id')
+    const session = initialize ? newSessionId(initialize) : headerOf(call.request, 'mcp-session-id')
     if (initialize) call.response.setHeader('mcp-session-id', session)
     for (const { method, params } of messages) {
       if (method === 'notifications/cancelled')
-        underWay.get(keyOf(call, session, params?.['requestId']))?.abort()
+        runningCalls.get(callKey(call, session, params?.['requestId']))?.abort()
     }
     const cancelled = new AbortController()
     const keys = messages
       .filter(({ method }) => method === 'tools/call')
-      .map(({ id }) => keyOf(call, session, id))
-    for (const key of keys) underWay.set(key, cancelled)
+      .map(({ id }) => callKey(call, session, id))
+    for (const key of keys) runningCalls.set(key, cancelled)
     try {
       await answer(call, (body, onPending) =>
         ask(host, call, { body, session, cancelled: cancelled.signal, onPending }),
       )
     } finally {
-      for (const key of keys) underWay.delete(key)
+      for (const key of keys) runningCalls.delete(key)
     }
   }
 
   async function answer(
     { request, response, body, signal }: McpCall,
-    askHere: (body: OpenBody, onPending: (item: Interaction) => void) => Promise<Interaction>,
+    askPerson: (body: OpenBody, onPending: (item: Interaction) => void) => Promise<Interaction>,
   ): Promise<void> {
-    const server = createAskServer({ version, ask: (asked, { onPending }) => askHere(asked, onPending) })
-    // Stateless: one for each request.
+    const server = createAskServer({ version, ask: (asked, { onPending }) => askPerson(asked, onPending) })
+    // Without a session id generator the transport is stateless and serves one request.
     const transport = new StreamableHTTPServerTransport()
     const closed = new Promise<void>((resolve) => response.once('close', resolve))
-    // Through the transport: a response that ended under it would be written to once more.
+    // The transport must end the response: it would still write to one that was ended elsewhere.
     const end = () => void server.close().catch(() => response.destroy())
     signal.addEventListener('abort', end)
     response.on('error', () => response.destroy())
@@ -85,12 +92,12 @@ async function ask(
 ): Promise<Interaction> {
   const { desk } = host
   const { id } = credential
-  const sessionId = named ?? (await ownSession(host, id, session))
+  const sessionId = named ?? (await clientSession(host, id, session))
   const fence = credential.kind === 'agent' ? host.fenceOf(sessionId) : undefined
   const { interaction } = await desk.open({
     ...body,
     sessionId,
-    // Nobody reports tool calls in a session of the client's own, so there is none to wait for.
+    // In a session of the client's own nobody reports tool calls, so there is none to wait for.
     rendezvous: named !== undefined,
     role: credential.kind,
     openedBy: id,
@@ -101,32 +108,32 @@ async function ask(
   if (interaction.status === 'settled') return interaction
   onPending(interaction)
   const { interactionId } = interaction
-  const ended = AbortSignal.any([cancelled, signal])
-  const item = await desk.poll(sessionId, interactionId, { to: id, signal: ended, fence })
+  const stopWaiting = AbortSignal.any([cancelled, signal])
+  const item = await desk.poll(sessionId, interactionId, { to: id, signal: stopWaiting, fence })
   if (item.status === 'settled' || !cancelled.aborted) return item
   return (await desk.cancel({ sessionId, interactionId: item.interactionId })).interaction
 }
 
-/** One for each client, named after it. */
-async function ownSession(host: Host, credential: string, session: string): Promise<string> {
+/** Each client has one session, which has its name as the title. */
+async function clientSession(host: Host, credential: string, session: string): Promise<string> {
   const title = session.includes('.') ? session.slice(0, session.lastIndexOf('.')) : 'MCP'
-  const { session: made } = await host.createSession({
+  const { session: created } = await host.createSession({
     agent: null,
     title,
     source: 'mcp',
     idempotencyKey: `mcp ${encodeURIComponent(credential)} ${session}`,
   })
-  return made.id
+  return created.id
 }
 
-/** Carries the client's name, so that it is known whichever process gets the next request. */
-function newSession({ params }: Message): string {
+/** Contains the client's name, because another process may get the next request. */
+function newSessionId({ params }: McpMessage): string {
   const { name } = (params?.['clientInfo'] ?? {}) as { name?: unknown }
-  const plain = typeof name === 'string' ? name.replaceAll(/[^\w-]+/g, '-').slice(0, 50) : ''
-  return `${plain || 'MCP'}.${randomUUID()}`
+  const plainName = typeof name === 'string' ? name.replaceAll(/[^\w-]+/g, '-').slice(0, 50) : ''
+  return `${plainName || 'MCP'}.${randomUUID()}`
 }
 
-function keyOf({ credential }: McpCall, session: string, id: unknown): string {
+function callKey({ credential }: McpCall, session: string, id: unknown): string {
   return JSON.stringify([credential.id, session, id])
 }
 

@@ -20,8 +20,8 @@ const approved: Interaction = {
   answer: { decision: 'approve' },
 }
 
-/** What a client is told whose request was settled like that. */
-async function told(settled: Partial<Interaction>, name: string, given: Record<string, Json>) {
+/** The result that a client gets if its request is settled like this. */
+async function resultOf(settled: Partial<Interaction>, name: string, given: Record<string, Json>) {
   const server = createAskServer({ version: '1', ask: () => Promise.resolve({ ...approved, ...settled }) })
   const [here, there] = InMemoryTransport.createLinkedPair()
   const client = new Client({ name: 'tester', version: '1' })
@@ -34,26 +34,28 @@ async function told(settled: Partial<Interaction>, name: string, given: Record<s
 const deploy = { tool: 'deploy', input: {} }
 const bash = { tool_name: 'Bash', input: { command: 'make' } }
 
-describe('[L10] an approval that was handed over before', () => {
-  it('is not told as approved', async () => {
-    expect((await told({}, 'request_approval', deploy)).text).toBe('Approved, this once, exactly as asked.')
-    const { text, interaction } = await told({ delivered: true }, 'request_approval', deploy)
+describe('[L10] an approval that was claimed before', () => {
+  it('is not returned as approved', async () => {
+    expect((await resultOf({}, 'request_approval', deploy)).text).toBe(
+      'Approved, this once, exactly as asked.',
+    )
+    const { text, interaction } = await resultOf({ delivered: true }, 'request_approval', deploy)
     expect(text).toContain('may have run already')
     expect(interaction).toMatchObject({ settlement: 'approved', delivered: true })
   })
 
   it('lets no tool of Claude Code run', async () => {
-    expect((await told({}, 'permission_prompt', bash)).text).toContain('"behavior":"allow"')
-    const { text } = await told({ delivered: true }, 'permission_prompt', bash)
+    expect((await resultOf({}, 'permission_prompt', bash)).text).toContain('"behavior":"allow"')
+    const { text } = await resultOf({ delivered: true }, 'permission_prompt', bash)
     expect(JSON.parse(text)).toMatchObject({
       behavior: 'deny',
       message: expect.stringContaining('may have run already') as unknown,
     })
   })
 
-  it('of a plan is told again: it is no call that would run twice', async () => {
+  it('of a plan is returned again, because a plan is no call that could run twice', async () => {
     const plan = { kind: 'plan_review', request: { plan: 'Go.' }, answer: { decision: 'edit' } } as const
-    const { text } = await told({ ...plan, delivered: true }, 'review_plan', { plan: 'Go.' })
+    const { text } = await resultOf({ ...plan, delivered: true }, 'review_plan', { plan: 'Go.' })
     expect(text).toContain('The plan is accepted.')
   })
 })

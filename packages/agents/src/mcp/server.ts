@@ -9,37 +9,52 @@ import {
 import type { Interaction, OpenBody } from '@askback/protocol'
 import { askTools, type Arguments, type AskTool } from './tools.js'
 
-/** Claude Code's own name for the call, in the request that it makes of it. */
-const CLAUDE_CALL = 'claudecode/toolUseId'
-const PROGRESS_MS = 10_000
+/** The field of `_meta` in which Claude Code sends the id of its tool call. */
+const CLAUDE_CALL_ID = 'claudecode/toolUseId'
+const PROGRESS_INTERVAL_MS = 10_000
 
-/** Clients put this into the model's context. */
+/** Clients add this to the model's context. */
 const INSTRUCTIONS =
   'Askback brings your requests to a person and returns exactly what they said. Use ask_user when you need a decision or ' +
   'a fact that only the user has, request_approval before you do something that needs permission, and review_plan before ' +
   'you carry out a plan. Each call waits until the person answers, which can take minutes. If nobody answers, the result ' +
   'says so: do not assume an answer or a permission.'
 
+/** Options of `createAskServer`. */
 export interface AskServerOptions {
+  /** The version that the server reports. */
   version: string
-  /** Asks a person and resolves with the settled interaction; an abort cancels it. */
+  /** Opens an interaction, calls `onPending` if it is pending, and resolves when it is settled. An abort cancels it. */
   ask: (
     body: OpenBody,
     options: { signal: AbortSignal; onPending: (item: Interaction) => void },
   ) => Promise<Interaction>
-  /** How often a client that wants to hear of progress does: most give up on a tool that is silent for a minute. */
+  /**
+   * The interval of progress notifications, in milliseconds. Most clients give up on a tool that is silent for a minute.
+   * @default 10000
+   */
   progressMs?: number
 }
 
-/** An MCP server whose tools ask a person. */
-export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskServerOptions): McpServer {
+/**
+ * An MCP server whose tools ask a person. If a request cannot be opened, the tool returns an error to the model.
+ *
+ * @example
+ * const server = createAskServer({ version: '1.0.0', ask })
+ * await server.connect(new StdioServerTransport())
+ */
+export function createAskServer({
+  version,
+  ask,
+  progressMs = PROGRESS_INTERVAL_MS,
+}: AskServerOptions): McpServer {
   const mcp = new McpServer(
     { name: 'askback', title: 'Askback', version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
-  // Below its own layer, which would want the schemas a second time.
+  // `McpServer.registerTool` wants Zod schemas; the tools here have JSON schemas, so the handlers are set directly.
   const { server } = mcp
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: askTools.map(described) }))
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: askTools.map(describeTool) }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
     const tool = askTools.find(({ name }) => name === params.name)
     if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}.`)
@@ -47,7 +62,7 @@ export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskS
     const progress =
       token === undefined
         ? null
-        : new Progress(progressMs, (count) =>
+        : new ProgressNotifier(progressMs, (count) =>
             sendNotification({
               method: 'notifications/progress',
               params: { progressToken: token, progress: count, message: 'Waiting for a person to answer' },
@@ -55,12 +70,12 @@ export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskS
           )
     try {
       const given = (params.arguments ?? {}) as Arguments
-      const call = params._meta?.[CLAUDE_CALL]
-      const body = { ...(typeof call === 'string' && { toolCallId: call }), ...tool.request(given) }
+      const callId = params._meta?.[CLAUDE_CALL_ID]
+      const body = { ...(typeof callId === 'string' && { toolCallId: callId }), ...tool.request(given) }
       const item = await ask(body, { signal, onPending: () => progress?.start() })
-      return told(tool.tell(given, item), item)
+      return toolResult(tool.describeSettlement(given, item), item)
     } catch (error) {
-      return problem(tool, error)
+      return errorResult(tool, error)
     } finally {
       progress?.stop()
     }
@@ -68,12 +83,12 @@ export function createAskServer({ version, ask, progressMs = PROGRESS_MS }: AskS
   return mcp
 }
 
-function described({ name, title, description, inputSchema, annotations }: AskTool) {
+function describeTool({ name, title, description, inputSchema, annotations }: AskTool) {
   return { name, title, description, inputSchema, ...(annotations && { annotations }) }
 }
 
-/** Not as structured content: clients would show that to the model instead of the words. */
-function told(text: string, item: Interaction): CallToolResult {
+/** The interaction is in `_meta`, not in `structuredContent`: clients would show that to the model in place of the text. */
+function toolResult(text: string, item: Interaction): CallToolResult {
   const { settlement, answer, message, interactionId, delivered } = item
   const interaction = {
     interactionId,
@@ -85,31 +100,32 @@ function told(text: string, item: Interaction): CallToolResult {
   return { content: [{ type: 'text', text }], _meta: { 'askback/interaction': interaction } }
 }
 
-function problem(tool: AskTool, error: unknown): CallToolResult {
+function errorResult(tool: AskTool, error: unknown): CallToolResult {
   const message = error instanceof Error ? error.message : String(error)
-  if (tool.tellProblem) return { content: [{ type: 'text', text: tool.tellProblem(message) }] }
+  if (tool.describeError) return { content: [{ type: 'text', text: tool.describeError(message) }] }
   return { content: [{ type: 'text', text: `Nobody could be asked: ${message}` }], isError: true }
 }
 
-class Progress {
-  readonly #everyMs: number
+/** Sends progress notifications while a person has not answered. */
+class ProgressNotifier {
+  readonly #intervalMs: number
   readonly #send: (count: number) => Promise<void>
   #timer: ReturnType<typeof setInterval> | undefined
   #count = 0
 
-  constructor(everyMs: number, send: (count: number) => Promise<void>) {
-    this.#everyMs = everyMs
+  constructor(intervalMs: number, send: (count: number) => Promise<void>) {
+    this.#intervalMs = intervalMs
     this.#send = send
   }
 
   start(): void {
-    const tell = () => {
+    const notify = () => {
       this.#count += 1
-      // A client that is gone hears no result either.
+      // The client has disconnected.
       this.#send(this.#count).catch(() => this.stop())
     }
-    tell()
-    this.#timer = setInterval(tell, this.#everyMs)
+    notify()
+    this.#timer = setInterval(notify, this.#intervalMs)
   }
 
   stop(): void {

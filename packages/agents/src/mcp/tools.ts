@@ -9,16 +9,20 @@ import type {
   QuestionRequest,
 } from '@askback/protocol'
 import { decisionOf, requestOf } from '../claude/claude-code.js'
-import { answerInWords } from '../session/answer-words.js'
-import { IN_DOUBT, planChange, refusalOf } from '../session/refusal.js'
+import {
+  answerMessage,
+  IN_DOUBT_MESSAGE,
+  planChangeMessage,
+  refusalMessage,
+} from '../session/model-messages.js'
 
 export type Arguments = Record<string, Json>
 
 /**
- * Asking a person changes nothing by itself. Without these hints clients assume the worst: `codex exec`, which never asks
- * for approval, refuses the call.
+ * Asking a person changes nothing by itself. Without these hints clients assume that it does: `codex exec`, which cannot ask for
+ * approval, then refuses the call.
  */
-const ASKS_ONLY = {
+const READ_ONLY_HINTS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: false,
@@ -30,22 +34,22 @@ export interface AskTool {
   title: string
   description: string
   inputSchema: { type: 'object'; properties: Record<string, object>; required: string[] }
-  annotations?: typeof ASKS_ONLY
-  /** What a person is asked. */
+  annotations?: typeof READ_ONLY_HINTS
+  /** The request to open. */
   request(given: Arguments): Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'toolCallId'>
-  /** What the model is told of how it ended. */
-  tell(given: Arguments, item: Interaction): string
-  /** The same if it could not be asked at all; without it that is an error of the tool. */
-  tellProblem?(message: string): string
+  /** The result of the tool, for the model. */
+  describeSettlement(given: Arguments, item: Interaction): string
+  /** The same if the request could not be opened. Without this method the tool returns an error. */
+  describeError?(message: string): string
 }
 
-const text = (description: string) => ({ type: 'string', description })
+const textProperty = (description: string) => ({ type: 'string', description })
 
-const question = {
+const questionSchema = {
   type: 'object',
   properties: {
-    question: text('The whole question.'),
-    header: text('A name for it in at most 12 characters.'),
+    question: textProperty('The whole question.'),
+    header: textProperty('A name for it in at most 12 characters.'),
     options: {
       type: 'array',
       maxItems: 8,
@@ -53,7 +57,7 @@ const question = {
         'What can be chosen. A text of their own is always possible; without options it is the only way.',
       items: {
         type: 'object',
-        properties: { label: text('Short and unique.'), description: text('What it means.') },
+        properties: { label: textProperty('Short and unique.'), description: textProperty('What it means.') },
         required: ['label'],
       },
     },
@@ -69,19 +73,19 @@ const askUser: AskTool = {
     'Asks the user one to four questions and waits for the answers. Use it when you need a decision or a fact that only they have. If nobody answers, you are told so: do not assume an answer.',
   inputSchema: {
     type: 'object',
-    properties: { questions: { type: 'array', minItems: 1, maxItems: 4, items: question } },
+    properties: { questions: { type: 'array', minItems: 1, maxItems: 4, items: questionSchema } },
     required: ['questions'],
   },
-  annotations: ASKS_ONLY,
+  annotations: READ_ONLY_HINTS,
   request: ({ questions = null }) => ({
     kind: 'question',
     toolName: 'ask_user',
-    request: { questions: Array.isArray(questions) ? questions.map(complete) : questions },
+    request: { questions: Array.isArray(questions) ? questions.map(addDefaults) : questions },
   }),
-  tell: (_, { settlement, message, request, answer }) =>
+  describeSettlement: (_, { settlement, message, request, answer }) =>
     settlement === 'answered'
-      ? answerInWords(request as QuestionRequest, answer as QuestionAnswer)
-      : refusalOf({ settlement: settlement as 'denied', message }, 'the question'),
+      ? answerMessage(request as QuestionRequest, answer as QuestionAnswer)
+      : refusalMessage({ settlement: settlement as 'denied', message }, 'the question'),
 }
 
 const requestApproval: AskTool = {
@@ -92,15 +96,15 @@ const requestApproval: AskTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      tool: text('What would be done, as a short name such as deploy.'),
+      tool: textProperty('What would be done, as a short name such as deploy.'),
       input: { type: 'object', description: 'Everything that says what exactly would be done.' },
-      title: text('The same for a person, in one line.'),
-      description: text('More, if need be.'),
-      reason: text('Why it is needed.'),
+      title: textProperty('The same for a person, in one line.'),
+      description: textProperty('More, if need be.'),
+      reason: textProperty('Why it is needed.'),
     },
     required: ['tool', 'input'],
   },
-  annotations: ASKS_ONLY,
+  annotations: READ_ONLY_HINTS,
   request: ({ tool, input = null, title, description, reason }) => ({
     kind: 'approval',
     ...(typeof tool === 'string' && { toolName: tool }),
@@ -111,10 +115,11 @@ const requestApproval: AskTool = {
       ...(reason !== undefined && { reason }),
     },
   }),
-  tell(_, item) {
+  describeSettlement(_, item) {
     const { settlement, message, answer } = item
-    if (isInDoubt(item)) return IN_DOUBT
-    if (settlement !== 'approved') return refusalOf({ settlement: settlement as 'denied', message }, 'this')
+    if (isInDoubt(item)) return IN_DOUBT_MESSAGE
+    if (settlement !== 'approved')
+      return refusalMessage({ settlement: settlement as 'denied', message }, 'this')
     const { updatedInput } = answer as ApprovalAnswer
     if (updatedInput === undefined) return 'Approved, this once, exactly as asked.'
     return `Approved with changes. What may be done is exactly this: ${JSON.stringify(updatedInput)}`
@@ -127,14 +132,15 @@ const reviewPlan: AskTool = {
   description: 'Shows the user a plan in Markdown, and waits until they accept it or say what should change.',
   inputSchema: {
     type: 'object',
-    properties: { plan: text('The whole plan, in Markdown.') },
+    properties: { plan: textProperty('The whole plan, in Markdown.') },
     required: ['plan'],
   },
-  annotations: ASKS_ONLY,
+  annotations: READ_ONLY_HINTS,
   request: ({ plan = null }) => ({ kind: 'plan_review', toolName: 'review_plan', request: { plan } }),
-  tell(_, { settlement, message, answer }) {
-    if (settlement === 'denied') return planChange(message)
-    if (settlement !== 'approved') return refusalOf({ settlement: settlement as 'cancelled' }, 'the plan')
+  describeSettlement(_, { settlement, message, answer }) {
+    if (settlement === 'denied') return planChangeMessage(message)
+    if (settlement !== 'approved')
+      return refusalMessage({ settlement: settlement as 'cancelled' }, 'the plan')
     const { decision, updatedPlan } = answer as PlanReviewAnswer
     const edits = decision === 'default' ? 'Ask before each edit.' : 'Edits need no further approval.'
     if (updatedPlan === undefined) return `The plan is accepted. ${edits}`
@@ -143,8 +149,8 @@ const reviewPlan: AskTool = {
 }
 
 /**
- * For `claude --permission-prompt-tool`: what it answers is read by the program, not by the model. It has no annotations, so
- * that a client asks before a model calls it.
+ * For `claude --permission-prompt-tool`: Claude Code reads its result, not the model. It has no annotations, so that clients ask
+ * before a model calls it.
  */
 const permissionPrompt: AskTool = {
   name: 'permission_prompt',
@@ -153,29 +159,29 @@ const permissionPrompt: AskTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      tool_name: text('The tool.'),
+      tool_name: textProperty('The tool.'),
       input: { type: 'object', description: 'Its input.' },
-      tool_use_id: text('The id of the call.'),
+      tool_use_id: textProperty('The id of the call.'),
     },
     required: ['tool_name', 'input'],
   },
   request: (given) => ({
-    ...requestOf(useIn(given)),
+    ...requestOf(toolUseIn(given)),
     ...(typeof given['tool_use_id'] === 'string' && { toolCallId: given['tool_use_id'] }),
   }),
-  tell(given, item) {
-    const decision = decisionOf(useIn(given), item)
+  describeSettlement(given, item) {
+    const decision = decisionOf(toolUseIn(given), item)
     const { settlement, message } = item
     return decision
       ? JSON.stringify(decision)
-      : denial(refusalOf({ settlement: settlement as 'cancelled', message }, 'this call'))
+      : denial(refusalMessage({ settlement: settlement as 'cancelled', message }, 'this call'))
   },
-  tellProblem: denial,
+  describeError: denial,
 }
 
 export const askTools = [askUser, requestApproval, reviewPlan, permissionPrompt]
 
-function useIn({ tool_name: name, input }: Arguments) {
+function toolUseIn({ tool_name: name, input }: Arguments) {
   return { toolName: typeof name === 'string' ? name : '', input: (input ?? {}) as Record<string, Json> }
 }
 
@@ -183,8 +189,8 @@ function denial(message: string): string {
   return JSON.stringify({ behavior: 'deny', message })
 }
 
-/** What a model may leave out. */
-function complete(given: Json): Json {
+/** A model may leave these out. */
+function addDefaults(given: Json): Json {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
   return { options: [], multiSelect: false, ...given }
 }

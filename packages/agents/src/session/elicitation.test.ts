@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { formRequest } from './elicitation.js'
 
-it('a schema of the Model Context Protocol becomes a form', () => {
+it('turns a schema of the Model Context Protocol into a form', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -49,7 +49,7 @@ it('a schema of the Model Context Protocol becomes a form', () => {
   })
 })
 
-it('a default that is none of the options is left out: no form begins with what nobody could choose', () => {
+it('leaves out a default that is none of the options', () => {
   const room = { type: 'string', enum: ['s', 'd'] }
   const extras = { type: 'array', items: { enum: ['v', 'w'] } }
   const withDefaults = (...defaults: unknown[]) => {

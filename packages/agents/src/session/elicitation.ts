@@ -1,7 +1,10 @@
+/**
+ * Elicitation is how a server of the Model Context Protocol (MCP) asks the user something: with a form, or with the address of
+ * a page to open. Agents pass these requests on to their client.
+ */
 import type { AskOptions, SessionHandle, Settlement } from '@askback/core'
-import type { FormField, FormRequest, FormValues, Json } from '@askback/protocol'
+import { AskbackError, type FormField, type FormRequest, type FormValues, type Json } from '@askback/protocol'
 
-/** What a server of the Model Context Protocol asks. */
 export interface Elicitation {
   serverName: string
   message: string
@@ -22,33 +25,51 @@ type FieldType = Pick<FormField, 'type'> & Partial<FormField>
 
 const DONE = 'Done'
 
-/** What an MCP server asks of a person: a form, or a visit to a page, which is a question whether that is done. */
+/**
+ * Never throws. A form that may not be shown, such as one for a password, is declined: the server can offer a page instead.
+ * Any other failure, such as an interrupt, cancels the request.
+ */
 export async function elicit(
   session: SessionHandle,
   request: Elicitation,
   options: AskOptions,
 ): Promise<ElicitationResult> {
-  const { serverName, message, mode, url, requestedSchema } = request
-  if (mode === 'url') {
-    const question = `${serverName} asks you to open a page: ${message}\n${url ?? ''}`
-    const choices = [
-      { label: DONE, description: 'I have opened the page and done what it asks.' },
-      { label: 'Decline', description: 'I do not want to open it.' },
-    ]
-    const questions = [{ header: 'Open page', question, options: choices, multiSelect: false }]
-    const settled = await session.ask({ questions, ...options })
-    if (settled.settlement !== 'answered') return { action: actionOf(settled) }
-    return { action: settled.answer.answers[0]?.selected[0] === DONE ? 'accept' : 'decline' }
+  try {
+    return await (request.mode === 'url' ? askToOpenPage : askWithForm)(session, request, options)
+  } catch (error) {
+    const isRefused = error instanceof AskbackError && error.code === 'invalid_request'
+    return { action: isRefused ? 'decline' : 'cancel' }
   }
-  const settled = await session.form({
-    ...formRequest(`${serverName}: ${message}`, requestedSchema ?? {}),
-    ...options,
-  })
-  if (settled.settlement !== 'answered') return { action: actionOf(settled) }
-  return { action: 'accept', content: contentOf(settled.answer.values) }
 }
 
-/** A flat JSON schema of the Model Context Protocol as a form. */
+async function askToOpenPage(
+  session: SessionHandle,
+  { serverName, message, url }: Elicitation,
+  options: AskOptions,
+): Promise<ElicitationResult> {
+  const question = `${serverName} asks you to open a page: ${message}\n${url ?? ''}`
+  const choices = [
+    { label: DONE, description: 'I have opened the page and done what it asks.' },
+    { label: 'Decline', description: 'I do not want to open it.' },
+  ]
+  const questions = [{ header: 'Open page', question, options: choices, multiSelect: false }]
+  const settled = await session.ask({ questions, ...options })
+  if (settled.settlement !== 'answered') return { action: refusalAction(settled) }
+  return { action: settled.answer.answers[0]?.selected[0] === DONE ? 'accept' : 'decline' }
+}
+
+async function askWithForm(
+  session: SessionHandle,
+  { serverName, message, requestedSchema }: Elicitation,
+  options: AskOptions,
+): Promise<ElicitationResult> {
+  const request = formRequest(`${serverName}: ${message}`, requestedSchema ?? {})
+  const settled = await session.form({ ...request, ...options })
+  if (settled.settlement !== 'answered') return { action: refusalAction(settled) }
+  return { action: 'accept', content: settled.answer.values as NonNullable<ElicitationResult['content']> }
+}
+
+/** MCP allows only flat schemas, so each property becomes one field. */
 export function formRequest(message: string, schema: Schema): FormRequest {
   const properties = objectOf(schema['properties'])
   const required = listOf(schema['required'])
@@ -56,7 +77,7 @@ export function formRequest(message: string, schema: Schema): FormRequest {
   const fields = Object.entries(properties).map(([name, value]): FormField => {
     const property = objectOf(value)
     const type = fieldType(property)
-    if (isDefault(property['default'], type)) initialValues[name] = property['default'] as Json
+    if (isUsableDefault(property['default'], type)) initialValues[name] = property['default'] as Json
     return {
       name,
       ...pick(property, { title: 'label', description: 'description' }),
@@ -91,15 +112,15 @@ function textType(property: Schema): FieldType {
     case 'date-time':
       return { type: 'datetime' }
     case 'password':
-      // Refused by the form, in words that say why: what is typed there stays in the log.
+      // No field of a form may be a password, because the log would keep it. The desk refuses the form and says so.
       return { type: 'password' as 'text', ...limits }
     default:
       return { type: 'text', ...limits }
   }
 }
 
-/** A server's mistake must not keep its form from being asked. */
-function isDefault(value: unknown, { options }: FieldType): boolean {
+/** A default that is none of the options is left out: the desk would refuse the whole form for it. */
+function isUsableDefault(value: unknown, { options }: FieldType): boolean {
   if (value === undefined) return false
   const values: unknown[] = Array.isArray(value) ? value : [value]
   return !options || values.every((each) => options.some((option) => option.value === each))
@@ -121,18 +142,14 @@ function choicesOf(property: Schema): { value: string; label?: string }[] | null
   }))
 }
 
-function contentOf(values: FormValues): NonNullable<ElicitationResult['content']> {
-  return values as NonNullable<ElicitationResult['content']>
-}
-
-function actionOf({ settlement }: Settlement<unknown>): 'decline' | 'cancel' {
+function refusalAction({ settlement }: Settlement<unknown>): 'decline' | 'cancel' {
   return settlement === 'denied' ? 'decline' : 'cancel'
 }
 
-/** The properties that are there, under the names that a form has for them. */
+/** Copies the properties that exist, from their names in the schema to those in a form's field. */
 function pick(from: Schema, names: Record<string, keyof FormField>): Partial<FormField> {
-  const found = Object.entries(names).filter(([name]) => from[name] !== undefined)
-  return Object.fromEntries(found.map(([name, ours]) => [ours, from[name]]))
+  const existing = Object.entries(names).filter(([name]) => from[name] !== undefined)
+  return Object.fromEntries(existing.map(([name, ours]) => [ours, from[name]]))
 }
 
 function objectOf(value: unknown): Schema {
