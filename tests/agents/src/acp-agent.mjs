@@ -1,4 +1,4 @@
-// An agent of the Agent Client Protocol, made with its official library: does what it is told, without a model.
+// A scripted agent of the Agent Client Protocol, made with its official library. It has no model: the message says what it does.
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const sessions = /** @type {Record<string, string[]>} */ (
 /** @type {Map<string, AbortController>} */
 const running = new Map()
 
-/** Which agent it resembles: its name, and the modes it offers, the first of which it starts in. */
+/** The agent that it imitates: its name, and its modes, of which it starts in the first. */
 const like = /** @type {{ name?: string, modes?: string[], by?: 'modes' | 'configOptions' }} */ (
   JSON.parse(process.env['SCRIPTED_LIKE'] ?? '{}')
 )
@@ -124,7 +124,7 @@ async function work(client, sessionId, text) {
 const nights = { nights: { type: /** @type {const} */ ('integer'), minimum: 1 } }
 const secret = { key: { type: /** @type {const} */ ('string'), format: 'password' } }
 
-/** Hands in a plan the way agents do: by asking to leave the mode for planning. */
+/** Hands in a plan as agents do: by asking to leave plan mode. */
 async function plan(/** @type {Client} */ client, /** @type {string} */ sessionId) {
   return client.request(methods.client.session.requestPermission, {
     sessionId,
@@ -198,8 +198,8 @@ function offered(text) {
 }
 
 /**
- * A command whose input comes piece by piece, as OpenCode tells it: the folder first, then the command; what it asks
- * names the command alone.
+ * A command whose input comes in several updates, as OpenCode sends it: first the folder, then the command. Its permission request
+ * names only the command.
  * @param {Client} client
  * @param {string} sessionId
  * @param {string} text
@@ -232,7 +232,7 @@ async function runInPieces(client, sessionId, text) {
   let answer = null
   if (text.includes('changed while I ask')) {
     const asked = ask({ command: 'make' })
-    await fileIn('go-on')
+    await waitForFile('go-on')
     await complete()
     answer = await asked
   } else {
@@ -247,8 +247,8 @@ async function runInPieces(client, sessionId, text) {
   })
 }
 
-/** Resolves when a test has made that file in the agent's home. @param {string} name */
-function fileIn(name) {
+/** Resolves when a test has created this file in the agent's home. @param {string} name */
+function waitForFile(name) {
   const path = join(process.env['HOME'] ?? '/nowhere', name)
   return new Promise((resolve) => {
     const timer = setInterval(() => {
@@ -287,10 +287,10 @@ function chunk(text) {
 /**
  * @param {Client} client
  * @param {string} sessionId
- * @param {import('@agentclientprotocol/sdk').SessionUpdate} told
+ * @param {import('@agentclientprotocol/sdk').SessionUpdate} content
  */
-function update(client, sessionId, told) {
-  return client.notify(methods.client.session.update, { sessionId, update: told })
+function update(client, sessionId, content) {
+  return client.notify(methods.client.session.update, { sessionId, update: content })
 }
 
 /** @param {string} sessionId @param {string[]} said */

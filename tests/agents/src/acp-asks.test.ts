@@ -30,7 +30,7 @@ describe.concurrent('permission', () => {
     await session.close()
   })
 
-  it('for a call that was never told of stands at a placeholder', async () => {
+  it('about a call that the agent has not reported logs the call', async () => {
     const session = await acpSession()
     await session.say('make a file unannounced')
     const [item] = await session.pending()
@@ -42,7 +42,7 @@ describe.concurrent('permission', () => {
     await session.close()
   })
 
-  it('that is denied with words tells them to the agent next, in the same turn', async () => {
+  it('that is denied with a reason sends the reason to the agent as the next message of the turn', async () => {
     const session = await acpSession()
     await session.say('make a file')
     const [item] = await session.pending()
@@ -53,7 +53,7 @@ describe.concurrent('permission', () => {
     await session.close()
   })
 
-  it('in acceptEdits is given for changes inside the folder', async () => {
+  it('in the mode acceptEdits is given for changes inside the folder', async () => {
     const session = await acpSession({ mode: 'acceptEdits' })
     await session.say('make a file')
     await session.until('turn_ended')
@@ -62,8 +62,8 @@ describe.concurrent('permission', () => {
   })
 })
 
-describe.concurrent('permission where the agent offers more than once', () => {
-  it('never chooses always for an approval: the call is cancelled, and card and log say why', async () => {
+describe.concurrent('permission if the agent offers only lasting options', () => {
+  it('never chooses “always” for an approval: the call is cancelled, and card and log say why', async () => {
     const session = await acpSession()
     await session.say('make a file for good')
     const [item] = await session.pending()
@@ -85,7 +85,7 @@ describe.concurrent('permission where the agent offers more than once', () => {
     await session.close()
   })
 
-  it('never chooses never for a denial', async () => {
+  it('never chooses “never” for a denial', async () => {
     const session = await acpSession()
     await session.say('make a file for good')
     const [item] = await session.pending()
@@ -97,10 +97,10 @@ describe.concurrent('permission where the agent offers more than once', () => {
   })
 })
 
-describe.concurrent('a call whose input comes piece by piece', () => {
+describe.concurrent('a call whose input comes in several updates', () => {
   const whole = (cwd: string) => ({ command: 'make all', description: 'Builds it', cwd })
 
-  it('stands in the log with all of it', async () => {
+  it('is logged with its whole input', async () => {
     const session = await acpSession()
     await session.say('run it in pieces')
     await session.until('turn_ended')
@@ -108,7 +108,7 @@ describe.concurrent('a call whose input comes piece by piece', () => {
     await session.close()
   })
 
-  it('is asked with all of it, though the request names a part', async () => {
+  it('is shown with its whole input, though the request names only a part', async () => {
     const session = await acpSession()
     await session.say('run it in pieces and ask')
     const [item] = await session.pending()
@@ -120,7 +120,7 @@ describe.concurrent('a call whose input comes piece by piece', () => {
     await session.close()
   })
 
-  it('[L11] is asked anew if it changes while a person looks at it', async () => {
+  it('[L11] is asked again if it changes while its request is pending', async () => {
     const session = await acpSession()
     await session.say('run it in pieces, changed while I ask')
     const [first] = await session.pending()
@@ -152,7 +152,7 @@ describe.concurrent('elicitation', () => {
     await session.close()
   })
 
-  it('of a page asks whether it is done', async () => {
+  it('of a page is a question whether the person has opened it', async () => {
     const session = await acpSession()
     await session.say('open a page')
     const [item] = await session.pending()
@@ -165,7 +165,7 @@ describe.concurrent('elicitation', () => {
 })
 
 describe.concurrent('a session', () => {
-  it('shows the agent’s plan', async () => {
+  it('shows the agent’s list of things to do', async () => {
     const session = await acpSession()
     await session.say('make a list')
     await session.until('turn_ended')
@@ -176,7 +176,7 @@ describe.concurrent('a session', () => {
     await session.close()
   })
 
-  it('goes on after a restart, without telling its history twice', async () => {
+  it('continues after a restart, without logging its history twice', async () => {
     const first = await acpSession()
     await first.say('say hello')
     await first.until('turn_ended')
@@ -191,7 +191,7 @@ describe.concurrent('a session', () => {
     await second.close()
   })
 
-  it('starts over where the agent has lost the conversation', async () => {
+  it('starts over if the agent has lost the conversation', async () => {
     const first = await acpSession()
     await first.say('say hello')
     await first.until('turn_ended')

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const nothing = [{ say: [{ text: 'none' }] }]
   endpoint = await startClaudeEndpoint(
     { when: 'say hello', steps: [{ say: [{ text: 'Hello.' }] }] },
-    // What this version asks its small model on the side.
+    // Requests of this version to its small model.
     { when: 'Files modified by user:', steps: nothing },
     { when: 'Command: touch', steps: nothing },
   )
@@ -22,28 +22,28 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-/** A published agent of the Agent Client Protocol, talking to a scripted model. */
-const begin = (options: AcpSessionOptions = {}) =>
+/** A session with a published agent of the Agent Client Protocol, whose model is scripted. */
+const startSession = (options: AcpSessionOptions = {}) =>
   acpSession({
     command: [join(import.meta.dirname, '../node_modules/.bin/claude-code-acp')],
     env: (home) => ({ ...claudeEnv(endpoint.url, home), IS_SANDBOX: '1' }),
     ...options,
   })
 
-it('streams what it says', async () => {
-  const session = await begin()
+it('streams its texts', async () => {
+  const session = await startSession()
   await session.say('say hello')
   await session.until('turn_ended')
   expect((await session.of('text')).map(({ text }) => text)).toEqual(['Hello.'])
   await session.close()
 })
 
-it('asks for permission, runs what is approved, and tells the model of a denial', async () => {
+it('asks for permission, and runs only what is approved', async () => {
   for (const decision of ['approve', 'deny']) {
     const when = `touch something, ${decision}`
     const input = { command: `touch ${decision}d`, description: 'Touches' }
     endpoint.add({ when, steps: [{ say: [{ tool: 'Bash', input }] }, { say: [{ text: 'Done.' }] }] })
-    const session = await begin()
+    const session = await startSession()
     await session.say(when)
     const [item] = await session.pending()
     expect(item).toMatchObject({ kind: 'approval', request: { input: { command: `touch ${decision}d` } } })
@@ -62,7 +62,7 @@ it('shows its list of things to do', async () => {
     when,
     steps: [{ say: [{ tool: 'TodoWrite', input: { todos } }] }, { say: [{ text: 'Listed.' }] }],
   })
-  const session = await begin()
+  const session = await startSession()
   await session.say(when)
   await session.until('turn_ended')
   const plans = (await session.of('tool_call')).filter(({ toolName }) => toolName === 'update_plan')
@@ -70,11 +70,11 @@ it('shows its list of things to do', async () => {
   await session.close()
 })
 
-it('is interrupted while it asks', async () => {
+it('is interrupted while its request is pending', async () => {
   const when = 'touch and wait'
   const input = { command: 'touch never', description: 'Touches' }
   endpoint.add({ when, steps: [{ say: [{ tool: 'Bash', input }] }] })
-  const session = await begin()
+  const session = await startSession()
   await session.say(when)
   await session.pending()
   await session.host.interrupt(session.sessionId, me)
@@ -99,12 +99,12 @@ describe('a plan', () => {
     const when = 'plan a note'
     endpoint.add(planned(when, '# Write a note', { say: [{ text: 'On it.' }] }))
     endpoint.add(planned('The user wants the plan changed: shorter', '# Note', { say: [{ text: 'Now.' }] }))
-    const session = await begin({ mode: 'plan' })
+    const session = await startSession({ mode: 'plan' })
     await session.say(when)
     const [first] = await session.pending()
     expect(first).toMatchObject({ kind: 'plan_review', request: { plan: '# Write a note' } })
     await session.answer(first!, { decision: 'adjust', feedback: 'shorter' })
-    const second = await other(session, first!)
+    const second = await nextRequest(session, first!)
     expect(second).toMatchObject({ kind: 'plan_review', request: { plan: '# Note' } })
     await session.answer(second, { decision: 'edit' })
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -113,13 +113,13 @@ describe('a plan', () => {
     await session.close()
   })
 
-  it('is carried out in a conversation that knows nothing else, if the person wants that', async () => {
+  it('is carried out in a conversation that knows nothing else, if the person chooses so', async () => {
     const when = 'plan it afresh'
     const plan = '# Write it from nothing'
-    // Before the first conversation is ended it may get to tell its model that it was interrupted.
+    // The first conversation may send its model one more request before it is ended.
     endpoint.add(planned(when, plan, { say: [{ text: 'Never mind.' }] }))
     endpoint.add({ when: plan, steps: [{ say: [{ text: 'From nothing.' }] }] })
-    const session = await begin({ mode: 'plan' })
+    const session = await startSession({ mode: 'plan' })
     await session.say(when)
     const [item] = await session.pending()
     await session.answer(item!, { decision: 'clean_edit' })
@@ -131,7 +131,7 @@ describe('a plan', () => {
   })
 })
 
-it('[L10] is killed while it asks: the card stays, and the answer is good for one call with the same input', async () => {
+it('[L10] is killed while its request is pending: the card stays, and the approval allows one call with the same input', async () => {
   const when = 'touch it and die'
   const input = { command: 'touch after', description: 'Touches' }
   const call = { tool: 'Bash', input }
@@ -139,7 +139,7 @@ it('[L10] is killed while it asks: the card stays, and the answer is good for on
     { when, steps: [{ say: [call] }] },
     { when: 'You were stopped', steps: [{ say: [call] }, { say: [{ text: 'Touched.' }] }] },
   )
-  const session = await begin()
+  const session = await startSession()
   await session.say(when)
   const [item] = await session.pending()
   killAtOnce(programsOf(session.home))
@@ -152,8 +152,11 @@ it('[L10] is killed while it asks: the card stays, and the answer is good for on
   await session.close()
 })
 
-/** The request that waits next. */
-async function other(session: Awaited<ReturnType<typeof begin>>, before: Interaction): Promise<Interaction> {
+/** Waits for the request after this one. */
+async function nextRequest(
+  session: Awaited<ReturnType<typeof startSession>>,
+  before: Interaction,
+): Promise<Interaction> {
   await session.until('interaction_request', 2)
   const [item] = await session.pending()
   expect(item!.interactionId).not.toBe(before.interactionId)

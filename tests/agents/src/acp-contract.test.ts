@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { beforeAll } from 'vitest'
 import { acpAgent } from '@askback/agents/acp'
-import { holds } from './contract.js'
+import { testContract } from './contract.js'
 import { folderOf } from './folders.js'
 
 const agentFile = join(import.meta.dirname, 'acp-agent.mjs')
@@ -11,7 +11,7 @@ beforeAll(async () => {
   home = await folderOf('home')
 })
 
-holds(
+testContract(
   'An agent by the Agent Client Protocol',
   () =>
     acpAgent({

@@ -3,23 +3,18 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { acpAgent } from '@askback/agents/acp'
 import { acpSession } from './acp-session.js'
-import { me } from './agent-session.js'
+import { me, sayHello } from './agent-session.js'
 import { eventually } from './eventually.js'
 import { programsOf } from './processes.js'
 
 type Session = Awaited<ReturnType<typeof acpSession>>
 
-async function hello(session: Session, turns: number): Promise<void> {
-  await session.say('say hello')
-  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
-}
-
-/** How the agent's request was answered, as it has written it down. */
+/** The answer to the agent's request, which the agent has written to a file. */
 const outcome = async ({ home }: Session): Promise<unknown> =>
   JSON.parse(await readFile(join(home, 'outcome.json'), 'utf8').catch(() => 'null'))
 
-describe.concurrent('what nobody decides', () => {
-  it('is cancelled for the agent, too, when its turn is interrupted', async () => {
+describe.concurrent('a request without an answer', () => {
+  it('is cancelled for the agent when its turn is interrupted', async () => {
     const session = await acpSession()
     await session.say('make a file')
     await session.pending()
@@ -27,11 +22,11 @@ describe.concurrent('what nobody decides', () => {
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     expect(await session.of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }])
     await eventually(async () => expect(await outcome(session)).toEqual({ outcome: 'cancelled' }))
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('is cancelled for an agent that offers no way to say no', async () => {
+  it('is cancelled if the agent offers no option to refuse', async () => {
     const session = await acpSession()
     await session.say('make a file, no way back')
     const [item] = await session.pending()
@@ -41,7 +36,7 @@ describe.concurrent('what nobody decides', () => {
     await session.close()
   })
 
-  it('of a form is a cancel, not an answer', async () => {
+  it('with a form is cancelled, not accepted or declined', async () => {
     const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
@@ -55,7 +50,7 @@ describe.concurrent('what nobody decides', () => {
     await session.close()
   })
 
-  it('of a page is declined by the person', async () => {
+  it('to open a page is declined if the person declines', async () => {
     const session = await acpSession()
     await session.say('open a page')
     const [item] = await session.pending()
@@ -65,7 +60,7 @@ describe.concurrent('what nobody decides', () => {
     await session.close()
   })
 
-  it('of a secret is declined, and nobody is asked', async () => {
+  it('for a secret is declined, and nobody is asked', async () => {
     const session = await acpSession()
     await session.say('ask for a secret')
     await session.until('turn_ended')
@@ -93,7 +88,7 @@ describe.concurrent('a plan', () => {
     await session.close()
   })
 
-  it('goes on in a session that knows nothing but the plan', async () => {
+  it('is carried out in a session that knows nothing but the plan', async () => {
     const session = await acpSession({ mode: 'plan' })
     await session.say('make a plan')
     const [item] = await session.pending()
@@ -109,26 +104,26 @@ describe.concurrent('a plan', () => {
 })
 
 describe.concurrent('a failure', () => {
-  it('of a prompt is an error event, and the session goes on', async () => {
+  it('of a prompt is an error event, and the session continues', async () => {
     const session = await acpSession()
     await session.say('fail now')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_error', fatal: false })
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('of the program is a loss that says how it ended, and the next message starts it again', async () => {
+  it('of the program is reported as lost with its exit code, and the next message starts it again', async () => {
     const session = await acpSession()
     await session.say('die now')
     await session.until('turn_ended')
     const message = 'Scripted ended with the exit code 3.'
     expect(await session.of('error')).toMatchObject([{ code: 'agent_lost', message }])
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('[L10] of a program that asks leaves the card, and the answer is told', async () => {
+  it('[L10] of a program with a pending request leaves the card, and the model gets the answer', async () => {
     const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
@@ -140,7 +135,22 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('of a program before it says hello is said in its own words', async () => {
+  it('[L10] a message while the request of a lost program is pending does not end the turn', async () => {
+    const session = await acpSession()
+    await session.say('ask me')
+    const [item] = await session.pending()
+    for (const pid of programsOf(session.home, 'node')) process.kill(pid, 'SIGKILL')
+    await session.until('error')
+    await session.say('say hello')
+    await session.until('text')
+    expect(await session.of('turn_ended')).toEqual([])
+    await session.answer(item!, { values: { nights: 5 } })
+    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+    expect((await session.of('text')).at(-1)!.text).toContain('{"nights":5}')
+    await session.close()
+  })
+
+  it('of a program while it starts is reported in its own words', async () => {
     const session = await acpSession({ command: ['/bin/sh', '-c', 'echo "no licence" >&2; exit 1'] })
     await session.say('say hello')
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
@@ -151,7 +161,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('of a program to say hello keeps nobody from stopping it', async () => {
+  it('of a program to answer the handshake can be interrupted', async () => {
     const session = await acpSession({ command: ['/bin/sh', '-c', 'tail -f /dev/null'] })
     await session.say('say hello')
     await eventually(() => expect(programsOf(session.home, 'tail')).toHaveLength(1))
@@ -165,7 +175,7 @@ describe.concurrent('a failure', () => {
     expect(programsOf(session.home)).toEqual([])
   })
 
-  it('what is no message on its output is passed over', async () => {
+  it('output that is no message is ignored', async () => {
     const session = await acpSession()
     await session.say('make noise')
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -173,7 +183,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('a folder that does not exist is said by name', async () => {
+  it('a folder that does not exist is named in the error', async () => {
     const session = await acpSession({ cwd: '/nowhere/at/all' })
     await session.say('say hello')
     await session.until('turn_ended')
@@ -181,7 +191,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('a program that is not there is said in one line', async () => {
+  it('a missing program is reported in one line', async () => {
     const missing = acpAgent({ id: 'x', name: 'Nobody', command: 'no-such-agent', env: { PATH: '/usr/bin' } })
     expect(await missing.check()).toEqual({
       available: false,

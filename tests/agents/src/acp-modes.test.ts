@@ -4,45 +4,45 @@ import { acpSession, type AcpSessionOptions } from './acp-session.js'
 const codexAcp = '@agentclientprotocol/codex-acp'
 const codexModes = ['agent', 'read-only', 'workspace-write', 'agent-full-access']
 
-async function modeOf(options: AcpSessionOptions) {
+async function startedMode(options: AcpSessionOptions) {
   const session = await acpSession(options)
   await session.say('which mode')
   await session.until('turn_ended')
   const [{ text } = { text: '' }] = await session.of('text')
-  const notes = (await session.of('error')).map(({ code, message, fatal }) => ({ code, message, fatal }))
+  const notices = (await session.of('error')).map(({ code, message, fatal }) => ({ code, message, fatal }))
   await session.close()
-  return { said: text, notes }
+  return { said: text, notices }
 }
 
-const note = (message: string) => [{ code: 'agent_decides', message, fatal: false }]
+const notice = (message: string) => [{ code: 'agent_decides', message, fatal: false }]
 
 describe.concurrent('the mode that an agent starts in', () => {
-  it('is the one that asks a person: codex-acp would ask a model', async () => {
-    const { said, notes } = await modeOf({ like: { name: codexAcp, modes: codexModes } })
+  it('is one that asks a person, although codex-acp would start in one that asks a model', async () => {
+    const { said, notices } = await startedMode({ like: { name: codexAcp, modes: codexModes } })
     expect(said).toBe('I am in workspace-write.')
-    expect(notes).toEqual([])
+    expect(notices).toEqual([])
   })
 
-  it('is set by the configuration options where the agent has no modes', async () => {
+  it('is set by a configuration option if the agent has no modes', async () => {
     const like = { name: codexAcp, modes: codexModes, by: 'configOptions' as const }
-    expect((await modeOf({ like })).said).toBe('I am in workspace-write.')
+    expect((await startedMode({ like })).said).toBe('I am in workspace-write.')
   })
 
   it('is the one that the configuration names', async () => {
-    const { said } = await modeOf({
+    const { said } = await startedMode({
       like: { name: codexAcp, modes: codexModes },
       agent: { mode: 'read-only' },
     })
     expect(said).toBe('I am in read-only.')
   })
 
-  it('stays as it is where all that is known of it is that it asks', async () => {
-    const { said, notes } = await modeOf({ like: { modes: ['careful', 'yolo'] } })
+  it('stays the agent’s own if no other mode is known to ask', async () => {
+    const { said, notices } = await startedMode({ like: { modes: ['careful', 'yolo'] } })
     expect(said).toBe('I am in careful.')
-    expect(notes).toEqual([])
+    expect(notices).toEqual([])
   })
 
-  it('is left for planning, and taken up again after it', async () => {
+  it('is replaced by plan mode, and restored after it', async () => {
     const session = await acpSession({
       mode: 'plan',
       like: { modes: ['build', 'plan'], by: 'configOptions' },
@@ -58,37 +58,37 @@ describe.concurrent('the mode that an agent starts in', () => {
 })
 
 describe.concurrent('an agent that decides alone', () => {
-  it('is marked where a model approves what it does', async () => {
-    const { notes } = await modeOf({
+  it('is reported if a model approves what it does', async () => {
+    const { notices } = await startedMode({
       like: { name: codexAcp, modes: codexModes },
       agent: { mode: 'agent' },
     })
-    expect(notes).toEqual(
-      note('Scripted decides by itself in its mode “agent”: a model approves what it does, not you.'),
+    expect(notices).toEqual(
+      notice('Scripted decides by itself in its mode “agent”: a model approves what it does, not you.'),
     )
   })
 
-  it('is marked where it asks nobody', async () => {
-    const { notes } = await modeOf({ like: { modes: ['bypassPermissions'] } })
-    expect(notes).toEqual(
-      note(
+  it('is reported if it asks nobody', async () => {
+    const { notices } = await startedMode({ like: { modes: ['bypassPermissions'] } })
+    expect(notices).toEqual(
+      notice(
         'Scripted decides by itself in its mode “bypassPermissions”: it asks nobody before it runs commands or edits files.',
       ),
     )
   })
 
-  it('is marked where its own configuration decides', async () => {
-    const { notes } = await modeOf({
+  it('is reported if its own configuration decides', async () => {
+    const { notices } = await startedMode({
       like: { name: 'OpenCode', modes: ['build', 'plan'], by: 'configOptions' },
     })
-    expect(notes).toEqual(
-      note(
+    expect(notices).toEqual(
+      notice(
         'Scripted decides by itself what to ask: it runs commands and edits files without asking you, unless its own configuration says “ask”.',
       ),
     )
   })
 
-  it('is marked when it changes its mode by itself, once', async () => {
+  it('is reported once if it changes its mode by itself', async () => {
     const session = await acpSession({ like: { modes: ['default', 'yolo'] } })
     await session.say('go wild')
     await session.until('turn_ended')
@@ -98,9 +98,9 @@ describe.concurrent('an agent that decides alone', () => {
     await session.close()
   })
 
-  it('is marked where it refuses to take the mode that asks', async () => {
-    const { said, notes } = await modeOf({ like: { name: 'stubborn', modes: ['yolo', 'default'] } })
+  it('is reported if it refuses the mode that asks', async () => {
+    const { said, notices } = await startedMode({ like: { name: 'stubborn', modes: ['yolo', 'default'] } })
     expect(said).toBe('I am in yolo.')
-    expect(notes).toMatchObject([{ code: 'agent_decides' }])
+    expect(notices).toMatchObject([{ code: 'agent_decides' }])
   })
 })

@@ -1,22 +1,22 @@
 import { join } from 'node:path'
 import { acpAgent, type AcpAgentOptions } from '@askback/agents/acp'
 import type { PermissionMode } from '@askback/protocol'
-import { agentSession, type Before } from './agent-session.js'
+import { agentSession, type EarlierSession } from './agent-session.js'
 import { folderOf } from './folders.js'
 
 export interface AcpSessionOptions {
   cwd?: string
   mode?: PermissionMode
-  before?: Before & { home: string; cwd: string }
-  /** Instead of the scripted agent, with its arguments. */
+  before?: EarlierSession & { home: string; cwd: string }
+  /** A program to run instead of the scripted agent, with its arguments. */
   command?: string[]
   env?: (home: string) => Record<string, string>
-  /** What the scripted agent resembles. */
+  /** The agent that the scripted one imitates. */
   like?: { name?: string; modes?: string[]; by?: 'modes' | 'configOptions' }
   agent?: Partial<AcpAgentOptions>
 }
 
-/** A gateway's inside with an agent of the Agent Client Protocol in it: the scripted one, or another. */
+/** A session with an agent of the Agent Client Protocol: the scripted one, or another. */
 export async function acpSession({ command, env, like, agent, ...options }: AcpSessionOptions = {}) {
   const { before } = options
   const home = before?.home ?? (await folderOf('home'))

@@ -17,17 +17,17 @@ import { codex, codexEnv, codexSession } from './codex-session.js'
 
 let claudeModel: ClaudeEndpoint
 let codexModel: CodexEndpoint
-const again = { when: 'what did I say', steps: [{ say: [{ text: 'You said it.' }] }] }
+const askAgain = { when: 'what did I say', steps: [{ say: [{ text: 'You said it.' }] }] }
 
 beforeAll(async () => {
-  codexModel = await startCodexEndpoint(again, {
+  codexModel = await startCodexEndpoint(askAgain, {
     when: 'list the folder',
     steps: [
       { say: [{ tool: 'exec_command', input: { cmd: 'ls' }, id: 'call_ls' }] },
       { say: [{ text: 'Listed.' }] },
     ],
   })
-  claudeModel = await startClaudeEndpoint(again, {
+  claudeModel = await startClaudeEndpoint(askAgain, {
     when: 'list the folder',
     steps: [
       { say: [{ tool: 'Bash', input: { command: 'ls', description: 'Lists' }, id: 'toolu_ls' }] },
@@ -38,27 +38,27 @@ beforeAll(async () => {
 afterEach(() => expect([...codexModel.problems, ...claudeModel.problems]).toEqual([]))
 afterAll(() => Promise.all([codexModel.close(), claudeModel.close()]))
 
-async function adopted(store: Store, history: AdoptBody): Promise<string> {
+async function adopt(store: Store, history: AdoptBody): Promise<string> {
   const desk = createDesk({ store })
   const { session } = await desk.adopt(history, { id: 'ada' })
   desk.close()
   return session.id
 }
 
-const did = ['user_message', 'tool_call', 'tool_result', 'text']
+const itemTypes = ['user_message', 'tool_call', 'tool_result', 'text']
 
-/** What the transcript under the folder tells, once the program has written all of it. */
+/** The history in the transcript below the folder, once the program has written all of it. */
 async function historyOf(folder: string): Promise<AdoptBody> {
   const read = async () => {
     const names = await readdir(folder, { recursive: true })
     const name = names.find((one) => one.endsWith('.jsonl'))
     return historyIn(readFileSync(join(folder, name ?? ''), 'utf8'))
   }
-  await expect.poll(async () => (await read()).items.map(({ type }) => type)).toEqual(did)
+  await expect.poll(async () => (await read()).items.map(({ type }) => type)).toEqual(itemTypes)
   return read()
 }
 
-it('takes a rollout of Codex over, and goes on with its thread', async () => {
+it('adopts a rollout of Codex, and continues its thread', async () => {
   const outside = await codexSession({ url: codexModel.url, mode: 'bypassPermissions' })
   await outside.say('list the folder')
   await outside.until('turn_ended')
@@ -72,7 +72,7 @@ it('takes a rollout of Codex over, and goes on with its thread', async () => {
     title: 'list the folder',
   })
   const store = memoryStore()
-  const sessionId = await adopted(store, history)
+  const sessionId = await adopt(store, history)
   const adapter = codexAgent({ env: codexEnv(outside.home), executable: codex })
   const session = await agentSession({ adapter, cwd: outside.cwd, before: { store, sessionId } })
   await session.say('what did I say')
@@ -82,7 +82,7 @@ it('takes a rollout of Codex over, and goes on with its thread', async () => {
   await session.close()
 })
 
-it('takes a transcript of Claude Code over, and goes on with its session', async () => {
+it('adopts a transcript of Claude Code, and continues its session', async () => {
   const home = await folderOf('home')
   const cwd = await folderOf('work')
   const adapter = claudeAgent({ env: claudeEnv(claudeModel.url, home), sdk: () => Promise.resolve(sdk) })
@@ -94,7 +94,7 @@ it('takes a transcript of Claude Code over, and goes on with its session', async
   expect(history).toMatchObject({ agent: 'claude', cwd, title: 'list the folder' })
   expect(history.items[1]).toMatchObject({ toolCallId: 'toolu_ls', toolName: 'Bash' })
   const store = memoryStore()
-  const sessionId = await adopted(store, history)
+  const sessionId = await adopt(store, history)
   const session = await agentSession({ adapter, cwd, before: { store, sessionId } })
   await session.say('what did I say')
   await session.until('turn_ended', 2)
@@ -103,7 +103,7 @@ it('takes a transcript of Claude Code over, and goes on with its session', async
   await session.close()
 })
 
-it('says what is no transcript', () => {
+it('refuses a file that is no transcript', () => {
   for (const text of ['', 'hello', '{}', '[1]\n{"type":"user"}', '{"type":"session_meta"}'])
     expect(() => historyIn(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
 })

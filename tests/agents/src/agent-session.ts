@@ -1,17 +1,18 @@
 import { createDesk, createHost, memoryStore, type AgentAdapter, type Host, type Store } from '@askback/core'
 import type { EventOf, Interaction, PermissionMode, SessionEvent } from '@askback/protocol'
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 
 export const me = { by: { id: 'me' }, via: 'direct' } as const
 
-const open = new Set<Host>()
-/** Less than a test has. */
-const PATIENCE_MS = 80_000
+const openHosts = new Set<Host>()
+/** Less than the time limit of a test. */
+const MAX_SILENCE_MS = 80_000
 
-// What a test that failed has left.
-afterAll(() => Promise.all([...open].map((host) => host.close())))
+// Closes what a failed test has left open.
+afterAll(() => Promise.all([...openHosts].map((host) => host.close())))
 
-export interface Before {
+/** A session of an earlier gateway, which the next one continues. */
+export interface EarlierSession {
   store: Store
   sessionId: string
 }
@@ -20,40 +21,39 @@ export interface AgentSessionOptions {
   adapter: AgentAdapter
   cwd: string
   mode?: PermissionMode
-  /** A session that an earlier gateway had. */
-  before?: Before
-  /** What the agent's shells find in their environment. */
+  before?: EarlierSession
+  /** The environment of the agent's shells. */
   shells?: Record<string, string>
 }
 
-/** A gateway's inside with one agent in it. */
+/** A session with one agent, on the desk and host of a gateway but without HTTP. */
 export async function agentSession({ adapter, cwd, mode, before, shells = {} }: AgentSessionOptions) {
   const store = before?.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   const env = () => Promise.resolve(shells)
   const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], env, onError })
-  open.add(host)
+  openHosts.add(host)
   await host.ready
   const sessionId =
     before?.sessionId ?? (await host.createSession({ cwd, ...(mode && { permissionMode: mode }) })).session.id
   const events = () => store.read({ sessionId, limit: 1000 })
-  const told = async () => JSON.stringify((await events()).slice(-10))
+  const lastEvents = async () => JSON.stringify((await events()).slice(-10))
 
-  /** Looks after every commit until it finds something. What never comes is told with the log, which a timeout would not show. */
-  async function when<T>(look: () => Promise<T | undefined>): Promise<T> {
+  /** Repeats `find` after every commit until it finds something. If it never does, the error shows the end of the log. */
+  async function waitFor<T>(find: () => Promise<T | undefined>): Promise<T> {
     for (;;) {
       let off = () => {}
       let timer: NodeJS.Timeout | undefined
-      const heard = new Promise<'news' | 'silence'>((resolve) => {
-        off = host.desk.on(() => resolve('news'))
-        timer = setTimeout(() => resolve('silence'), PATIENCE_MS)
+      const next = new Promise<'commit' | 'silence'>((resolve) => {
+        off = host.desk.on(() => resolve('commit'))
+        timer = setTimeout(() => resolve('silence'), MAX_SILENCE_MS)
       })
-      const found = await look()
-      const silent = found === undefined && (await heard) === 'silence'
+      const found = await find()
+      const isSilent = found === undefined && (await next) === 'silence'
       off()
       clearTimeout(timer)
-      if (silent) throw new Error(`Nothing has come for long. The log ends: ${await told()}`)
+      if (isSilent) throw new Error(`Nothing was committed for too long. The log ends: ${await lastEvents()}`)
       if (errors.length > 0) throw errors[0]
       if (found !== undefined) return found
     }
@@ -63,29 +63,40 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
     host,
     close: async () => {
       await host.close()
-      open.delete(host)
+      openHosts.delete(host)
     },
     store,
     sessionId,
     errors,
     events,
-    told,
+    lastEvents,
     say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
-    /** That many requests that wait for a person. */
+    /** Waits for at least so many pending requests. */
     pending: (count = 1): Promise<Interaction[]> =>
-      when(async () => {
+      waitFor(async () => {
         const { interactions } = await host.desk.pending({ sessionId })
         return interactions.length >= count ? interactions : undefined
       }),
     answer: (item: Interaction, answer: unknown) =>
       host.desk.respond({ ...me, sessionId, interactionId: item.interactionId, answer }),
+    /** Waits for so many events of this type. */
     until: <Type extends SessionEvent['type']>(type: Type, times = 1): Promise<EventOf<Type>[]> =>
-      when(async () => {
+      waitFor(async () => {
         const found = (await events()).filter((event): event is EventOf<Type> => event.type === type)
         return found.length >= times ? found : undefined
       }),
+    /** The events of this type so far. */
     of: async <Type extends SessionEvent['type']>(type: Type): Promise<EventOf<Type>[]> =>
       (await events()).filter((event): event is EventOf<Type> => event.type === type),
     mode: async () => (await host.desk.snapshot(sessionId)).session.permissionMode,
   }
+}
+
+/** Sends a message that the model of every test answers, and expects that its turn ends well, as the last of so many. */
+export async function sayHello(
+  { say, until }: Pick<Awaited<ReturnType<typeof agentSession>>, 'say' | 'until'>,
+  turns: number,
+): Promise<void> {
+  await say('say hello')
+  expect((await until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
 }

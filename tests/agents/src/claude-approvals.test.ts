@@ -17,7 +17,7 @@ afterAll(() => endpoint.close())
 const run = (command: string): Block => ({ tool: 'Bash', input: { command, description: 'Runs' } })
 const write = (file_path: string, content = 'x'): Block => ({ tool: 'Write', input: { file_path, content } })
 
-async function session(when: string, say: Block[], told: (string | RegExp)[], mode?: PermissionMode) {
+async function startSession(when: string, say: Block[], told: (string | RegExp)[], mode?: PermissionMode) {
   const cwd = await folderOf('work')
   const inCwd = JSON.parse(JSON.stringify(say).replaceAll('CWD', cwd)) as Block[]
   endpoint.add({ when, steps: [{ say: inCwd }, { told, say: [{ text: 'Done.' }] }] })
@@ -27,8 +27,8 @@ async function session(when: string, say: Block[], told: (string | RegExp)[], mo
 }
 
 describe.concurrent('an approval', () => {
-  it('runs what was approved, and says who asked for what', async () => {
-    const { pending, answer, until, of, close } = await session(
+  it('shows the call, and lets it run', async () => {
+    const { pending, answer, until, of, close } = await startSession(
       'approve it',
       [run('touch made && echo made it')],
       ['made it'],
@@ -46,8 +46,8 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('lesson 42: denies with the reason', async () => {
-    const { pending, answer, until, close } = await session(
+  it('that is denied gives the model the reason', async () => {
+    const { pending, answer, until, close } = await startSession(
       'deny it',
       [run('touch no')],
       ['denied', 'Use the other folder'],
@@ -58,12 +58,12 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('lesson 29: denies one of two at once, and the other one runs', async () => {
+  it('of one of two concurrent calls is independent of the other', async () => {
     const outside = await folderOf('outside')
     const paths = ['one', 'two'].map((name) => join(outside, name))
     for (const path of paths) await writeFile(path, `what is in ${path}`)
     const read = (file_path: string) => ({ tool: 'Read', input: { file_path } })
-    const { pending, answer, until, of, close } = await session('read both', paths.map(read), [
+    const { pending, answer, until, of, close } = await startSession('read both', paths.map(read), [
       'Not that one',
       `what is in ${paths[1]}`,
     ])
@@ -78,8 +78,8 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('runs what the person made of it', async () => {
-    const { pending, answer, until, of, close } = await session(
+  it('runs the input that the person has changed it to', async () => {
+    const { pending, answer, until, of, close } = await startSession(
       'edit it',
       [run('touch a && echo theirs')],
       ['mine'],
@@ -95,10 +95,14 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('asks once for the session, and never for another input', async () => {
+  it('for the session covers the same input, and no other', async () => {
     const again = run('touch again')
     const when = 'three times'
-    const { pending, answer, until, of, close } = await session(when, [again, again, run('touch other')], [])
+    const { pending, answer, until, of, close } = await startSession(
+      when,
+      [again, again, run('touch other')],
+      [],
+    )
     const [first] = await pending()
     await answer(first!, { decision: 'approve', scope: 'session' })
     const [other] = await pending()
@@ -109,7 +113,7 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('asks never again in this folder if it is always allowed, and asks in another one', async () => {
+  it('for always covers this folder, and no other', async () => {
     const when = 'touch it always'
     endpoint.add({ when, steps: [{ say: [run('touch always')] }, { say: [{ text: 'Done.' }] }] })
     const first = await claudeSession({ url: endpoint.url })
@@ -142,10 +146,10 @@ describe.concurrent('an approval', () => {
     ['default', [null, null, null]],
     ['acceptEdits', ['policy', null, null]],
     ['bypassPermissions', ['policy', 'policy', 'policy']],
-  ])('goes by the table in mode %s', async (mode, expected) => {
+  ])('follows the permission rules of the mode %s', async (mode, expected) => {
     const outside = await folderOf('outside')
     const blocks = [write('CWD/in.txt'), write(join(outside, 'out.txt')), run('mkdir made')]
-    const { pending, answer, until, of, close } = await session(`table ${mode}`, blocks, [], mode)
+    const { pending, answer, until, of, close } = await startSession(`table ${mode}`, blocks, [], mode)
     for (const asked of expected.filter((via) => via === null).keys()) {
       await until('interaction_request', asked + 1 + expected.filter((via) => via !== null).length)
       const [item] = await pending()
@@ -158,7 +162,7 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('follows links: a link that leads out of the folder is outside', async () => {
+  it('resolves links: an edit through a link out of the folder is outside', async () => {
     const outside = await folderOf('outside')
     const cwd = await folderOf('work')
     await symlink(outside, join(cwd, 'link'))
@@ -176,7 +180,7 @@ describe.concurrent('an approval', () => {
     await opened.close()
   })
 
-  it('follows a mode that was switched while it runs', async () => {
+  it('follows a change of the mode during the turn', async () => {
     const when = 'switch me'
     endpoint.add({
       when,
@@ -194,7 +198,7 @@ describe.concurrent('an approval', () => {
     await close()
   })
 
-  it('lesson 32: says which subagent asks, and hangs its call below the one that started it', async () => {
+  it('names the subagent that asks, and its call has the call that started the subagent as parent', async () => {
     const prompt = 'look around in the cellar'
     const task = { description: 'Looks', subagent_type: 'general-purpose', run_in_background: false }
     endpoint.add(

@@ -13,8 +13,8 @@ const program = fileURLToPath(
   ),
 )
 
-export interface ByHand {
-  /** Of the scripted model. */
+export interface ManualStart {
+  /** The URL of the scripted model. */
   url: string
   home: string
   cwd: string
@@ -22,10 +22,10 @@ export interface ByHand {
   env?: Record<string, string>
 }
 
-/** Claude Code as somebody would start it who has not heard of Askback: with `-p`, until it is done. */
+/** Runs `claude -p` to its end, as a person would without Askback, and returns its output. */
 export async function claudePrint(
   prompt: string,
-  { url, home, cwd, args = [], env }: ByHand,
+  { url, home, cwd, args = [], env }: ManualStart,
 ): Promise<string> {
   const child = spawn(program, ['-p', prompt, ...args], {
     cwd,
@@ -33,28 +33,28 @@ export async function claudePrint(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   endAfterTest(child)
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', (data: string) => (said += data))
-  child.stderr.setEncoding('utf8').on('data', (data: string) => (said += data))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (data: string) => (output += data))
+  child.stderr.setEncoding('utf8').on('data', (data: string) => (output += data))
   await new Promise((resolve) => child.on('close', resolve))
-  return said.trim()
+  return output.trim()
 }
 
-/** The same in a terminal, where it asks by itself. */
+/** Starts Claude Code in a terminal, where it shows prompts of its own. */
 export async function claudeTerminal(
   prompt: string,
-  { url, home, cwd, env, mode = 'default' }: ByHand & { mode?: string },
+  { url, home, cwd, env, mode = 'default' }: ManualStart & { mode?: string },
 ) {
   const config = join(home, '.claude')
   await mkdir(config, { recursive: true })
-  const asked = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true }
-  const settled = {
+  const project = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true }
+  const answered = {
     hasCompletedOnboarding: true,
     theme: 'dark',
     customApiKeyResponses: { approved: ['dummy'], rejected: [] },
-    projects: { [cwd]: asked },
+    projects: { [cwd]: project },
   }
-  await writeFile(join(config, '.claude.json'), JSON.stringify(settled))
+  await writeFile(join(config, '.claude.json'), JSON.stringify(answered))
   const words = [program, '--permission-mode', mode, prompt].map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['-qfec', `stty cols 120 rows 40; exec ${words}`, '/dev/null'], {
     cwd,
@@ -68,7 +68,7 @@ export async function claudeTerminal(
   child.stdin.on('error', () => undefined)
   return {
     press: (keys: string) => child.stdin.write(keys),
-    /** Without spaces: words may stand apart by moves of the cursor instead. */
+    /** Without spaces, because Claude Code separates words by moving the cursor instead. */
     shown: () => stripVTControlCharacters(raw).replaceAll(/\s+/g, ''),
   }
 }

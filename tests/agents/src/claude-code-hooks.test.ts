@@ -25,23 +25,23 @@ async function log(sessionId: string): Promise<SessionEvent[]> {
   return ((await response.json()) as { events: SessionEvent[] }).events
 }
 
-/** Says yes to its prompt, which is shown a moment before it takes keys. */
-async function proceed(
+/** Accepts its prompt. It is shown a moment before it reads keys, so Enter is repeated. */
+async function acceptPrompt(
   { shown, press }: Awaited<ReturnType<typeof claudeTerminal>>,
   when: string,
 ): Promise<void> {
   await expect.poll(shown).toContain('Doyouwanttoproceed?')
-  const told = () => {
+  const requestCount = () => {
     const count = endpoint.of(when).length
     if (count < 2) press('\r')
     return count
   }
-  await expect.poll(told, { interval: 500 }).toBe(2)
+  await expect.poll(requestCount, { interval: 500 }).toBe(2)
 }
 
 const touch = { tool: 'Bash', input: { command: 'touch made && echo so be it' } }
 
-it('a Claude Code started by hand asks here, at the call it is about', async () => {
+it('a manually started Claude Code asks here, at the call that it asks about', async () => {
   await install()
   const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made.' }] }]
   endpoint.add({ when: 'make it', steps })
@@ -56,8 +56,8 @@ it('a Claude Code started by hand asks here, at the call it is about', async () 
   await answer(item, { decision: 'approve' })
   expect(await run).toBe('Made.')
   const { toolCallId, sessionId } = item
-  // What came of it is told without holding Claude Code up; whether the hook was waiting when the answer came decides whether
-  // the status changes before or after it has it.
+  // The hook reports the result without delaying Claude Code. The order of the status events depends on whether the hook was
+  // waiting when the answer came, so they are left out.
   await expect
     .poll(async () => (await log(sessionId)).filter(({ type }) => type !== 'session_status'))
     .toMatchObject([
@@ -72,7 +72,7 @@ it('a Claude Code started by hand asks here, at the call it is about', async () 
     ])
 })
 
-it('what is denied does not run, and the model hears why', async () => {
+it('a denied call does not run, and the model gets the reason', async () => {
   await install()
   const told = ['Not while the tests run']
   endpoint.add({ when: 'make it not', steps: [{ say: [touch] }, { told, say: [{ text: 'I see.' }] }] })
@@ -82,7 +82,7 @@ it('what is denied does not run, and the model hears why', async () => {
   expect(existsSync(join(cwd, 'made'))).toBe(false)
 })
 
-it('what a rule allows is asked once', async () => {
+it('a call that a rule allows is asked once', async () => {
   await install()
   endpoint.add({
     when: 'make it twice',
@@ -96,7 +96,7 @@ it('what a rule allows is asked once', async () => {
   expect(responses).toMatchObject([{ via: 'http' }, { via: 'policy', settlement: 'approved' }])
 })
 
-it('a script in its shell asks in the same session, at the call it runs in', async () => {
+it('a script in its shell asks in the same session, at the call that runs it', async () => {
   await install()
   const bin = join(home, 'bin')
   await mkdir(bin)
@@ -122,7 +122,7 @@ it('a script in its shell asks in the same session, at the call it runs in', asy
   expect(await run).toBe('Blue.')
 })
 
-it('in a terminal, a question is answered here', async () => {
+it('in a terminal, a question can be answered here', async () => {
   await install()
   const options = [
     { label: 'Left', description: 'l' },
@@ -141,13 +141,13 @@ it('in a terminal, a question is answered here', async () => {
   await expect.poll(terminal.shown).toContain('Totherightthen.')
 })
 
-it('in a terminal, its own prompt can be answered as well, and nothing waits here any more', async () => {
+it('in a terminal, its own prompt can be answered as well, which cancels the request here', async () => {
   await install()
   const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made by hand.' }] }]
   endpoint.add({ when: 'by hand', steps })
   const terminal = await claudeTerminal('by hand', { url: endpoint.url, home, cwd })
   const { sessionId } = await pending()
-  await proceed(terminal, 'by hand')
+  await acceptPrompt(terminal, 'by hand')
   await expect.poll(terminal.shown).toContain('Madebyhand.')
   const ended = { settlement: 'cancelled' }
   await expect
@@ -160,11 +160,11 @@ it('in a terminal, its own prompt works when no gateway runs', async () => {
   const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made alone.' }] }]
   endpoint.add({ when: 'alone', steps })
   const terminal = await claudeTerminal('alone', { url: endpoint.url, home, cwd })
-  await proceed(terminal, 'alone')
+  await acceptPrompt(terminal, 'alone')
   await expect.poll(terminal.shown).toContain('Madealone.')
 })
 
-it('is removed without a trace of it, and of nothing else', async () => {
+it('uninstall removes the hooks, and nothing else', async () => {
   const before = { model: 'opus', hooks: { Stop: [{ hooks: [{ type: 'command', command: 'true' }] }] } }
   await mkdir(join(home, '.claude'))
   await writeFile(settings(), JSON.stringify(before))

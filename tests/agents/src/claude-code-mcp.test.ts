@@ -26,15 +26,15 @@ async function run(prompt: string, how: 'stdio' | 'http', args: string[]): Promi
   })
 }
 
-const prompts = ['--permission-prompt-tool', 'mcp__askback__permission_prompt']
+const promptTool = ['--permission-prompt-tool', 'mcp__askback__permission_prompt']
 const touch = { tool: 'Bash', input: { command: 'touch made && echo so be it' }, id: 'toolu_touch' }
 
 describe.each(['stdio', 'http'] as const)('Claude Code with Askback as an MCP server by %s', (how) => {
-  it('asks whether a tool may run, at that call', async () => {
+  it('asks whether a tool may run, at the call', async () => {
     const when = `make it by ${how}`
     const call = { ...touch, id: `toolu_${how}` }
     endpoint.add({ when, steps: [{ say: [call] }, { told: ['so be it'], say: [{ text: 'Made.' }] }] })
-    const done = run(when, how, prompts)
+    const done = run(when, how, promptTool)
     const item = await pending()
     expect(item).toMatchObject({
       kind: 'approval',
@@ -46,17 +46,17 @@ describe.each(['stdio', 'http'] as const)('Claude Code with Askback as an MCP se
     expect(await done).toBe('Made.')
   })
 
-  it('is refused with the reason', async () => {
+  it('gets the reason of a denial', async () => {
     const when = `make it not by ${how}`
     const told = ['Not while the tests run']
     endpoint.add({ when, steps: [{ say: [touch] }, { told, say: [{ text: 'I see.' }] }] })
-    const done = run(when, how, prompts)
+    const done = run(when, how, promptTool)
     await answer(await pending(), { decision: 'deny', message: 'Not while the tests run.' })
     expect(await done).toBe('I see.')
     expect(existsSync(join(cwd, 'made'))).toBe(false)
   })
 
-  it('asks the user, and the model is told the answer', async () => {
+  it('asks the user, and the model gets the answer', async () => {
     const when = `which colour by ${how}`
     const questions = [{ question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
     const ask = { tool: 'mcp__askback__ask_user', input: { questions }, id: `toolu_ask_${how}` }
@@ -72,7 +72,7 @@ describe.each(['stdio', 'http'] as const)('Claude Code with Askback as an MCP se
   })
 })
 
-it('with a prompt tool, its own questions and plans come as what they are', async () => {
+it('with a prompt tool, its question is a question, not an approval', async () => {
   const options = [
     { label: 'Left', description: 'l' },
     { label: 'Right', description: 'r' },
@@ -85,7 +85,7 @@ it('with a prompt tool, its own questions and plans come as what they are', asyn
       { told: ['"Which way?"="Right"'], say: [{ text: 'To the right then.' }] },
     ],
   })
-  const done = run('find the way', 'stdio', prompts)
+  const done = run('find the way', 'stdio', promptTool)
   const item = await pending()
   expect(item).toMatchObject({ kind: 'question', toolName: 'AskUserQuestion' })
   await answer(item, { answers: [{ selected: ['Right'] }] })
@@ -95,7 +95,7 @@ it('with a prompt tool, its own questions and plans come as what they are', asyn
 it('a script in the shell of a Claude that the gateway runs asks in its session, at its call', async () => {
   const shells: Record<string, string> = {}
   const command = `"${process.execPath}" "${file}" ask "Which colour?" --option Red --option Blue`
-  // The call names the tool by its file alone, so the shell it runs in is what it is found by.
+  // The call contains only the path of the script, so it is found by the shell that runs it.
   endpoint.add({
     when: 'colours in a shell',
     steps: [{ say: [{ tool: 'Bash', input: { command } }] }, { told: ['Blue'], say: [{ text: 'Blue.' }] }],

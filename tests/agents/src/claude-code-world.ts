@@ -6,7 +6,7 @@ import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './folders.js'
 import { answerAt, pendingAt, startGateway } from './outside-gateway.js'
 
-/** For a Claude Code that is started by hand: its model, a gateway, and in each test a home and a folder of its own. */
+/** What tests of a manually started Claude Code need: a model and a gateway, and a home and a folder for each test. */
 export let endpoint: ClaudeEndpoint
 export let gateway: RunningGateway
 export let home: string

@@ -1,24 +1,24 @@
 import { query } from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { sayHello } from './agent-session.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { hello, run, small } from './claude-hello.js'
 import { folderOf } from './folders.js'
-import { claudeEnv, claudeSession } from './claude-session.js'
+import { claudeEnv, claudeSession, helloScenario, run } from './claude-session.js'
 
-// Claude Code answers some slash commands itself, without its model and without acknowledging the message by its id.
+// Claude Code answers some slash commands itself, without its model, and does not repeat their messages to accept them.
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
-  endpoint = await startClaudeEndpoint(...small)
+  endpoint = await startClaudeEndpoint(helloScenario)
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-/** Commands of the terminal that Claude Code refuses outside one; its list for this session leaves them out. */
+/** Commands that Claude Code refuses outside a terminal, and does not list for a program. */
 const terminalOnly = ['help', 'status', 'plan', 'login', 'exit', 'permissions', 'resume', 'hooks', 'memory']
 
 /** The commands that Claude Code offers to a program. */
-async function offered(url: string): Promise<string[]> {
+async function listedCommands(url: string): Promise<string[]> {
   const env = claudeEnv(url, await folderOf('home'))
   const run = query({
     prompt: 'hello',
@@ -35,7 +35,7 @@ async function offered(url: string): Promise<string[]> {
 it('every slash command ends its turn, listed, unlisted or unknown', async () => {
   // Commands that expand to a prompt, and commands that do not exist, reach the model.
   const model = await startClaudeEndpoint({ when: '', steps: [{ say: [{ text: 'Model.' }] }] })
-  const listed = await offered(model.url)
+  const listed = await listedCommands(model.url)
   const session = await claudeSession({ url: model.url })
   expect(listed.length).toBeGreaterThan(20)
   // A dump of the heap takes seconds and hundreds of megabytes, and ends like any other local command.
@@ -47,12 +47,12 @@ it('every slash command ends its turn, listed, unlisted or unknown', async () =>
     const ended = await session.until('turn_ended', turns)
     expect({ name, reason: ended.at(-1)!.reason }).toEqual({ name, reason: 'done' })
   }
-  await hello(session, turns + 1)
+  await sayHello(session, turns + 1)
   await session.close()
   await model.close()
 })
 
-it('what a command prints is text of its turn', async () => {
+it('the output of a command is text of its turn', async () => {
   const session = await claudeSession({ url: endpoint.url })
   await session.say('/help')
   const { turnId } = (await session.until('turn_ended'))[0]!
@@ -65,7 +65,7 @@ it('what a command prints is text of its turn', async () => {
   await session.close()
 })
 
-it('messages behind a command run, and the turn ends after the last of them', async () => {
+it('messages after a command are answered, and the turn ends after the last one', async () => {
   const session = await claudeSession({ url: endpoint.url })
   await Promise.all(['/status', 'say hello', '/help'].map((text) => session.say(text)))
   await session.until('turn_ended')
@@ -76,7 +76,7 @@ it('messages behind a command run, and the turn ends after the last of them', as
   await session.close()
 })
 
-it('a command sent while a call waits for a person leaves the call and its turn alone', async () => {
+it('a command during a pending request changes neither the request nor the turn', async () => {
   const when = 'touch something'
   endpoint.add({ when, steps: [{ say: [run('touch something')] }, { say: [{ text: 'Touched.' }] }] })
   const session = await claudeSession({ url: endpoint.url })
@@ -92,22 +92,22 @@ it('a command sent while a call waits for a person leaves the call and its turn 
   await session.close()
 })
 
-it('/clear starts a fresh context, which a restart goes on with', async () => {
+it('/clear starts a fresh context, which continues after a restart', async () => {
   const session = await claudeSession({ url: endpoint.url })
-  await hello(session, 1)
+  await sayHello(session, 1)
   await session.say('/clear')
   const costs = (await session.until('turn_ended', 2)).map(({ usage }) => usage?.costUsd ?? 0)
   expect(costs[0]).toBeGreaterThan(0)
   expect(costs[1]).toBe(0)
   expect(await session.of('context_cleared')).toHaveLength(1)
-  await hello(session, 3)
+  await sayHello(session, 3)
   const { messages } = endpoint.of('say hello').at(-1)!
   expect(messages.filter(({ role }) => role === 'assistant')).toEqual([])
   const ids = (await session.of('agent_session')).map(({ agentSessionId }) => agentSessionId)
   expect(new Set(ids).size).toBe(2)
   await session.close()
   const again = await claudeSession({ url: endpoint.url, before: session })
-  await hello(again, 4)
+  await sayHello(again, 4)
   expect(await again.of('error')).toEqual([])
   expect(
     endpoint

@@ -3,7 +3,7 @@ import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { claudeAgent } from '@askback/agents/claude'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
-import { contractScenarios, holds, yesOrNo } from './contract.js'
+import { contractScenarios, testContract, yesOrNo } from './contract.js'
 import { folderOf } from './folders.js'
 
 let endpoint: ClaudeEndpoint
@@ -17,4 +17,6 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-holds('Claude', () => claudeAgent({ env: claudeEnv(endpoint.url, home), sdk: () => Promise.resolve(sdk) }))
+testContract('Claude', () =>
+  claudeAgent({ env: claudeEnv(endpoint.url, home), sdk: () => Promise.resolve(sdk) }),
+)

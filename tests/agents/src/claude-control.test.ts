@@ -1,15 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sayHello } from './agent-session.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
-import { atLeast, hello, run, small } from './claude-hello.js'
-import { claudeEnv, claudeSession, me } from './claude-session.js'
+import {
+  atLeastProcesses,
+  claudeEnv,
+  claudeSession,
+  helloScenario,
+  me,
+  run,
+  sleepScenario,
+} from './claude-session.js'
 import { isAlive, programOf, programsOf } from './processes.js'
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
-  endpoint = await startClaudeEndpoint(...small, {
+  endpoint = await startClaudeEndpoint(helloScenario, sleepScenario, {
     when: 'make it',
     steps: [{ say: [run('touch made')] }, { say: [{ text: 'Made.' }] }],
   })
@@ -18,15 +26,15 @@ afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
 describe.concurrent('a session', () => {
-  it('keeps one process between turns, and shows each piece of a block as it comes', async () => {
+  it('has one process over several turns, and streams each block', async () => {
     const session = await claudeSession({ url: endpoint.url })
     const pieces: string[] = []
     session.host.onLive(({ event }) => {
       if (event.type === 'text_delta') pieces.push(event.text)
     })
-    await hello(session, 1)
+    await sayHello(session, 1)
     const first = programOf(session.home)
-    await hello(session, 2)
+    await sayHello(session, 2)
     expect(programOf(session.home)).toBe(first)
     expect(pieces.join('')).toBe('Hello again.Hello again.')
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
@@ -35,7 +43,7 @@ describe.concurrent('a session', () => {
     await eventually(() => expect(programsOf(session.home)).toEqual([]))
   })
 
-  it('tells what it thinks and does, piece by piece and then whole, and what that cost', async () => {
+  it('streams and then logs thoughts, calls and texts, and reports the cost', async () => {
     const when = 'think first'
     const thinking = 'A list of files would help here.'
     endpoint.add({
@@ -72,27 +80,27 @@ describe.concurrent('a session', () => {
     await session.host.interrupt(session.sessionId, me)
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     expect(endpoint.of(when)).toHaveLength(1)
-    await hello(session, 2)
+    await sayHello(session, 2)
     expect(endpoint.of(when)).toHaveLength(1)
     await session.close()
   })
 
-  it('a call that runs when a person stops the agent is interrupted, not failed', async () => {
+  it('a call that runs during an interrupt counts as interrupted, not as failed', async () => {
     const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
     await session.until('interaction_delivered')
-    await atLeast(6, session.home)
+    await atLeastProcesses(6, session.home)
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('tool_result')).toMatchObject([{ isError: true, settledBy: 'interrupted' }])
     await session.close()
   })
 
-  it('is cleared: the next message starts a conversation that knows nothing', async () => {
+  it('that is cleared starts an empty conversation with the next message', async () => {
     const session = await claudeSession({ url: endpoint.url })
     await session.say('make it')
     await session.pending()
     await session.host.clear(session.sessionId, me)
-    await hello(session, 2)
+    await sayHello(session, 2)
     const last = endpoint.of('say hello').at(-1)
     expect(JSON.stringify(last?.messages)).toContain('say hello')
     expect(JSON.stringify(last?.messages)).not.toContain('make it')
@@ -100,7 +108,7 @@ describe.concurrent('a session', () => {
     await session.close()
   })
 
-  it('takes a message in the middle of a turn, and ends the turn when both are answered', async () => {
+  it('accepts a message in the middle of a turn, and ends the turn when both are answered', async () => {
     const when = 'start with this'
     const both = { told: ['and then this'], say: [{ text: 'This and that.' }] }
     endpoint.add({ when, steps: [{ say: [run('touch first')] }, both] })
@@ -115,17 +123,17 @@ describe.concurrent('a session', () => {
     await session.close()
   })
 
-  it('leaves no process behind, shells of the agent included', async () => {
+  it('leaves no process running, shells of the agent included', async () => {
     const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
     await session.until('interaction_delivered')
-    const pids = await atLeast(6, session.home)
+    const pids = await atLeastProcesses(6, session.home)
     await session.host.deleteSession(session.sessionId, me)
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.host.close()
   })
 
-  it('hides people’s tokens and databases from the agent, and tells its shells how to reach Askback', async () => {
+  it('removes tokens and databases from the agent’s environment, and adds what its shells need to reach Askback', async () => {
     const when = 'show the environment'
     endpoint.add({ when, steps: [{ say: [run('env > seen.txt')] }, { say: [{ text: 'Seen.' }] }] })
     const home = await folderOf('home')

@@ -15,8 +15,8 @@ const hotel = {
   args: [fileURLToPath(new URL('hotel.mjs', import.meta.url))],
 }
 
-/** A session in which the tool is called, and the model is told this. */
-async function calling(tool: string, when: string, told: (string | RegExp)[]) {
+/** A session in which the model calls the tool, whose result must contain `told`. */
+async function callTool(tool: string, when: string, told: (string | RegExp)[]) {
   endpoint.add({
     when,
     steps: [{ say: [{ tool: `mcp__hotel__${tool}`, input: {} }] }, { told, say: [{ text: 'Done.' }] }],
@@ -29,10 +29,10 @@ async function calling(tool: string, when: string, told: (string | RegExp)[]) {
   return { session, toolCallId: approval!.toolCallId }
 }
 
-describe.concurrent('what an MCP server asks', () => {
-  it('is a form at the call that it belongs to, and the server gets the values', async () => {
+describe.concurrent('an elicitation of an MCP server', () => {
+  it('is a form at its tool call, and the server gets the values', async () => {
     const told = [/"action":"accept"/, /"name":"Ada".*"nights":3/, /"quiet, at the back"/]
-    const { session, toolCallId } = await calling('book', 'book a room', told)
+    const { session, toolCallId } = await callTool('book', 'book a room', told)
     const [form] = await session.pending()
     expect(form).toMatchObject({ kind: 'form', toolCallId, toolName: 'mcp__hotel__book' })
     const values = { name: 'Ada', nights: 3, room: 'double', breakfast: true, extras: ['quiet, at the back'] }
@@ -45,8 +45,8 @@ describe.concurrent('what an MCP server asks', () => {
     await session.close()
   })
 
-  it('is still there after a restart, and the model is told the values', async () => {
-    const { session } = await calling('book', 'book over a restart', [])
+  it('is still pending after a restart, and the model gets the values', async () => {
+    const { session } = await callTool('book', 'book over a restart', [])
     const [form] = await session.pending()
     await session.close()
     endpoint.add({
@@ -61,7 +61,7 @@ describe.concurrent('what an MCP server asks', () => {
   })
 
   it('is cancelled, not declined, when nobody answers it', async () => {
-    const { session } = await calling('book', 'book and cancel', [/"action":"cancel"/])
+    const { session } = await callTool('book', 'book and cancel', [/"action":"cancel"/])
     const [form] = await session.pending()
     await session.host.desk.cancel({ sessionId: session.sessionId, interactionId: form!.interactionId })
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
@@ -71,9 +71,9 @@ describe.concurrent('what an MCP server asks', () => {
   it.each([
     ['Done', 'accept'],
     ['Decline', 'decline'],
-  ])('is a page to open, which %s answers with %s', async (label, action) => {
+  ])('of a page is a question, whose option %s means %s', async (label, action) => {
     const told = [new RegExp(`"action":"${action}"`)]
-    const { session } = await calling('login', `log in and ${action}`, told)
+    const { session } = await callTool('login', `log in and ${action}`, told)
     const [item] = await session.pending()
     expect(item).toMatchObject({ kind: 'question' })
     expect(JSON.stringify(item!.request)).toContain('https://hotel.example/login')
@@ -82,8 +82,8 @@ describe.concurrent('what an MCP server asks', () => {
     await session.close()
   })
 
-  it('never becomes a form if it is a secret: what is typed there stays in the log', async () => {
-    const { session } = await calling('secret', 'tell a secret', ['Invalid elicitation request'])
+  it('for a secret never becomes a form, because the log would store it', async () => {
+    const { session } = await callTool('secret', 'tell a secret', ['Invalid elicitation request'])
     await session.until('turn_ended')
     expect((await session.of('interaction_request')).map(({ kind }) => kind)).toEqual(['approval'])
     await session.close()

@@ -3,18 +3,26 @@ import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
+import { sayHello } from './agent-session.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { atLeast, hello, small } from './claude-hello.js'
-import { claudeEnv, claudeSession, me } from './claude-session.js'
+import {
+  atLeastProcesses,
+  claudeEnv,
+  claudeSession,
+  helloScenario,
+  me,
+  sleepScenario,
+} from './claude-session.js'
 import { eventually } from './eventually.js'
-import { folderOf, lose } from './folders.js'
+import { folderOf, removeStored } from './folders.js'
 import { isAlive, programOf, programsOf } from './processes.js'
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
   endpoint = await startClaudeEndpoint(
     { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
-    ...small,
+    helloScenario,
+    sleepScenario,
   )
 })
 afterEach(() => expect(endpoint.problems).toEqual([]))
@@ -28,7 +36,7 @@ describe.concurrent('a failure', () => {
     [404, 'not_found_error', /selected model.*Choose another model/],
     [529, 'overloaded_error', /Overloaded.*Wait a while/],
   ])(
-    'status %i of the endpoint is an error that says what to do, and the session goes on',
+    'status %i of the endpoint is an error that says what to do, and the session continues',
     async (status, type, expected) => {
       const when = `refuse with ${status}`
       endpoint.add({ when, steps: [{ status, type, message: `no, ${status}` }] })
@@ -38,7 +46,7 @@ describe.concurrent('a failure', () => {
       const last = (await session.of('error')).at(-1)!
       expect(last).toMatchObject({ code: 'agent_error', fatal: false })
       expect(last.message).toMatch(expected)
-      await hello(session, 2)
+      await sayHello(session, 2)
       await session.close()
     },
   )
@@ -46,7 +54,7 @@ describe.concurrent('a failure', () => {
   it.each<[number, string, RegExp]>([
     [429, 'rate_limit_error', /no more requests for now \(429\).*tries again in \d+ s/],
     [500, 'api_error', /The model failed \(500\).*tries again in \d+ s/],
-  ])('status %i is tried again, which the person sees and can end', async (status, type, expected) => {
+  ])('status %i is retried, which the person sees and can interrupt', async (status, type, expected) => {
     const when = `fail with ${status}`
     endpoint.add({ when, steps: [{ status, type, message: 'later' }] })
     const session = await claudeSession({ url: endpoint.url })
@@ -57,12 +65,12 @@ describe.concurrent('a failure', () => {
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     const requests = endpoint.of(when).length
-    await hello(session, 2)
+    await sayHello(session, 2)
     expect(endpoint.of(when)).toHaveLength(requests)
     await session.close()
   })
 
-  it('an endpoint that recovers is an answer like any other', async () => {
+  it('an endpoint that recovers gives an ordinary answer', async () => {
     const when = 'recover soon'
     const failure = { status: 500, type: 'api_error', message: 'later', times: 1 }
     endpoint.add({ when, steps: [failure, { say: [{ text: 'Here I am.' }] }] })
@@ -73,7 +81,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('an endpoint that is not there is said so, and can be interrupted', async () => {
+  it('an unreachable endpoint is reported, and can be interrupted', async () => {
     const gone = await startClaudeEndpoint()
     await gone.close()
     const session = await claudeSession({ url: gone.url })
@@ -84,7 +92,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('a stream that ends in the middle leaves a session that goes on', async () => {
+  it('a stream that ends in the middle is an error, and the session continues', async () => {
     const when = 'cut me off'
     endpoint.add({ when, steps: [{ say: [{ text: 'This is the beginning of a long story' }], ends: 'cut' }] })
     const session = await claudeSession({ url: endpoint.url })
@@ -95,11 +103,11 @@ describe.concurrent('a failure', () => {
     const { live } = await session.host.snapshot(session.sessionId)
     expect(live).toEqual([])
     expect((await session.of('text'))[0]).toMatchObject({ text: 'This is the beginning of', partial: true })
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('an endpoint that hangs is interrupted, and what had come is kept', async () => {
+  it('an endpoint that hangs can be interrupted, and the partial text is logged', async () => {
     const when = 'hang on'
     endpoint.add({ when, steps: [{ say: [{ text: 'Half of' }], ends: 'never' }] })
     const session = await claudeSession({ url: endpoint.url })
@@ -111,20 +119,20 @@ describe.concurrent('a failure', () => {
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     expect(await session.of('text')).toMatchObject([{ text: 'Half of', partial: true }])
     expect((await session.host.snapshot(session.sessionId)).live).toEqual([])
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('a program that is killed is lost, and started again by the next message', async () => {
+  it('a killed program is lost, and the next message starts it again', async () => {
     const session = await claudeSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
     await session.until('interaction_delivered')
-    const pids = await atLeast(6, session.home)
+    const pids = await atLeastProcesses(6, session.home)
     process.kill(programOf(session.home), 'SIGKILL')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost' })
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
@@ -132,30 +140,30 @@ describe.concurrent('a failure', () => {
     const executable = join(await folderOf('bin'), 'claude')
     await writeFile(executable, '#!/bin/sh\nexec tail -f /dev/null\n', { mode: 0o755 })
     const session = await claudeSession({ url: endpoint.url, agent: { executable } })
-    const hanging = () => programsOf(session.home, 'tail')
+    const hangingPrograms = () => programsOf(session.home, 'tail')
     await session.say('say hello')
-    await eventually(() => expect(hanging()).toHaveLength(1))
+    await eventually(() => expect(hangingPrograms()).toHaveLength(1))
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
-    await eventually(() => expect(hanging()).toEqual([]))
+    await eventually(() => expect(hangingPrograms()).toEqual([]))
     await session.say('say hello')
-    await eventually(() => expect(hanging()).toHaveLength(1))
+    await eventually(() => expect(hangingPrograms()).toHaveLength(1))
     await session.close()
-    await eventually(() => expect(hanging()).toEqual([]))
+    await eventually(() => expect(hangingPrograms()).toEqual([]))
   })
 
-  it('a conversation that the program has lost starts over with the message', async () => {
+  it('a conversation that Claude Code has lost starts over with the message', async () => {
     const first = await claudeSession({ url: endpoint.url })
-    await hello(first, 1)
+    await sayHello(first, 1)
     await first.close()
-    await lose(first.home, '.claude/projects')
+    await removeStored(first.home, '.claude/projects')
     const second = await claudeSession({ url: endpoint.url, before: first })
-    await hello(second, 2)
+    await sayHello(second, 2)
     expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
     await second.close()
   })
 
-  it('a folder that does not exist is said by name', async () => {
+  it('a folder that does not exist is named in the error', async () => {
     const session = await claudeSession({ url: endpoint.url, cwd: '/nowhere/at/all' })
     await session.say('say hello')
     await session.until('turn_ended')
@@ -163,7 +171,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('a program or package that is not installed is said in one line', async () => {
+  it('a missing program or package is reported in one line', async () => {
     const session = await claudeSession({ url: endpoint.url })
     expect(await session.host.agents()).toEqual([
       { id: 'claude', name: 'Claude', available: true, uses: 'the Claude Code that comes with its SDK' },
@@ -177,7 +185,7 @@ describe.concurrent('a failure', () => {
     })
     const byCommand = claudeAgent({ env, executable: 'sh', sdk: () => Promise.resolve(sdk) })
     expect(JSON.stringify(await byCommand.check())).toMatch(/"available":true,"uses":"\/.*\/sh"/)
-    // The workspace itself does without the SDK.
+    // The SDK is not installed in the workspace itself.
     const noPackage = await claudeAgent({ env }).check()
     expect(JSON.stringify(noPackage)).toMatch(/Claude needs the package .*: npm install/)
   })

@@ -6,7 +6,7 @@ import { startClaudeEndpoint } from './claude-endpoint.js'
 import { folderOf } from './folders.js'
 import { claudeEnv, me } from './claude-session.js'
 
-it('a query of one’s own asks through a session: a question and an approval, in one line', async () => {
+it('an embedder’s query asks through a session with one line of code', async () => {
   const options = [
     { label: 'Left', description: 'l' },
     { label: 'Right', description: 'r' },

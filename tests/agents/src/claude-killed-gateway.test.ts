@@ -21,9 +21,10 @@ afterAll(async () => {
   await endpoint.close()
 })
 
-type Moment = Omit<ChildOptions, 'agent' | 'db' | 'cwd' | 'text'>
+/** When the gateway is killed. */
+type KillMoment = Omit<ChildOptions, 'agent' | 'db' | 'cwd' | 'text'>
 
-async function gatewayUntil(text: string, moment: Moment) {
+async function gatewayUntil(text: string, moment: KillMoment) {
   const home = await folderOf('home')
   const options = { agent: 'claude', text, ...moment } as const
   const { sessionId, db, cwd, kill } = await gateways.until(options, claudeEnv(endpoint.url, home))
@@ -39,8 +40,8 @@ async function gatewayUntil(text: string, moment: Moment) {
   }
 }
 
-describe.concurrent('a gateway that is killed', () => {
-  it('leaves no program behind, invents no answer, and the next one on its database goes on', async () => {
+describe.concurrent('a killed gateway', () => {
+  it('leaves no program running and invents no answer, and the next one on its database continues', async () => {
     const options = ['Stay', 'Leave'].map((label) => ({ label, description: label }))
     const questions = [{ header: 'Now', question: 'And after the crash?', options, multiSelect: false }]
     const forever = { command: 'setsid tail -f /dev/null', description: 'Runs', run_in_background: true }
@@ -56,15 +57,15 @@ describe.concurrent('a gateway that is killed', () => {
     )
     const type = 'interaction_request'
     const gateway = await gatewayUntil('ask before the crash', { mode: 'bypassPermissions', type, times: 2 })
-    // The shell is said to run in the background before it does.
+    // Claude Code reports the background shell before it runs.
     await eventually(() => expect(programsOf(gateway.home, 'tail')).toHaveLength(1))
     await gateway.kill()
-    // The program goes with its gateway. Had it stayed it would have told the model that the user said no.
+    // The program ends with its gateway. Otherwise it would tell its model that the user refused.
     await eventually(() => expect(programsOf(gateway.home, 'claude')).toEqual([]))
     expect(endpoint.of('ask before the crash')).toHaveLength(2)
 
     const next = await gateway.next()
-    // Its shells do not wait for anybody to answer.
+    // The shells are killed at the start, before anybody answers.
     await eventually(() => expect(programsOf(gateway.home)).toEqual([]))
     const [item] = await next.pending()
     await next.answer(item!, { answers: [{ selected: ['Leave'] }] })
@@ -73,7 +74,7 @@ describe.concurrent('a gateway that is killed', () => {
     await eventually(() => expect(programsOf(gateway.home)).toEqual([]))
   })
 
-  it('leaves nothing of a session behind whose turn was over', async () => {
+  it('leaves no process running of a session whose turn had ended', async () => {
     const forever = { command: 'setsid tail -f /dev/null', description: 'Runs', run_in_background: true }
     endpoint.add({
       when: 'leave it running',
@@ -82,7 +83,7 @@ describe.concurrent('a gateway that is killed', () => {
     const gateway = await gatewayUntil('leave it running', { mode: 'bypassPermissions', type: 'turn_ended' })
     await eventually(() => expect(programsOf(gateway.home, 'tail')).toHaveLength(1))
     await gateway.kill()
-    // It is in a session of its own, and goes on until any gateway starts here that runs agents.
+    // `setsid` puts it outside the group, so it runs until the next gateway on this machine starts.
     const next = await gateway.next()
     await eventually(() => expect(programsOf(gateway.home)).toEqual([]))
     await next.close()
@@ -92,33 +93,37 @@ describe.concurrent('a gateway that is killed', () => {
     ['the answer', 'interaction_response', 1],
     ['the end of the old context', 'context_cleared', 1],
     ['the start of the new one', 'agent_session', 2],
-  ])('right after %s carries the plan out in a fresh context, once it is back', async (name, type, times) => {
-    const when = `plan cut after ${name}`
-    const plan = `# Plan ${when}`
-    const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }
-    endpoint.add(
-      {
-        when,
-        find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
-        steps: [{ say: [write] }, { say: [{ tool: 'ExitPlanMode', input: {} }] }],
-      },
-      { when: plan, steps: [{ told: ['approved this plan', plan], say: [{ text: 'Fresh.' }] }] },
-    )
-    const gateway = await gatewayUntil(when, {
-      mode: 'plan',
-      type,
-      times,
-      dies: true,
-      answer: { decision: 'clean_edit' },
-    })
-    await gateway.kill()
-    const next = await gateway.next()
-    expect(await next.until('turn_ended')).toMatchObject([{ reason: 'done' }])
-    expect(await next.of('text')).toMatchObject([{ text: 'Fresh.' }])
-    expect(await next.of('context_cleared')).not.toEqual([])
-    expect(endpoint.of(when)).toHaveLength(2)
-    for (const { messages } of endpoint.of(plan)) expect(JSON.stringify(messages)).not.toContain('"tool_use"')
-    expect(await next.mode()).toBe('acceptEdits')
-    await next.close()
-  })
+  ])(
+    'right after %s carries the plan out in a fresh context when it is restarted',
+    async (name, type, times) => {
+      const when = `plan cut after ${name}`
+      const plan = `# Plan ${when}`
+      const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }
+      endpoint.add(
+        {
+          when,
+          find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
+          steps: [{ say: [write] }, { say: [{ tool: 'ExitPlanMode', input: {} }] }],
+        },
+        { when: plan, steps: [{ told: ['approved this plan', plan], say: [{ text: 'Fresh.' }] }] },
+      )
+      const gateway = await gatewayUntil(when, {
+        mode: 'plan',
+        type,
+        times,
+        dies: true,
+        answer: { decision: 'clean_edit' },
+      })
+      await gateway.kill()
+      const next = await gateway.next()
+      expect(await next.until('turn_ended')).toMatchObject([{ reason: 'done' }])
+      expect(await next.of('text')).toMatchObject([{ text: 'Fresh.' }])
+      expect(await next.of('context_cleared')).not.toEqual([])
+      expect(endpoint.of(when)).toHaveLength(2)
+      for (const { messages } of endpoint.of(plan))
+        expect(JSON.stringify(messages)).not.toContain('"tool_use"')
+      expect(await next.mode()).toBe('acceptEdits')
+      await next.close()
+    },
+  )
 })

@@ -6,13 +6,12 @@ import type { EventOf, SessionEvent } from '@askback/protocol'
 import { transformWithOxc } from 'vite'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
-import { run as bash } from './claude-hello.js'
-import { claudeEnv, me } from './claude-session.js'
+import { claudeEnv, me, run as bash } from './claude-session.js'
 import { eventually } from './eventually.js'
 import { folderOf } from './folders.js'
 import type { Scenario } from './scenario.js'
 
-// What an embedder does with the SDK: a query of their own, and the session as the only part of Askback in it.
+// Embedders run a query of their own, and use only a session of Askback.
 
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
@@ -21,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-async function world(sessionId = 'my-own') {
+async function startWorld(sessionId = 'my-own') {
   const store = memoryStore()
   const desk = createDesk({ store })
   const session = desk.session(sessionId)
@@ -38,18 +37,18 @@ async function world(sessionId = 'my-own') {
     of: async <Type extends SessionEvent['type']>(type: Type) =>
       (await events()).filter((event): event is EventOf<Type> => event.type === type),
     events,
-    /** Called with each request, as soon as a person could see it. */
-    onAsked(use: (request: EventOf<'interaction_request'>) => unknown) {
-      desk.on(({ events: news }) => {
-        for (const event of news) if (event.type === 'interaction_request') void use(event)
+    /** Calls back with each request when it is committed. */
+    onRequest(handle: (request: EventOf<'interaction_request'>) => unknown) {
+      desk.on(({ events: committed }) => {
+        for (const event of committed) if (event.type === 'interaction_request') void handle(event)
       })
     },
     answer: (interactionId: string, answer: unknown) => desk.respond({ ...me, interactionId, answer }),
   }
 }
 
-/** A model that writes its plan down, hands it in, and then says something. */
-function planner(when: string, plan: string, after: { text: string }): Scenario {
+/** The model writes a plan, hands it in, and then says something. */
+function planScenario(when: string, plan: string, after: { text: string }): Scenario {
   return {
     when,
     find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
@@ -70,8 +69,8 @@ async function drain(messages: AsyncIterable<unknown>): Promise<Error | null> {
   }
 }
 
-describe.concurrent('a query of one’s own', () => {
-  it('is observed: its turn, what it says, its calls and their results are in the log', async () => {
+describe.concurrent('a query of an embedder', () => {
+  it('that is observed has its turn, texts, calls and results in the log', async () => {
     const when = 'observe me'
     endpoint.add({
       when,
@@ -81,8 +80,8 @@ describe.concurrent('a query of one’s own', () => {
         { told: ['Not this one.'], say: [{ text: 'One, then.' }] },
       ],
     })
-    const own = await world()
-    own.onAsked(({ interactionId, request }) => {
+    const own = await startWorld()
+    own.onRequest(({ interactionId, request }) => {
       const isFirst = JSON.stringify(request).includes('one')
       return own.answer(
         interactionId,
@@ -110,15 +109,15 @@ describe.concurrent('a query of one’s own', () => {
     ['interrupted', (run) => run.interrupt()],
     ['aborted', (_run, abort) => abort.abort()],
     ['closed', (run) => run.close()],
-  ])('that is %s cancels what it waits for, and ends its turn', async (name, stop) => {
+  ])('that is %s cancels its pending requests, and ends its turn', async (name, stop) => {
     const when = `to be ${name}`
-    // An aborted one makes one more request before it ends.
+    // An aborted query sends one more request to its model before it ends.
     endpoint.add({ when, steps: [{ say: [bash('touch never')] }, { say: [{ text: 'Hm.' }] }] })
-    const own = await world()
+    const own = await startWorld()
     const claude = connectClaude(own.session, { cwd: own.cwd })
     const abortController = new AbortController()
     const run = own.query(when, { abortController, ...claude.options })
-    own.onAsked(() => stop(run, abortController))
+    own.onRequest(() => stop(run, abortController))
     await drain(claude.observe(run))
     await eventually(async () =>
       expect(await own.of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }]),
@@ -129,8 +128,8 @@ describe.concurrent('a query of one’s own', () => {
     own.desk.close()
   })
 
-  it('that throws because it was aborted has not failed', async () => {
-    const own = await world()
+  it('that throws because it was aborted counts as interrupted, not as failed', async () => {
+    const own = await startWorld()
     const claude = connectClaude(own.session, { cwd: own.cwd })
     async function* aborted() {
       yield { type: 'system', subtype: 'init', session_id: 'one' } as const
@@ -142,12 +141,12 @@ describe.concurrent('a query of one’s own', () => {
     own.desk.close()
   })
 
-  it('cancels what it waits for with the callbacks alone, too', async () => {
+  it('cancels its pending requests also with the callbacks alone', async () => {
     const when = 'only callbacks'
     endpoint.add({ when, steps: [{ say: [bash('touch never')] }] })
-    const own = await world()
+    const own = await startWorld()
     const run = own.query(when, createClaudeHooks(own.session, { cwd: own.cwd }))
-    own.onAsked(() => run.interrupt())
+    own.onRequest(() => run.interrupt())
     await drain(run)
     await eventually(async () =>
       expect(await own.of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }]),
@@ -155,29 +154,29 @@ describe.concurrent('a query of one’s own', () => {
     own.desk.close()
   })
 
-  it('that is interrupted while a call runs has not failed', async () => {
+  it('that is interrupted during a call counts as interrupted, not as failed', async () => {
     const when = 'run for long'
     endpoint.add({ when, steps: [{ say: [bash('touch started; tail -f /dev/null')] }] })
-    const own = await world()
-    own.onAsked(({ interactionId }) => own.answer(interactionId, { decision: 'approve' }))
+    const own = await startWorld()
+    own.onRequest(({ interactionId }) => own.answer(interactionId, { decision: 'approve' }))
     const claude = connectClaude(own.session, { cwd: own.cwd })
     const run = own.query(when, claude.options)
-    const over = drain(claude.observe(run))
+    const drained = drain(claude.observe(run))
     await eventually(() => expect(existsSync(`${own.cwd}/started`)).toBe(true))
     await run.interrupt()
-    await over
+    await drained
     expect(await own.of('tool_result')).toMatchObject([{ isError: true, settledBy: 'interrupted' }])
     expect(await own.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     own.desk.close()
   })
 
-  it('that nobody reads any more ends its turn', async () => {
+  it('that is not read any more ends its turn', async () => {
     const when = 'leave me'
     endpoint.add({
       when,
       steps: [{ say: [{ text: 'Long.' }, bash('touch never')] }, { say: [{ text: 'Hm.' }] }],
     })
-    const own = await world()
+    const own = await startWorld()
     const claude = connectClaude(own.session, { cwd: own.cwd })
     const run = own.query(when, claude.options)
     for await (const message of claude.observe(run)) if (message.type === 'assistant') break
@@ -186,10 +185,10 @@ describe.concurrent('a query of one’s own', () => {
     own.desk.close()
   })
 
-  it('whose model fails tells why', async () => {
+  it('whose model fails reports the reason', async () => {
     const when = 'fail me'
     endpoint.add({ when, steps: [{ status: 400, type: 'invalid_request_error', message: 'too long' }] })
-    const own = await world()
+    const own = await startWorld()
     const claude = connectClaude(own.session, { cwd: own.cwd })
     expect(await drain(claude.observe(own.query(when, claude.options)))).toBeInstanceOf(Error)
     expect(await own.of('turn_ended')).toMatchObject([{ reason: 'error' }])
@@ -198,13 +197,13 @@ describe.concurrent('a query of one’s own', () => {
   })
 })
 
-describe.concurrent('a plan of a query of one’s own', () => {
+describe.concurrent('a plan of an embedder’s query', () => {
   const plan = '# Plan\n\nMake the file.'
 
-  async function reviewed(when: string, decision: string, after: { text: string }) {
-    const own = await world()
-    endpoint.add(planner(when, plan, after))
-    own.onAsked(({ interactionId, kind }) =>
+  async function reviewPlan(when: string, decision: string, after: { text: string }) {
+    const own = await startWorld()
+    endpoint.add(planScenario(when, plan, after))
+    own.onRequest(({ interactionId, kind }) =>
       own.answer(interactionId, { decision: kind === 'plan_review' ? decision : 'approve' }),
     )
     const approved: ApprovedPlan[] = []
@@ -215,7 +214,7 @@ describe.concurrent('a plan of a query of one’s own', () => {
   }
 
   it('for a fresh context ends the query, and another one carries it out', async () => {
-    const own = await reviewed('plan afresh', 'clean_edit', { text: 'Never said.' })
+    const own = await reviewPlan('plan afresh', 'clean_edit', { text: 'Never said.' })
     expect(own.failure).toBeNull()
     expect(own.approved).toMatchObject([{ plan, freshContext: true, permissionMode: 'acceptEdits' }])
     expect(endpoint.of('plan afresh')).toHaveLength(2)
@@ -233,8 +232,8 @@ describe.concurrent('a plan of a query of one’s own', () => {
     own.desk.close()
   })
 
-  it('goes on in the same context where the person chose so, and the mode is told', async () => {
-    const own = await reviewed('plan on', 'edit', { text: 'On it.' })
+  it('continues in the same context if the person chooses so, and `onPlan` gets the mode', async () => {
+    const own = await reviewPlan('plan on', 'edit', { text: 'On it.' })
     expect(own.failure).toBeNull()
     expect(own.approved).toMatchObject([{ plan, freshContext: false, permissionMode: 'acceptEdits' }])
     expect((await own.of('text')).map(({ text }) => text)).toEqual(['On it.'])
@@ -253,12 +252,12 @@ it('the example in the guide runs: a plan is approved for a fresh context, and c
   const body = code.replace(/^import (\{.*?\}) from ["'](.*?)["'];?$/gmu, 'const $1 = modules["$2"];')
   const when = 'Plan the release'
   endpoint.add(
-    planner(when, '# Release', { text: 'Never said.' }),
-    // Its first message quotes the plan, and only that.
+    planScenario(when, '# Release', { text: 'Never said.' }),
+    // The first message of the fresh context contains only the plan.
     { when: 'Carry it out.', steps: [{ say: [bash('touch released')] }, { say: [{ text: 'Released.' }] }] },
   )
-  const own = await world('release')
-  own.onAsked(({ interactionId, kind }) =>
+  const own = await startWorld('release')
+  own.onRequest(({ interactionId, kind }) =>
     own.answer(interactionId, { decision: kind === 'plan_review' ? 'default' : 'approve' }),
   )
   const modules = {

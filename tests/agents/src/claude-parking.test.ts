@@ -17,8 +17,8 @@ afterAll(() => endpoint.close())
 const find = { PLAN: /(\/\S+\/plans\/\S+?\.md)/ }
 const TWO_MINUTES = 2 * 60_000
 
-/** An agent whose time stands still until the test moves it on, and how often it has asked whether it may use a tool. */
-function parking() {
+/** An agent whose clock the test advances, and which counts the calls of `canUseTool`. */
+function agentWithFakeClock() {
   const clock = fakeClock()
   let asked = 0
   const query: ClaudeSdk['query'] = ({ prompt, options }) => {
@@ -53,23 +53,23 @@ const ask = (question: string) => ({
 })
 const blue = { answers: [{ selected: ['Blue'] }] }
 
-/** Until the agent's program is gone. */
-async function parked(home: string): Promise<void> {
+/** Waits until the agent's program has ended. */
+async function waitUntilParked(home: string): Promise<void> {
   await eventually(() => expect(programsOf(home)).toEqual([]))
 }
 
-describe.concurrent('a question that waits for long', () => {
+describe.concurrent('a question that stays pending for long', () => {
   it('ends the program, and its answer resumes the same call', async () => {
     const told = ['"Parked?"="Blue"']
     endpoint.add({ when: 'park me', steps: [{ say: [ask('Parked?')] }, { told, say: [{ text: 'Blue.' }] }] })
-    const { clock, agent } = parking()
+    const { clock, agent } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, agent })
     await session.say('park me')
     const [item] = await session.pending()
     clock.advance(TWO_MINUTES - 1)
     expect(clock.armed).toBe(1)
     clock.advance(1)
-    await parked(session.home)
+    await waitUntilParked(session.home)
     expect((await session.host.snapshot(session.sessionId)).session.status).toBe('waiting')
     await session.answer(item!, blue)
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
@@ -82,18 +82,18 @@ describe.concurrent('a question that waits for long', () => {
     await session.close()
   })
 
-  it('is resumed by another gateway, too', async () => {
+  it('can be resumed by another gateway', async () => {
     const told = ['"Parked and restarted?"="Blue"']
     endpoint.add({
       when: 'park and restart',
       steps: [{ say: [ask('Parked and restarted?')] }, { told, say: [{ text: 'Blue.' }] }],
     })
-    const { clock, agent } = parking()
+    const { clock, agent } = agentWithFakeClock()
     const first = await claudeSession({ url: endpoint.url, agent })
     await first.say('park and restart')
     const [item] = await first.pending()
     clock.advance(TWO_MINUTES)
-    await parked(first.home)
+    await waitUntilParked(first.home)
     await first.close()
     const second = await claudeSession({ url: endpoint.url, before: first })
     await second.answer(item!, blue)
@@ -102,7 +102,7 @@ describe.concurrent('a question that waits for long', () => {
     await second.close()
   })
 
-  it('keeps its program while another call is open', async () => {
+  it('does not end the program while another call is open', async () => {
     endpoint.add({
       when: 'two at once',
       steps: [
@@ -110,12 +110,12 @@ describe.concurrent('a question that waits for long', () => {
         { told: ['"First of two?"="Blue"', '"Second of two?"="Blue"'], say: [{ text: 'Both.' }] },
       ],
     })
-    const { clock, agent, asked } = parking()
+    const { clock, agent, asked } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, agent })
     await session.say('two at once')
     const items = await session.pending(2)
     clock.advance(TWO_MINUTES)
-    // The usual way: each is asked about, and held.
+    // Then Claude Code asks about each call itself, and waits.
     await eventually(() => expect(asked()).toBe(2))
     for (const item of items) await session.answer(item, blue)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -123,7 +123,7 @@ describe.concurrent('a question that waits for long', () => {
     await session.close()
   })
 
-  it('keeps its program while something runs in the background', async () => {
+  it('does not end the program while a task runs in the background', async () => {
     const command = 'tail -f /dev/null'
     const background = { tool: 'Bash', input: { command, description: 'Runs', run_in_background: true } }
     const told = ['"With company?"="Blue"']
@@ -131,7 +131,7 @@ describe.concurrent('a question that waits for long', () => {
       when: 'not alone',
       steps: [{ say: [background] }, { say: [ask('With company?')] }, { told, say: [{ text: 'Blue.' }] }],
     })
-    const { clock, agent, asked } = parking()
+    const { clock, agent, asked } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, agent, mode: 'bypassPermissions' })
     await session.say('not alone')
     const [item] = await session.pending()
@@ -146,9 +146,9 @@ describe.concurrent('a question that waits for long', () => {
     await session.close()
   })
 
-  it('is never parked if that is not wanted', async () => {
+  it('is never parked if parking is off', async () => {
     endpoint.add({ when: 'stay here', steps: [{ say: [ask('Here?')] }] })
-    const { clock, agent, asked } = parking()
+    const { clock, agent, asked } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, agent: { ...agent, parkAfterMs: null } })
     await session.say('stay here')
     await session.pending()
@@ -157,7 +157,7 @@ describe.concurrent('a question that waits for long', () => {
     await session.close()
   })
 
-  it.each(['edit', 'clean_edit'])('is a plan that goes on by %s', async (decision) => {
+  it.each(['edit', 'clean_edit'])('may be a plan, which continues with the decision %s', async (decision) => {
     const when = `plan parked by ${decision}`
     const plan = `# Plan ${when}`
     const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: plan } }
@@ -173,12 +173,12 @@ describe.concurrent('a question that waits for long', () => {
       },
       { when: plan, steps: [{ told: ['approved this plan'], say: [{ text: 'Afresh.' }] }] },
     )
-    const { clock, agent } = parking()
+    const { clock, agent } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, mode: 'plan', agent })
     await session.say(when)
     const [item] = await session.pending()
     clock.advance(TWO_MINUTES)
-    await parked(session.home)
+    await waitUntilParked(session.home)
     await session.answer(item!, { decision })
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
     const texts = (await session.of('text')).map(({ text }) => text)

@@ -13,13 +13,13 @@ afterAll(() => endpoint.close())
 const find = { PLAN: /(\/\S+\/plans\/\S+?\.md)/ }
 const exit = { tool: 'ExitPlanMode', input: {} }
 
-/** A model that writes its plan down and hands it in. */
-function planner(when: string, ...then: Step[]): Scenario {
+/** The model writes a plan and hands it in. */
+function planScenario(when: string, ...then: Step[]): Scenario {
   const write = { tool: 'Write', input: { file_path: '{{PLAN}}', content: `# Plan of ${when}\n1. Look` } }
   return { when, find, steps: [{ say: [write] }, { say: [exit] }, ...then] }
 }
 
-async function planning(...scenarios: [Scenario, ...Scenario[]]) {
+async function startPlanning(...scenarios: [Scenario, ...Scenario[]]) {
   endpoint.add(...scenarios)
   const session = await claudeSession({ url: endpoint.url, mode: 'plan' })
   await session.say(scenarios[0].when)
@@ -27,9 +27,9 @@ async function planning(...scenarios: [Scenario, ...Scenario[]]) {
 }
 
 describe.concurrent('a plan', () => {
-  it('is reviewed as it was written, and edit goes on in the same context', async () => {
+  it('is reviewed as it was written, and the decision edit continues in the same context', async () => {
     const told = ['approved', '# Better plan']
-    const session = await planning(planner('keep context', { told, say: [{ text: 'On it.' }] }))
+    const session = await startPlanning(planScenario('keep context', { told, say: [{ text: 'On it.' }] }))
     const [item] = await session.pending()
     expect(item).toMatchObject({ kind: 'plan_review', request: { plan: '# Plan of keep context\n1. Look' } })
     await session.answer(item!, { decision: 'edit', updatedPlan: '# Better plan' })
@@ -39,9 +39,9 @@ describe.concurrent('a plan', () => {
     await session.close()
   })
 
-  it('adjusts with the feedback, twice, and stays in plan mode (lesson 50)', async () => {
-    const session = await planning(
-      planner(
+  it('is adjusted with the feedback, twice, and the agent stays in plan mode', async () => {
+    const session = await startPlanning(
+      planScenario(
         'adjust it',
         { told: ['Look twice'], say: [exit] },
         { told: ['Look thrice'], say: [exit] },
@@ -64,9 +64,9 @@ describe.concurrent('a plan', () => {
   it.each([
     ['clean_edit', 'acceptEdits'],
     ['default', 'default'],
-  ])('%s starts a new conversation that carries the plan, in mode %s', async (decision, mode) => {
+  ])('starts a new conversation with the decision %s, in the mode %s', async (decision, mode) => {
     const when = `fresh by ${decision}`
-    const session = await planning(planner(when), {
+    const session = await startPlanning(planScenario(when), {
       when: `Plan of ${when}`,
       steps: [{ told: ['approved this plan', `# Plan of ${when}`], say: [{ text: 'Fresh and ready.' }] }],
     })
@@ -82,15 +82,15 @@ describe.concurrent('a plan', () => {
       isError: false,
     })
     expect((await session.of('turn_ended')).map(({ reason }) => reason)).toEqual(['done'])
-    // A conversation of its own: nothing of the old one is in it.
+    // The new conversation contains nothing of the old one.
     const fresh = endpoint.of(`Plan of ${when}`)
     expect(JSON.stringify(fresh[0]!.messages)).not.toContain('"tool_use"')
     expect(await session.of('context_cleared')).toHaveLength(1)
     await session.close()
   })
 
-  it('goes on afresh as the person has edited it', async () => {
-    const session = await planning(planner('fresh and edited'), {
+  it('is carried out in a fresh context as the person has edited it', async () => {
+    const session = await startPlanning(planScenario('fresh and edited'), {
       when: 'A plan by hand',
       steps: [{ told: ['A plan by hand'], notTold: ['Plan of'], say: [{ text: 'Gladly.' }] }],
     })
@@ -100,10 +100,10 @@ describe.concurrent('a plan', () => {
     await session.close()
   })
 
-  it('that is to go on afresh never goes back to the old context, even if it is interrupted', async () => {
+  it('for a fresh context never returns to the old one, even if it is interrupted', async () => {
     const when = 'fresh but interrupted'
-    const session = await planning(
-      planner(when),
+    const session = await startPlanning(
+      planScenario(when),
       { when: `Plan of ${when}`, steps: [{ say: [], ends: 'never' }] },
       { when: 'what now', steps: [{ notTold: [when], say: [{ text: 'Something new.' }] }] },
     )
@@ -122,8 +122,8 @@ describe.concurrent('a plan', () => {
     await session.close()
   })
 
-  it('that nobody wrote down is an error, and the session goes on', async () => {
-    const session = await planning({
+  it('without text is an error, and the session continues', async () => {
+    const session = await startPlanning({
       when: 'no plan at all',
       steps: [{ say: [exit] }, { told: ['no plan to review'], say: [{ text: 'Sorry.' }] }],
     })

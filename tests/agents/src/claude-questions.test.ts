@@ -21,12 +21,12 @@ const database = {
   multiSelect: false,
 }
 
-type Asked = { question: string }[]
+type Questions = { question: string }[]
 
-const textOf = ({ questions }: { questions: Asked }) => questions[0]!.question
+const textOf = ({ questions }: { questions: Questions }) => questions[0]!.question
 
-/** One session in which the model asks these, and is told this. */
-async function expectTold(when: string, calls: Asked[], answers: unknown[], told: (string | RegExp)[]) {
+/** Runs a session in which the model makes these calls, and expects it to be told this after the answers. */
+async function expectTold(when: string, calls: Questions[], answers: unknown[], told: (string | RegExp)[]) {
   endpoint.add({
     when,
     steps: [
@@ -37,9 +37,9 @@ async function expectTold(when: string, calls: Asked[], answers: unknown[], told
   const session = await claudeSession({ url: endpoint.url })
   await session.say(when)
   const pending = await session.pending(calls.length)
-  // In whatever order the program has asked.
+  // Claude Code may ask in any order.
   const items = calls.map((questions) =>
-    pending.find(({ request }) => textOf(request as { questions: Asked }) === textOf({ questions }))!,
+    pending.find(({ request }) => textOf(request as { questions: Questions }) === textOf({ questions }))!,
   )
   for (const [index, item] of items.entries()) await session.answer(item, { answers: answers[index] })
   const [ended] = await session.until('turn_ended')
@@ -50,7 +50,7 @@ async function expectTold(when: string, calls: Asked[], answers: unknown[], told
 }
 
 describe.concurrent('AskUserQuestion', () => {
-  it('lesson 1, 2: brings the model exactly the label that was chosen, comma and all', async () => {
+  it('gives the model exactly the chosen label, even with a comma', async () => {
     const { items, results } = await expectTold(
       'a comma',
       [[database]],
@@ -65,7 +65,7 @@ describe.concurrent('AskUserQuestion', () => {
     expect(results[0]).toMatchObject({ toolCallId: items[0]!.toolCallId, isError: false })
   })
 
-  it('brings several labels, and a text of one’s own', async () => {
+  it('gives the model several labels, and a typed text', async () => {
     const many = { ...database, question: 'Which databases?', multiSelect: true }
     await expectTold(
       'several labels',
@@ -80,7 +80,7 @@ describe.concurrent('AskUserQuestion', () => {
     )
   })
 
-  it('lesson 3: is told by its own program that two questions may not have the same text', async () => {
+  it('is refused by Claude Code itself if two questions have the same text', async () => {
     endpoint.add({
       when: 'the same text',
       steps: [
@@ -95,7 +95,7 @@ describe.concurrent('AskUserQuestion', () => {
     await session.close()
   })
 
-  it('lesson 28: answers two calls at once, each with its own', async () => {
+  it('answers each of two concurrent calls with its own answer', async () => {
     const other = { ...database, question: 'Which cache?' }
     const { items } = await expectTold(
       'two calls',
@@ -127,7 +127,7 @@ describe.concurrent('AskUserQuestion', () => {
     },
   )
 
-  it('lesson 6: tells the model that nobody answered, and nothing else', async () => {
+  it('tells the model that nobody answered, and invents no answer', async () => {
     endpoint.add({
       when: 'nobody is there',
       steps: [

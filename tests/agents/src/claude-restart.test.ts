@@ -7,7 +7,7 @@ import type { PermissionMode } from '@askback/protocol'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeSession, me } from './claude-session.js'
 import { eventually } from './eventually.js'
-import { lose } from './folders.js'
+import { removeStored } from './folders.js'
 import { programOf, programsOf } from './processes.js'
 import type { Block, Reply, Scenario } from './scenario.js'
 
@@ -38,8 +38,8 @@ const run = (command: string): Block => ({ tool: 'Bash', input: { command, descr
 const blue = { answers: [{ selected: ['Blue'] }] }
 const approve = { decision: 'approve' }
 
-/** A session whose gateway goes down while it waits; `then` answers what the model is told after that. */
-async function waiting(
+/** A session with pending requests. `then`: the scenarios for what the model is told later. */
+async function pendingSession(
   when: string,
   say: Block[],
   then: Scenario[],
@@ -54,9 +54,9 @@ async function waiting(
 }
 
 describe.concurrent('after a restart of the gateway', () => {
-  it('the card is still there, and its answer reaches the model', async () => {
+  it('the card is still there, and the model gets its answer', async () => {
     const told = ['"Which colour, after all?" = "Blue"']
-    const { first, items } = await waiting(
+    const { first, items } = await pendingSession(
       'a colour',
       [question('Which colour, after all?')],
       [{ when: 'Which colour, after all?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
@@ -75,15 +75,15 @@ describe.concurrent('after a restart of the gateway', () => {
     await second.close()
   })
 
-  it('an answer reaches the model even if its program has lost the conversation', async () => {
+  it('the model gets the answer even if Claude Code has lost the conversation', async () => {
     const told = ['"Lost for words?" = "Blue"']
-    const { first, items } = await waiting(
+    const { first, items } = await pendingSession(
       'lose it all',
       [question('Lost for words?')],
       [{ when: 'Lost for words?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
     )
     await first.close()
-    await lose(first.home, '.claude/projects')
+    await removeStored(first.home, '.claude/projects')
     const second = await claudeSession({ url: endpoint.url, before: first })
     await second.answer(items[0]!, blue)
     expect(await second.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -94,9 +94,9 @@ describe.concurrent('after a restart of the gateway', () => {
     await second.close()
   })
 
-  it('waits until all that was asked at once is answered, then tells the model everything', async () => {
+  it('the model gets all answers together, when the last request is settled', async () => {
     const told = ['"One of two?" = "Blue"', '"Two of two?" = "Red"']
-    const { first, items } = await waiting(
+    const { first, items } = await pendingSession(
       'two colours',
       [question('One of two?'), question('Two of two?')],
       [{ when: 'Two of two?', steps: [{ told, say: [{ text: 'Both.' }] }] }],
@@ -111,9 +111,9 @@ describe.concurrent('after a restart of the gateway', () => {
     await second.close()
   })
 
-  it('an approval is good for one call with exactly the same input', async () => {
+  it('an approval allows one call with exactly the same input', async () => {
     const call = run('touch granted && echo ran once')
-    const { first, items } = await waiting(
+    const { first, items } = await pendingSession(
       'grant it',
       [call],
       [
@@ -130,7 +130,7 @@ describe.concurrent('after a restart of the gateway', () => {
     await first.close()
     const second = await claudeSession({ url: endpoint.url, before: first })
     await second.answer(items[0]!, approve)
-    // The same call once more is a new one, which asks again.
+    // A second call with the same input needs a new approval.
     const [again] = await second.pending()
     expect(again!.interactionId).not.toBe(items[0]!.interactionId)
     await second.answer(again!, { decision: 'deny' })
@@ -141,7 +141,7 @@ describe.concurrent('after a restart of the gateway', () => {
   })
 
   it('a call that differs from the approved one opens a new card that shows both', async () => {
-    const { first, items } = await waiting(
+    const { first, items } = await pendingSession(
       'differ',
       [run('touch agreed')],
       [
@@ -165,8 +165,8 @@ describe.concurrent('after a restart of the gateway', () => {
     await second.close()
   })
 
-  it('[L10] a call that was handed over is in doubt: the model is told, and it does not run', async () => {
-    const { first, items } = await waiting(
+  it('[L10] a call whose approval was claimed is in doubt: the model is told, and the call does not run', async () => {
+    const { first, items } = await pendingSession(
       'doubt',
       [run('touch doubtful')],
       [
@@ -187,8 +187,8 @@ describe.concurrent('after a restart of the gateway', () => {
     await second.close()
   })
 
-  it('an answer that was given while the gateway was down is handed over', async () => {
-    const { first, items } = await waiting(
+  it('the model gets an answer that was given while the gateway was down', async () => {
+    const { first, items } = await pendingSession(
       'meanwhile',
       [question('Given meanwhile?')],
       [{ when: 'Given meanwhile?', steps: [{ told: ['"Blue"'], say: [{ text: 'Blue.' }] }] }],
@@ -203,7 +203,7 @@ describe.concurrent('after a restart of the gateway', () => {
   })
 
   it.each(['clean_edit', 'edit', 'adjust'])(
-    'a plan that was decided in between goes on: %s',
+    'a plan that was decided in between continues with the decision %s',
     async (decision) => {
       const when = `plan cut by ${decision}`
       const plan = `# Plan ${when}`
@@ -215,7 +215,7 @@ describe.concurrent('after a restart of the gateway', () => {
         adjust: `Look twice ${when}`,
       }
       const told = [marks[decision as keyof typeof marks]]
-      const { first, items } = await waiting(
+      const { first, items } = await pendingSession(
         when,
         [exit],
         [
@@ -228,7 +228,7 @@ describe.concurrent('after a restart of the gateway', () => {
         [{ say: [write] }, { say: [exit] }],
       )
       await first.close()
-      // Claimed, but the process went down before it could act on it.
+      // The settlement is claimed, but the process ended before it could use it.
       const between = createDesk({ store: first.store })
       const feedback = decision === 'adjust' ? { feedback: `Look twice ${when}` } : {}
       await between.respond({
@@ -247,9 +247,9 @@ describe.concurrent('after a restart of the gateway', () => {
   )
 })
 
-describe.concurrent('a program that is killed while it waits', () => {
-  it('leaves the card, says that it is stopped, and is started again by the answer', async () => {
-    const { first, items } = await waiting(
+describe.concurrent('a program that is killed with a pending request', () => {
+  it('leaves the card, is reported as lost, and is started again by the answer', async () => {
+    const { first, items } = await pendingSession(
       'kill me',
       [question('Still there?')],
       [{ when: 'Still there?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
@@ -262,8 +262,8 @@ describe.concurrent('a program that is killed while it waits', () => {
     await first.close()
   })
 
-  it.each(['interrupt', 'clear'] as const)('is not asked anything by an %s', async (how) => {
-    const { first } = await waiting(`lost, then ${how}`, [question(`Lost, then ${how}?`)], [])
+  it.each(['interrupt', 'clear'] as const)('sends its model no request after %s', async (how) => {
+    const { first } = await pendingSession(`lost, then ${how}`, [question(`Lost, then ${how}?`)], [])
     process.kill(programOf(first.home), 'SIGKILL')
     await first.until('error')
     const before = endpoint.requests.length
@@ -278,7 +278,7 @@ describe.concurrent('a program that is killed while it waits', () => {
     await first.close()
   })
 
-  it('is not started by an interrupt while it waits for the second of two answers', async () => {
+  it('is not started by an interrupt while the second of two answers is missing', async () => {
     const when = 'lost with two'
     endpoint.add({ when, steps: [{ say: [question('Lost one?'), question('Lost two?')] }] })
     let started = 0
@@ -302,8 +302,8 @@ describe.concurrent('a program that is killed while it waits', () => {
     await session.close()
   })
 
-  it('takes a message, and is told the answer later', async () => {
-    const { first, items } = await waiting(
+  it('accepts a message, and gets the answer later', async () => {
+    const { first, items } = await pendingSession(
       'kill and talk',
       [question('And now?')],
       [{ when: 'And now?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],

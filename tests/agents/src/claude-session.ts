@@ -1,25 +1,28 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { claudeAgent, type ClaudeAgentOptions } from '@askback/agents/claude'
 import type { PermissionMode } from '@askback/protocol'
-import { agentSession, type Before } from './agent-session.js'
+import { agentSession, type EarlierSession } from './agent-session.js'
 import { folderOf } from './folders.js'
+import { programsOf } from './processes.js'
+import type { Scenario } from './scenario.js'
 
 export { me } from './agent-session.js'
 
-export interface SessionOptions {
+export interface ClaudeSessionOptions {
   url: string
   mode?: PermissionMode
-  /** A session that an earlier gateway had. */
-  before?: Before & { home: string; cwd: string }
+  /** A session of an earlier gateway. */
+  before?: EarlierSession & { home: string; cwd: string }
   agent?: Partial<ClaudeAgentOptions>
   cwd?: string
-  /** What the agent's shells find in their environment. */
+  /** The environment of the agent's shells. */
   shells?: Record<string, string>
 }
 
-/** A gateway's inside with the real Claude in it, talking to a scripted model. */
-export async function claudeSession({ url, agent, ...options }: SessionOptions) {
+/** A session with the real Claude, whose model is scripted. */
+export async function claudeSession({ url, agent, ...options }: ClaudeSessionOptions) {
   const { before } = options
   const home = before?.home ?? (await folderOf('home'))
   const cwd = before?.cwd ?? options.cwd ?? (await folderOf('work'))
@@ -27,7 +30,7 @@ export async function claudeSession({ url, agent, ...options }: SessionOptions) 
   return { ...(await agentSession({ ...options, adapter, cwd })), home, cwd }
 }
 
-/** What the real program needs to run without the internet. */
+/** The environment that the real program needs to run without the internet. */
 export function claudeEnv(url: string, home: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '/usr/bin:/bin',
@@ -39,5 +42,26 @@ export function claudeEnv(url: string, home: string): Record<string, string> {
     DISABLE_AUTOUPDATER: '1',
     DISABLE_ERROR_REPORTING: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }
+}
+
+export function run(command: string) {
+  return { tool: 'Bash', input: { command, description: 'Runs' } }
+}
+
+export const helloScenario: Scenario = { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] }
+
+/** The model starts a command that never ends. */
+export const sleepScenario: Scenario = {
+  when: 'sleep long',
+  steps: [{ say: [run('touch started; tail -f /dev/null')] }],
+}
+
+/** The processes of an agent, once there are at least so many: the program, its supervisor, its shell and what that runs. */
+export async function atLeastProcesses(count: number, home: string): Promise<number[]> {
+  for (;;) {
+    const pids = programsOf(home)
+    if (pids.length >= count) return pids
+    await sleep(50)
   }
 }

@@ -15,10 +15,10 @@ afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
 const command = 'touch made'
-const traces = ['hook', 'helper', 'server']
+const traceFiles = ['hook', 'helper', 'server']
 
-/** A home and a folder with words for the model, rules that allow what is asked, and programs that leave a trace. */
-async function places() {
+/** A home and a folder with instructions, with rules that allow the call, and with programs that create a file when they run. */
+async function homeAndFolder() {
   const home = await folderOf('home')
   const cwd = await folderOf('work')
   const trace = (name: string) => `touch ${join(cwd, name)}`
@@ -42,7 +42,7 @@ describe.concurrent('the settings of Claude Code', () => {
   it.each<[string, ('user' | 'project' | 'local')[] | undefined, string[]]>([
     ['by default', undefined, []],
     ['with those of the folder', ['user', 'project', 'local'], ['helper', 'server']],
-  ])('%s neither allow anything nor run hooks, and CLAUDE.md counts', async (name, settingSources, left) => {
+  ])('%s neither allow calls nor run hooks, and CLAUDE.md is read', async (name, settingSources, left) => {
     const when = `settings ${name}`
     endpoint.add({
       when,
@@ -51,7 +51,7 @@ describe.concurrent('the settings of Claude Code', () => {
         { say: [{ text: 'Ok.' }] },
       ],
     })
-    const { home, cwd } = await places()
+    const { home, cwd } = await homeAndFolder()
     const session = await claudeSession({
       url: endpoint.url,
       cwd,
@@ -66,15 +66,15 @@ describe.concurrent('the settings of Claude Code', () => {
     const known = request!.system + JSON.stringify(request!.messages)
     expect(known).toContain('Words of the user.')
     expect(known).toContain('Words of the folder.')
-    const traced = () => traces.filter((trace) => existsSync(join(cwd, trace)))
+    const traced = () => traceFiles.filter((trace) => existsSync(join(cwd, trace)))
     await eventually(() => expect(traced()).toEqual(left))
     await session.close()
     expect(traced()).toEqual(left)
   })
 
-  it('an agent cannot give itself more than it has: its own settings are no edit like any other', async () => {
+  it('cannot be edited by the agent without an approval, even in the mode acceptEdits', async () => {
     const when = 'write settings'
-    const { home, cwd } = await places()
+    const { home, cwd } = await homeAndFolder()
     const file_path = join(cwd, '.claude/settings.json')
     const before = await readFile(file_path, 'utf8')
     endpoint.add({
@@ -101,7 +101,7 @@ describe.concurrent('the settings of Claude Code', () => {
   })
 })
 
-it('the model gets the system prompt of Claude Code, in a resumed conversation too', async () => {
+it('the model gets the system prompt of Claude Code, also in a resumed conversation', async () => {
   const when = 'who are you'
   endpoint.add({ when, steps: [{ say: [{ text: 'Claude Code.' }] }] })
   const session = await claudeSession({ url: endpoint.url })
@@ -120,10 +120,10 @@ it('the model gets the system prompt of Claude Code, in a resumed conversation t
   }
 })
 
-it('Claude Code asks before it writes into its memory', async () => {
+it('Claude Code asks before it edits its memory', async () => {
   const when = 'remember this'
-  const { home, cwd } = await places()
-  // Where Claude Code keeps the memory of a folder, and writes without asking if that is enabled.
+  const { home, cwd } = await homeAndFolder()
+  // Where Claude Code stores its memory of a folder, and writes without asking if memory is on.
   const file_path = join(home, '.claude/projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'memory/fact.md')
   endpoint.add({
     when,

@@ -13,7 +13,7 @@ import type * as ours from '@askback/agents/claude'
 
 type Of<Type extends SDKMessage['type']> = Extract<SDKMessage, { type: Type }>
 
-it('the SDK takes what the adapter gives it', () => {
+it('the SDK accepts the types that the adapter passes to it', () => {
   expectTypeOf<ours.CanUseTool>().toExtend<CanUseTool>()
   expectTypeOf<ours.OnElicitation>().toExtend<OnElicitation>()
   expectTypeOf<ours.PreToolUseHook>().toExtend<HookCallback>()
@@ -22,7 +22,7 @@ it('the SDK takes what the adapter gives it', () => {
   expectTypeOf<typeof query>().toExtend<ours.ClaudeSdk['query']>()
 })
 
-it('the adapter reads what the SDK yields', () => {
+it('the adapter’s types describe what the SDK yields', () => {
   expectTypeOf<Query>().toExtend<ours.ClaudeQuery>()
   expectTypeOf<Of<'result'>>().toExtend<ours.ResultMessage>()
   expectTypeOf<Of<'user'>>().toExtend<Pick<ours.UserMessage, 'type' | 'uuid'>>()

@@ -5,7 +5,7 @@ import { startClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv, claudeSession } from './claude-session.js'
 import { otherUser } from './other-user.js'
 
-it('works the same for a user who is not root, with a program that is given by its path', async () => {
+it('Claude works the same for a user who is not root, with a program that is given by its path', async () => {
   const options = [
     { label: 'Yes', description: 'y' },
     { label: 'No', description: 'n' },
@@ -27,7 +27,7 @@ it('works the same for a user who is not root, with a program that is given by i
     agent: { env: claudeEnv(endpoint.url, home), ...(executable !== undefined && { executable }) },
   })
   await session.say('be somebody else')
-  // Even where everything is allowed, a question is for a person.
+  // Even in the mode that allows everything, a question needs a person.
   const [item] = await session.pending()
   expect(item!.kind).toBe('question')
   await session.answer(item!, { answers: [{ selected: ['No'] }] })

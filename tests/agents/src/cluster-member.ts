@@ -1,10 +1,10 @@
 import { createDesk, createHost, Leases, storeOnBus, type AgentAdapter } from '@askback/core'
 import { postgresBus, postgresStore } from '@askback/store-postgres'
 
-/** Half of it must do for a busy machine to show that a gateway lives. */
+/** Half of it must be enough for a gateway on a busy machine to renew its lease. */
 const LEASE_MS = 5000
 
-/** The inside of one of several gateways on a PostgreSQL. */
+/** The desk and host of one gateway of a cluster on PostgreSQL. */
 export async function clusterMember(url: string, adapter: AgentAdapter, onError: (error: unknown) => void) {
   const log = await postgresStore({ url })
   const bus = await postgresBus({ url, onError })

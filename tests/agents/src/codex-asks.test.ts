@@ -22,7 +22,7 @@ const patch = (...lines: string[]) => ({
 const done = { say: [{ text: 'Done.' }] }
 
 describe.concurrent('approvals', () => {
-  it('of a command show it whole, and a denial reaches the model with its reason', async () => {
+  it('of a command show the whole command, and the model gets the reason of a denial', async () => {
     const when = 'run something bad'
     const told = [/rejected/, 'The user denied this call, and says: not on a Friday']
     endpoint.add({ when, steps: [{ say: [run('touch bad')] }, { told, ...done }] })
@@ -67,7 +67,7 @@ describe.concurrent('approvals', () => {
     await session.close()
   })
 
-  it('in acceptEdits are given for changes inside the folder only', async () => {
+  it('in the mode acceptEdits are given only for changes inside the folder', async () => {
     const when = 'edit here and there'
     const outside = join(import.meta.dirname, 'nothing-here.txt')
     const steps = [
@@ -87,7 +87,7 @@ describe.concurrent('approvals', () => {
     await session.close()
   })
 
-  it('with another command are a refusal that names it: Codex cannot be given another one', async () => {
+  it('with a changed command refuse the call and name the wanted one, because Codex accepts no other input', async () => {
     const when = 'run with care'
     const told = ['another input', 'touch safe']
     endpoint.add({ when, steps: [{ say: [run('touch unsafe')] }, { told, ...done }] })
@@ -101,7 +101,7 @@ describe.concurrent('approvals', () => {
     await session.close()
   })
 
-  it('[L10] that a restart kept from its call are good for one call with the same input', async () => {
+  it('[L10] that a restart has interrupted allow one call with the same input', async () => {
     const when = 'make it once'
     const again = { say: [run('touch once')] }
     endpoint.add(
@@ -132,7 +132,7 @@ describe.concurrent('questions', () => {
     ],
   })
 
-  it('are answered by option and in words of one’s own', async () => {
+  it('are answered with an option, or with a text', async () => {
     const when = 'ask for colours'
     const questions = [question('a', 'Front?'), question('b', 'Back?')]
     const told = ['"a":{"answers":["Blue"]}', '"b":{"answers":["Green, a light one"]}']
@@ -157,7 +157,7 @@ describe.concurrent('questions', () => {
     await session.close()
   })
 
-  it('that nobody answers are no answer', async () => {
+  it('that nobody answers give the model no answer', async () => {
     const when = 'ask in vain'
     const told = ['Nobody answered in time', 'do not assume one']
     endpoint.add({
@@ -178,7 +178,7 @@ describe.concurrent('questions', () => {
 describe.concurrent('MCP servers', () => {
   const config = `[mcp_servers.hotel]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(join(import.meta.dirname, 'hotel.mjs'))}]\n`
 
-  it('need approval for a call, and ask with a form', async () => {
+  it('need an approval for each call, and can ask with a form', async () => {
     const when = 'book a room'
     endpoint.add({
       when,
@@ -202,10 +202,10 @@ describe.concurrent('MCP servers', () => {
 describe.concurrent('the sandbox', () => {
   const knock = `node -e "require('http').get('http://127.0.0.1:9').on('error', (error) => console.log('knocked:', error.code))"`
 
-  it('has no network, so that a command reaches neither Askback nor anybody else', async () => {
+  it('has no network, so that a command can reach neither Askback nor others', async () => {
     const when = 'knock at the door'
     endpoint.add({ when, steps: [{ say: [run(knock)] }, { told: ['knocked: EPERM'], ...done }] })
-    // Not even where the person's own configuration of Codex says so.
+    // The person's own configuration of Codex does not change that.
     const config = '[sandbox_workspace_write]\nnetwork_access = true\n'
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', config })
     await session.say(when)
@@ -213,7 +213,7 @@ describe.concurrent('the sandbox', () => {
     await session.close()
   })
 
-  it('has it where the person turned it on', async () => {
+  it('has the network if the option is on', async () => {
     const when = 'knock at the open door'
     endpoint.add({ when, steps: [{ say: [run(knock)] }, { told: ['knocked: ECONNREFUSED'], ...done }] })
     const agent = { networkAccess: true }
@@ -223,7 +223,7 @@ describe.concurrent('the sandbox', () => {
     await session.close()
   })
 
-  it('tells a script that asks why it cannot, and what to do', async () => {
+  it('makes the error of a script that asks explain the reason and the remedy', async () => {
     const when = 'ask from inside'
     const shells = { ASKBACK_URL: 'http://127.0.0.1:9', ASKBACK_SESSION: 's', ASKBACK_AGENT_TOKEN: 't' }
     const told = ['sandbox blocks the network', 'agents.codex.networkAccess', 'exited with code 6']
@@ -237,7 +237,7 @@ describe.concurrent('the sandbox', () => {
 })
 
 it.each([codexAgent, codexExecAgent])(
-  'starts though its configuration names an approval policy that newer versions refuse: %o',
+  'starts although its configuration has an approval policy that newer versions refuse: %o',
   async (by) => {
     const when = `go on with ${by.name}`
     endpoint.add({ when, steps: [done] })
@@ -277,7 +277,7 @@ describe.concurrent('plans', () => {
     await session.close()
   })
 
-  it('are carried out in a fresh thread if the person wants that', async () => {
+  it('are carried out in a fresh thread if the person chooses so', async () => {
     const when = 'plan a meal'
     endpoint.add(
       { when, steps: [propose('1. Boil water')] },

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { codexAgent } from '@askback/agents/codex'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import { codex, codexEnv, codexHome } from './codex-session.js'
-import { contractScenarios, holds, yesOrNo } from './contract.js'
+import { contractScenarios, testContract, yesOrNo } from './contract.js'
 import { folderOf } from './folders.js'
 
 let endpoint: CodexEndpoint
@@ -17,4 +17,4 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-holds('Codex', () => codexAgent({ env: codexEnv(home), executable: codex, keepIn: `${home}/running` }))
+testContract('Codex', () => codexAgent({ env: codexEnv(home), executable: codex, keepIn: `${home}/running` }))

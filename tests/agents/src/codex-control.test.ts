@@ -2,20 +2,20 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codexAgent } from '@askback/agents/codex'
-import { agentSession, me } from './agent-session.js'
+import { agentSession, me, sayHello } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import {
   codex,
   codexEnv,
   codexHome,
   codexSession,
-  expectMissingToBeSaid,
-  inPlaceOfCodex,
+  expectMissingReported,
+  fakeCodex,
   run,
   runForever,
 } from './codex-session.js'
 import { eventually } from './eventually.js'
-import { folderOf, lose } from './folders.js'
+import { folderOf, removeStored } from './folders.js'
 import { isAlive, programsOf } from './processes.js'
 
 type Session = Awaited<ReturnType<typeof codexSession>>
@@ -31,26 +31,22 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-async function hello(session: Session, turns: number): Promise<void> {
-  await session.say('say hello')
-  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
-}
-
-/** The program, and the shell that it runs. */
-async function shellsOf({ home, told }: Session): Promise<number[]> {
+/** All processes of the agent, once the shell of its command runs. */
+async function processesWithShell({ home, lastEvents }: Session): Promise<number[]> {
   await eventually(async () => {
-    if (programsOf(home, 'tail').length === 0) throw new Error(`No shell runs. The log ends: ${await told()}`)
+    if (programsOf(home, 'tail').length === 0)
+      throw new Error(`No shell runs. The log ends: ${await lastEvents()}`)
   })
   return programsOf(home)
 }
 
 describe.concurrent('a session', () => {
-  it('keeps one process between turns, and counts what a turn took', async () => {
+  it('has one process over several turns, and reports the usage of each', async () => {
     const session = await codexSession({ url: endpoint.url })
-    await hello(session, 1)
+    await sayHello(session, 1)
     const first = programsOf(session.home, 'codex')
     expect(first).not.toEqual([])
-    await hello(session, 2)
+    await sayHello(session, 2)
     expect(programsOf(session.home, 'codex')).toEqual(first)
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     expect(await session.of('agent_session')).toHaveLength(1)
@@ -58,7 +54,7 @@ describe.concurrent('a session', () => {
     await eventually(() => expect(programsOf(session.home)).toEqual([]))
   })
 
-  it('begins together with others in a home that none has used yet', async () => {
+  it('starts together with others in an unused home', async () => {
     const adapter = codexAgent({ env: codexEnv(await codexHome(endpoint.url)), executable: codex })
     const cwd = await folderOf('work')
     const sessions = await Promise.all([1, 2, 3, 4].map(() => agentSession({ adapter, cwd })))
@@ -69,34 +65,31 @@ describe.concurrent('a session', () => {
     }
   })
 
-  it('begins once more where another Codex was in the way', async () => {
+  it('starts again if another Codex made it fail', async () => {
     const fails = 'echo "Error: failed to initialize sqlite state runtime" >&2; exit 1'
-    const executable = await inPlaceOfCodex(`mkdir "$HOME/tried" && { ${fails}; }\nexec "${codex}" "$@"`)
+    const executable = await fakeCodex(`mkdir "$HOME/tried" && { ${fails}; }\nexec "${codex}" "$@"`)
     const session = await codexSession({ url: endpoint.url, agent: { executable } })
-    await hello(session, 1)
+    await sayHello(session, 1)
     expect(await session.of('error')).toEqual([])
     await session.close()
   })
 
-  it.each([true, false])(
-    'that hangs while it starts can be stopped, if it is to be kept: %s',
-    async (keeps) => {
-      const executable = await inPlaceOfCodex('exec tail -f /dev/null')
-      const keepIn = keeps ? { keepIn: await folderOf('kept') } : {}
-      const session = await codexSession({ url: endpoint.url, agent: { executable, ...keepIn } })
-      const { home } = session
-      await session.say('say hello')
-      await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
-      await session.host.interrupt(session.sessionId, me)
-      expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
-      expect(await session.of('error')).toEqual([])
-      expect(programsOf(home)).toEqual([])
-      await session.say('say hello')
-      await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
-      await session.close()
-      expect(programsOf(home)).toEqual([])
-    },
-  )
+  it.each([true, false])('that hangs while it starts can be stopped (detached: %s)', async (isDetached) => {
+    const executable = await fakeCodex('exec tail -f /dev/null')
+    const keepIn = isDetached ? { keepIn: await folderOf('running') } : {}
+    const session = await codexSession({ url: endpoint.url, agent: { executable, ...keepIn } })
+    const { home } = session
+    await session.say('say hello')
+    await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
+    await session.host.interrupt(session.sessionId, me)
+    expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
+    expect(await session.of('error')).toEqual([])
+    expect(programsOf(home)).toEqual([])
+    await session.say('say hello')
+    await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
+    await session.close()
+    expect(programsOf(home)).toEqual([])
+  })
 
   it('is interrupted without one more request to the model', async () => {
     const when = 'interrupt me'
@@ -106,12 +99,12 @@ describe.concurrent('a session', () => {
     await session.pending()
     await session.host.interrupt(session.sessionId, me)
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
-    await hello(session, 2)
+    await sayHello(session, 2)
     expect(endpoint.of(when)).toHaveLength(1)
     await session.close()
   })
 
-  it('takes a message in the middle of a turn', async () => {
+  it('accepts a message in the middle of a turn', async () => {
     const when = 'start with this'
     endpoint.add({
       when,
@@ -127,18 +120,18 @@ describe.concurrent('a session', () => {
     await session.close()
   })
 
-  it('leaves no process behind, shells of the agent included', async () => {
+  it('leaves no process running, shells of the agent included', async () => {
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
-    const pids = await shellsOf(session)
+    const pids = await processesWithShell(session)
     await session.host.deleteSession(session.sessionId, me)
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.host.close()
   })
 
-  it('[L10] goes on with a thread that another process of Codex had', async () => {
+  it('[L10] continues a thread of another process of Codex', async () => {
     const first = await codexSession({ url: endpoint.url })
-    await hello(first, 1)
+    await sayHello(first, 1)
     await first.close()
     const when = 'what did I say'
     endpoint.add({ when, steps: [{ say: [{ text: 'You said hello.' }] }] })
@@ -151,7 +144,7 @@ describe.concurrent('a session', () => {
 })
 
 describe.concurrent('a failure', () => {
-  it('an error of the endpoint is an error event, and the session goes on', async () => {
+  it('an error of the endpoint is an error event, and the session continues', async () => {
     const when = 'make it fail'
     endpoint.add({
       when,
@@ -162,22 +155,22 @@ describe.concurrent('a failure', () => {
     await session.until('turn_ended')
     expect((await session.of('error'))[0]!.message).toContain('too much of it')
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'error' })
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('a stream that ends in the middle leaves a session that goes on', async () => {
+  it('a stream that ends in the middle is an error, and the session continues', async () => {
     const when = 'cut me off'
     endpoint.add({ when, steps: [{ say: [{ text: 'This is the beginning of a story' }], ends: 'cut' }] })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
     await session.until('turn_ended')
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'error' })
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('an endpoint that hangs is interrupted', async () => {
+  it('an endpoint that hangs can be interrupted', async () => {
     const when = 'hang on'
     endpoint.add({ when, steps: [{ say: [{ text: 'Half of' }], ends: 'never' }] })
     const session = await codexSession({ url: endpoint.url })
@@ -185,24 +178,24 @@ describe.concurrent('a failure', () => {
     await eventually(() => expect(endpoint.of(when)).toHaveLength(1))
     await session.host.interrupt(session.sessionId, me)
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('a program that is killed is lost, with its shells, and started again by the next message', async () => {
+  it('a killed program is lost, its shells are killed, and the next message starts it again', async () => {
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions' })
     await session.say('sleep long')
-    const pids = await shellsOf(session)
+    const pids = await processesWithShell(session)
     const [program] = programsOf(session.home, 'codex')
     process.kill(program!, 'SIGKILL')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'agent_lost', fatal: false })
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('a program that is killed while it asks leaves the card, and goes on with the answer', async () => {
+  it('a program that is killed with a pending question leaves the card, and the answer continues the turn', async () => {
     const when = 'ask and die'
     const options = [
       { label: 'Yes', description: 'yes' },
@@ -225,7 +218,7 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('[L10] a program that is killed while it asks for an approval gets it for one call with the same input', async () => {
+  it('[L10] a program that is killed with a pending approval may make one call with the same input', async () => {
     const when = 'run it and die'
     const call = run('echo once >> runs')
     endpoint.add(
@@ -245,18 +238,18 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('a conversation that the program has lost starts over with the message', async () => {
+  it('a conversation that Codex has lost starts over with the message', async () => {
     const first = await codexSession({ url: endpoint.url })
-    await hello(first, 1)
+    await sayHello(first, 1)
     await first.close()
-    await lose(first.home, '.codex/sessions')
+    await removeStored(first.home, '.codex/sessions')
     const second = await codexSession({ url: endpoint.url, before: first })
-    await hello(second, 2)
+    await sayHello(second, 2)
     expect((await second.of('error'))[0]!.message).toContain('lost the earlier conversation')
     await second.close()
   })
 
-  it('a folder that does not exist is said by name', async () => {
+  it('a folder that does not exist is named in the error', async () => {
     const session = await codexSession({ url: endpoint.url, cwd: '/nowhere/at/all' })
     await session.say('say hello')
     await session.until('turn_ended')
@@ -264,8 +257,8 @@ describe.concurrent('a failure', () => {
     await session.close()
   })
 
-  it('a program that is not installed is said in one line, with what to do', async () => {
+  it('a missing program is reported in one line, with what to do', async () => {
     const adapter = codexAgent({ env: codexEnv('/nowhere'), executable: '/nowhere/codex' })
-    await expectMissingToBeSaid(adapter)
+    await expectMissingReported(adapter)
   })
 })

@@ -19,7 +19,7 @@ afterAll(async () => {
   await endpoint.close()
 })
 
-/** `codex exec` approves nothing, so it runs only those MCP tools whose annotations say that they change nothing. */
+/** `codex exec` cannot ask for approval, so it runs only MCP tools whose annotations say that they change nothing. */
 async function codexExec(prompt: string, how: 'stdio' | 'http'): Promise<string> {
   const { ready, data } = gateway
   const server =
@@ -37,11 +37,11 @@ async function codexExec(prompt: string, how: 'stdio' | 'http'): Promise<string>
     child.kill('SIGKILL')
     await closed
   })
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', (data: string) => (said += data))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (data: string) => (output += data))
   child.stderr.resume()
   await closed
-  return said.trim()
+  return output.trim()
 }
 
 describe.each(['stdio', 'http'] as const)('codex exec with Askback as an MCP server by %s', (how) => {

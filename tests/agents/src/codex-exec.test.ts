@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { sqliteStore } from '@askback/store-sqlite'
-import { me } from './agent-session.js'
+import { me, sayHello } from './agent-session.js'
 import { startCodexEndpoint, type CodexEndpoint } from './codex-endpoint.js'
 import {
   codex,
   codexEnv,
   codexHome,
   codexSession,
-  expectMissingToBeSaid,
-  inPlaceOfCodex,
+  expectMissingReported,
+  fakeCodex,
   run,
   runForever,
   type CodexSessionOptions,
 } from './codex-session.js'
 import { eventually } from './eventually.js'
-import { lose } from './folders.js'
+import { removeStored } from './folders.js'
 import { killedGateways, type KilledGateways } from './killed-gateway.js'
 import { isAlive, programsOf } from './processes.js'
 
@@ -39,27 +39,22 @@ afterAll(async () => {
 
 type Session = Awaited<ReturnType<typeof codexSession>>
 
-const begin = (options: Partial<CodexSessionOptions> = {}) =>
+const startSession = (options: Partial<CodexSessionOptions> = {}) =>
   codexSession({ url: endpoint.url, by: codexExecAgent, ...options })
 
-async function hello(session: Session, turns: number): Promise<void> {
-  await session.say('say hello')
-  expect((await session.until('turn_ended', turns)).at(-1)).toMatchObject({ reason: 'done' })
-}
-
-/** What went wrong: that this agent decides alone is no trouble. */
-const troubles = async (session: Session) =>
+/** The error events without the notice that this agent decides alone. */
+const errorsOf = async (session: Session) =>
   (await session.of('error')).filter(({ code }) => code !== 'agent_decides')
 
-const started = (session: { cwd: string }) =>
+const waitUntilStarted = (session: { cwd: string }) =>
   eventually(() => expect(existsSync(join(session.cwd, 'started'))).toBe(true))
 
-const noProgram = (home: string) => eventually(() => expect(programsOf(home)).toEqual([]))
+const waitUntilEnded = (home: string) => eventually(() => expect(programsOf(home)).toEqual([]))
 
 describe.concurrent('codex exec', () => {
-  it('answers, counts what that took, and goes on with its thread', async () => {
-    const session = await begin()
-    await hello(session, 1)
+  it('answers, reports its usage, and continues its thread', async () => {
+    const session = await startSession()
+    await sayHello(session, 1)
     const when = 'what did I say'
     endpoint.add({ when, steps: [{ say: [{ text: 'You said hello.' }] }] })
     await session.say(when)
@@ -68,43 +63,43 @@ describe.concurrent('codex exec', () => {
     expect((await session.of('turn_ended'))[0]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     expect(await session.of('agent_session')).toHaveLength(1)
     await session.close()
-    await noProgram(session.home)
+    await waitUntilEnded(session.home)
   })
 
-  it('is marked as one that decides alone, once in a session', async () => {
-    const session = await begin()
-    await hello(session, 1)
-    await hello(session, 2)
+  it('is reported as deciding alone, once in a session', async () => {
+    const session = await startSession()
+    await sayHello(session, 1)
+    await sayHello(session, 2)
     const message =
       'Codex CLI decides by itself: it asks nobody before it runs commands or edits files. Only its sandbox limits it.'
     expect(await session.of('error')).toMatchObject([{ code: 'agent_decides', message, fatal: false }])
     await session.close()
   })
 
-  it('lesson 37: stores the id of its thread before anything else of the turn', async () => {
-    const session = await begin()
+  it('logs the id of its thread before anything else of the turn, so that a crash cannot lose it', async () => {
+    const session = await startSession()
     await session.say('sleep long')
     await session.until('agent_session')
     const types = (await session.events()).map(({ type }) => type)
     const at = types.indexOf('turn_started')
     expect(types.slice(at + 1).filter((type) => type !== 'session_status')[0]).toBe('agent_session')
     await session.close()
-    await noProgram(session.home)
+    await waitUntilEnded(session.home)
   })
 
-  it('is interrupted, with its shells, and takes the next message', async () => {
-    const session = await begin()
+  it('is interrupted, with its shells, and accepts the next message', async () => {
+    const session = await startSession()
     await session.say('sleep long')
-    await started(session)
+    await waitUntilStarted(session)
     const pids = programsOf(session.home)
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('takes messages that come in the middle of a turn afterwards, in the same turn', async () => {
+  it('queues messages that arrive in the middle of a turn, and answers them in the same turn', async () => {
     const when = 'take your time'
     endpoint.add(
       {
@@ -116,9 +111,9 @@ describe.concurrent('codex exec', () => {
       },
       { when: 'and this', steps: [{ say: [{ text: 'Two.' }] }] },
     )
-    const session = await begin()
+    const session = await startSession()
     await session.say(when)
-    await started(session)
+    await waitUntilStarted(session)
     await session.say('and this')
     await writeFile(join(session.cwd, 'go'), '')
     await session.until('turn_ended')
@@ -126,13 +121,13 @@ describe.concurrent('codex exec', () => {
     await session.close()
   })
 
-  it('[L10] goes on with its thread after a restart, with the turn that was cut ended', async () => {
-    const first = await begin()
+  it('[L10] continues its thread after a restart, which ends the interrupted turn', async () => {
+    const first = await startSession()
     await first.say('sleep long')
-    await started(first)
+    await waitUntilStarted(first)
     await first.close()
-    await noProgram(first.home)
-    const second = await begin({ before: first })
+    await waitUntilEnded(first.home)
+    const second = await startSession({ before: first })
     expect(await second.of('turn_ended')).toMatchObject([{ reason: 'error', cause: 'agent_lost' }])
     const when = 'what was that'
     endpoint.add({ when, steps: [{ say: [{ text: 'A long sleep.' }] }] })
@@ -143,23 +138,23 @@ describe.concurrent('codex exec', () => {
     await second.close()
   })
 
-  it('ends with a gateway that is killed, and its thread goes on with the next one', async () => {
+  it('ends with its killed gateway, and the next one continues its thread', async () => {
     const home = await codexHome(endpoint.url)
     const text = 'sleep long'
     const options = { executable: codex }
     const moment = { agent: 'codex-exec', mode: 'default', type: 'tool_call', text, options } as const
     const killed = await gateways.until(moment, codexEnv(home))
-    await started(killed)
+    await waitUntilStarted(killed)
     await killed.kill()
     await eventually(() => expect(programsOf(home, 'codex')).toEqual([]))
     const store = sqliteStore({ path: killed.db })
     const { sessionId, cwd } = killed
-    const session = await begin({ before: { store, sessionId, home, cwd } })
+    const session = await startSession({ before: { store, sessionId, home, cwd } })
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'error', cause: 'agent_lost' }])
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
     await store.close()
-    await noProgram(home)
+    await waitUntilEnded(home)
   })
 })
 
@@ -167,29 +162,32 @@ describe.concurrent('a failure of codex exec', () => {
   it.each([
     ['codex exec', codexExecAgent],
     ['codex app-server', codexAgent],
-  ])('a credential of %s that is refused says what to do, and the session goes on', async (name, by) => {
-    const when = `who am I, ${name}`
-    const message = 'Incorrect API key provided'
-    endpoint.add({ when, steps: [{ status: 401, type: 'invalid_request_error', message }] })
-    const session = await begin({ by })
-    await session.say(when)
-    expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
-    const [error] = await troubles(session)
-    expect(error).toMatchObject({ code: 'agent_error', fatal: false })
-    expect(error!.message).toMatch(/^Codex was refused by its model: log in with codex login, .*401/)
-    expect(error!.message).toContain(message)
-    await hello(session, 2)
-    await session.close()
-  })
+  ])(
+    'a refused credential of %s is reported with what to do, and the session continues',
+    async (name, by) => {
+      const when = `who am I, ${name}`
+      const message = 'Incorrect API key provided'
+      endpoint.add({ when, steps: [{ status: 401, type: 'invalid_request_error', message }] })
+      const session = await startSession({ by })
+      await session.say(when)
+      expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
+      const [error] = await errorsOf(session)
+      expect(error).toMatchObject({ code: 'agent_error', fatal: false })
+      expect(error!.message).toMatch(/^Codex was refused by its model: log in with codex login, .*401/)
+      expect(error!.message).toContain(message)
+      await sayHello(session, 2)
+      await session.close()
+    },
+  )
 
   it.each([
     ['codex exec', codexExecAgent],
     ['codex app-server', codexAgent],
-  ])('a model that %s does not reach is told of once, while it tries again', async (_, by) => {
-    const session = await begin({ url: 'http://127.0.0.1:9', by })
+  ])('a model that %s cannot reach is reported once, while it retries', async (_, by) => {
+    const session = await startSession({ url: 'http://127.0.0.1:9', by })
     await session.say('say hello')
-    await eventually(async () => expect(await troubles(session)).toHaveLength(1))
-    const [error] = await troubles(session)
+    await eventually(async () => expect(await errorsOf(session)).toHaveLength(1))
+    const [error] = await errorsOf(session)
     expect(error).toMatchObject({ code: 'agent_retries', fatal: false })
     expect(error!.message).toContain('Reconnecting')
     await session.host.interrupt(session.sessionId, me)
@@ -197,73 +195,73 @@ describe.concurrent('a failure of codex exec', () => {
     await session.close()
   })
 
-  it('a stream that is cut in the middle is an error, and the session goes on', async () => {
+  it('a stream that ends in the middle is an error, and the session continues', async () => {
     const when = 'cut me off'
     endpoint.add({ when, steps: [{ say: [{ text: 'This is the beginning of a story' }], ends: 'cut' }] })
-    const session = await begin()
+    const session = await startSession()
     await session.say(when)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'error' }])
-    expect(await troubles(session)).toMatchObject([{ code: 'agent_error' }])
-    await hello(session, 2)
+    expect(await errorsOf(session)).toMatchObject([{ code: 'agent_error' }])
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('a program that is killed is lost, with its shells, and the next message starts it again', async () => {
-    const session = await begin()
+  it('a killed program is lost, its shells are killed, and the next message starts it again', async () => {
+    const session = await startSession()
     await session.say('sleep long')
-    await started(session)
+    await waitUntilStarted(session)
     const pids = programsOf(session.home)
     const [killed] = programsOf(session.home, 'codex')
     process.kill(killed!, 'SIGKILL')
     await session.until('turn_ended')
-    expect(await troubles(session)).toMatchObject([{ code: 'agent_lost', fatal: false }])
+    expect(await errorsOf(session)).toMatchObject([{ code: 'agent_lost', fatal: false }])
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
-    await hello(session, 2)
+    await sayHello(session, 2)
     await session.close()
   })
 
-  it('an exit with a code is told with what the program said', async () => {
-    const executable = await inPlaceOfCodex('echo "error: the disk is full" >&2; exit 3')
-    const session = await begin({ agent: { executable } })
+  it('an exit with an error is reported with the program’s error output', async () => {
+    const executable = await fakeCodex('echo "error: the disk is full" >&2; exit 3')
+    const session = await startSession({ agent: { executable } })
     await session.say('say hello')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]!.message).toBe('Codex ended: error: the disk is full')
     await session.close()
   })
 
-  it('an exit with a code and without a word is told by its code', async () => {
-    const executable = await inPlaceOfCodex('exit 7')
-    const session = await begin({ agent: { executable } })
+  it('an exit without error output is reported with its code', async () => {
+    const executable = await fakeCodex('exit 7')
+    const session = await startSession({ agent: { executable } })
     await session.say('say hello')
     await session.until('turn_ended')
     expect((await session.of('error'))[0]!.message).toBe('Codex ended with the exit code 7.')
     await session.close()
   })
 
-  it('what is no event on its output is passed over', async () => {
+  it('output that is no event is ignored', async () => {
     const noise = `echo 'Hello, I am noise'; echo '{"type":'; echo '[1,2]'; echo 'null'; echo '{"type":"new.thing"}'; printf '\\377\\n'`
-    const executable = await inPlaceOfCodex(`${noise}; exec "${codex}" "$@"`)
-    const session = await begin({ agent: { executable } })
-    await hello(session, 1)
+    const executable = await fakeCodex(`${noise}; exec "${codex}" "$@"`)
+    const session = await startSession({ agent: { executable } })
+    await sayHello(session, 1)
     expect((await session.of('text')).map(({ text }) => text)).toEqual(['Hello again.'])
-    expect(await troubles(session)).toEqual([])
+    expect(await errorsOf(session)).toEqual([])
     await session.close()
   })
 
   it('a thread that Codex has lost starts over with the message', async () => {
-    const first = await begin()
-    await hello(first, 1)
+    const first = await startSession()
+    await sayHello(first, 1)
     await first.close()
-    await lose(first.home, '.codex/sessions')
-    const second = await begin({ before: first })
-    await hello(second, 2)
-    expect((await troubles(second))[0]!.message).toContain('lost the earlier conversation')
+    await removeStored(first.home, '.codex/sessions')
+    const second = await startSession({ before: first })
+    await sayHello(second, 2)
+    expect((await errorsOf(second))[0]!.message).toContain('lost the earlier conversation')
     expect(await second.of('agent_session')).toHaveLength(2)
     await second.close()
   })
 
-  it('a program that is not installed is said in one line, with what to do', async () => {
+  it('a missing program is reported in one line, with what to do', async () => {
     const adapter = codexExecAgent({ env: codexEnv('/nowhere'), executable: '/nowhere/codex' })
-    await expectMissingToBeSaid(adapter)
+    await expectMissingReported(adapter)
   })
 })

@@ -27,16 +27,17 @@ afterAll(async () => {
   await endpoint.close()
 })
 
-type Moment = Pick<ChildOptions, 'type' | 'answer'> & {
+/** When the gateway is killed. */
+type KillMoment = Pick<ChildOptions, 'type' | 'answer'> & {
   mode?: PermissionMode
-  /** A file of its folder that must be there, too. */
+  /** A file in the session's folder that must exist, too. */
   file?: string
 }
 
-const runs: Moment = { type: 'tool_call', mode: 'bypassPermissions', file: 'started' }
+const whileRunning: KillMoment = { type: 'tool_call', mode: 'bypassPermissions', file: 'started' }
 
-/** A gateway that is killed at that moment, and leaves its Codex running. */
-async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds = 60) {
+/** A gateway that is killed at this moment, while its Codex continues. */
+async function killedAt(text: string, { file, ...moment }: KillMoment, keepSeconds = 60) {
   const home = await codexHome(endpoint.url)
   const keepIn = await folderOf('running')
   const options = { executable: codex, keepIn, keepSeconds }
@@ -50,7 +51,7 @@ async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds =
     home,
     keepIn,
     program,
-    /** Another gateway on the same database, which finds the same folder, or none. */
+    /** Another gateway on the same database, which knows the folder of running programs only if `finds`. */
     async next({ finds = true } = {}) {
       const store = sqliteStore({ path: db })
       const agent = finds ? { keepIn } : {}
@@ -64,7 +65,7 @@ async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds =
         async close() {
           await session.close()
           await store.close()
-          // With its gateway in order, and not left by it.
+          // A gateway that is closed, not killed, ends its Codex.
           await eventually(() => expect(programsOf(home)).toEqual([]))
           if (finds) await eventually(async () => expect(await readdir(keepIn)).toEqual([]))
         },
@@ -74,7 +75,7 @@ async function killedAt(text: string, { file, ...moment }: Moment, keepSeconds =
 }
 
 describe.concurrent('a Codex whose gateway is killed', () => {
-  it('[L10] goes on, and asks the next gateway again, which attaches to the same card', async () => {
+  it('[L10] continues, and repeats its request to the next gateway, which attaches it to the same card', async () => {
     const when = 'ask, and be cut'
     endpoint.add({
       when,
@@ -98,7 +99,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     await session.close()
   })
 
-  it('runs an approved command to its end, once, and the next gateway hears how it ended', async () => {
+  it('runs an approved command to its end, once, and the next gateway gets its result', async () => {
     const when = 'run while nobody looks'
     const cmd = 'echo x >> runs; until test -e go; do sleep 0.1; done; echo that is it'
     endpoint.add({ when, steps: [{ say: [run(cmd)] }, { told: ['that is it'], say: [{ text: 'Ran.' }] }] })
@@ -115,11 +116,11 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     await session.close()
   })
 
-  it('that was done before there was another gateway leaves nothing out', async () => {
+  it('and that ends its turn before the next gateway starts is logged completely', async () => {
     const when = 'end while nobody looks'
     const cmd = 'touch started; until test -e go; do sleep 0.1; done'
     endpoint.add({ when, steps: [{ say: [run(cmd)] }, { say: [{ text: 'Nobody saw that.' }] }] })
-    const killed = await killedAt(when, runs)
+    const killed = await killedAt(when, whileRunning)
     await writeFile(join(killed.cwd, 'go'), '')
     await eventually(() => expect(endpoint.of(when)).toHaveLength(2))
     const session = await killed.next()
@@ -129,7 +130,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     await session.close()
   })
 
-  it('shows the diff of a change again, and takes the next message into its turn', async () => {
+  it('shows the diff of a change again, and accepts the next message in its turn', async () => {
     const when = 'patch, and be cut'
     const patch = '*** Begin Patch\n*** Add File: note.txt\n+hello\n*** End Patch\n'
     endpoint.add({
@@ -150,23 +151,23 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     await session.close()
   })
 
-  it('is interrupted by the next gateway', async () => {
+  it('can be interrupted by the next gateway', async () => {
     const when = 'run for ever'
     endpoint.add({ when, steps: runForever() })
-    const killed = await killedAt(when, runs)
+    const killed = await killedAt(when, whileRunning)
     const session = await killed.next()
     await session.host.interrupt(session.sessionId, me)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     await session.close()
   })
 
-  it('speaks to nobody without its token, which only its owner can read', async () => {
+  it('refuses connections without its token, which only its owner can read', async () => {
     const when = 'wait for a stranger'
     endpoint.add({ when, steps: [{ say: [run('touch never')] }] })
     const killed = await killedAt(when, { type: 'interaction_request' })
-    const note = join(killed.keepIn, (await readdir(killed.keepIn))[0]!, 'record.json')
-    expect((await stat(note)).mode & 0o077).toBe(0)
-    const { address } = JSON.parse(await readFile(note, 'utf8')) as { address: string }
+    const record = join(killed.keepIn, (await readdir(killed.keepIn))[0]!, 'record.json')
+    expect((await stat(record)).mode & 0o077).toBe(0)
+    const { address } = JSON.parse(await readFile(record, 'utf8')) as { address: string }
     const [url, token] = address.split('#')
     for (const headers of [{}, { authorization: `Bearer ${token!.slice(1)}0` }]) {
       const socket = new WebSocket(url!, { headers })
@@ -177,13 +178,13 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     await session.close()
   })
 
-  it('[L10] ends by itself, with its shells, if there is no other in time: what it ran is in doubt', async () => {
+  it('[L10] ends by itself, with its shells, if no other gateway starts in time: what it ran is in doubt', async () => {
     const when = 'run for nobody'
     endpoint.add(
       { when, steps: runForever(' # unattended') },
       { when: '# unattended', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
     )
-    const killed = await killedAt(when, runs, 2)
+    const killed = await killedAt(when, whileRunning, 2)
     await eventually(() => expect(programsOf(killed.home, 'codex')).toEqual([]))
     const session = await killed.next()
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -191,7 +192,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     await session.close()
   })
 
-  it('[L10] is ended by a gateway that does not find it, and the thread goes on with the answer', async () => {
+  it('[L10] is killed by a gateway that does not know its folder, and the answer continues the thread', async () => {
     const when = 'ask, and be cut off'
     endpoint.add(
       { when, steps: [{ say: [run('touch once')] }] },

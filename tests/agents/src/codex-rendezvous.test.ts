@@ -15,7 +15,7 @@ let endpoint: CodexEndpoint
 let gateway: Command
 let ready: Ready
 let client: Client
-/** The command as a script in a shell would call it. */
+/** The path of a command `askback` for scripts in shells. */
 let askback: string
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const env = codexEnv(home)
   const path = [dirname(codex), dirname(process.execPath), env['PATH']].join(':')
   const data = newFolder()
-  // The sandbox lets no script reach Askback unless the person turns that on.
+  // Without this option no script in the sandbox reaches Askback.
   await writeFile(join(data, 'config.json'), '{ "agents": { "codex": { "networkAccess": true } } }')
   gateway = new Command(['serve', '--port', '0', '--data', data, '--json'], { ...env, PATH: path })
   ready = await gateway.ready()
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(async () => {
   client.close()
-  // In order: killed, it would leave its Codex running for a while.
+  // If it were killed, its Codex would continue for a while.
   await gateway.kill('SIGTERM')
   await endpoint.close()
 })
@@ -45,8 +45,8 @@ afterAll(async () => {
 const ask = (question: string) => `${askback} ask "${question}" --option Red --option Blue`
 const done = { say: [{ text: 'Done.' }] }
 
-/** A session of the agent that has been told something. */
-async function begin(agent: string, text: string) {
+/** A session of the agent, which has got this message. */
+async function startSession(agent: string, text: string) {
   const mode = agent === 'codex' ? { permissionMode: 'bypassPermissions' } : {}
   const body = { agent, cwd: await folderOf('work'), ...mode }
   const { session } = await post<{ session: Session }>('/api/sessions', body)
@@ -100,9 +100,12 @@ function questionIn({ request }: Interaction): string {
   return (request as QuestionRequest).questions[0]!.question
 }
 
-/** Under the block of its own call: the card follows the call in the same place, live and after a reload. */
-async function standsAtItsCall(session: Awaited<ReturnType<typeof begin>>, item: Interaction): Promise<void> {
-  // Nobody promises in which order the question, its call and the command of that come, nor when here.
+/** Expects the card right below the block of its call, live and after a reload. */
+async function expectAtItsCall(
+  session: Awaited<ReturnType<typeof startSession>>,
+  item: Interaction,
+): Promise<void> {
+  // The question, its call and the input of the call may arrive in any order.
   await eventually(async () => {
     expect(session.commandOf(item.toolCallId)).toContain(questionIn(item))
     expect(await session.redrawn()).toBe(session.drawn())
@@ -122,9 +125,9 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
   it('asks at its own tool call, and its output has the answer', async () => {
     const when = `ask once in ${agent}`
     endpoint.add({ when, steps: [{ say: [run(ask('Which one?'))] }, { told: [/Blue/], ...done }] })
-    const session = await begin(agent, when)
+    const session = await startSession(agent, when)
     const [item] = await session.asked(1)
-    await standsAtItsCall(session, item!)
+    await expectAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()
     expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
@@ -134,23 +137,23 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
     const when = `ask twice in one command of ${agent}`
     const both = `${ask('First?')} & ${ask('Second?')} & wait`
     endpoint.add({ when, steps: [{ say: [run(both)] }, { told: [/Red/, /Blue/], ...done }] })
-    const session = await begin(agent, when)
+    const session = await startSession(agent, when)
     const items = await session.asked(2)
     expect(new Set(items.map(({ toolCallId }) => toolCallId)).size).toBe(1)
-    for (const item of items) await standsAtItsCall(session, item)
+    for (const item of items) await expectAtItsCall(session, item)
     await session.answer(items[0]!, 'Red')
     await session.answer(items[1]!, 'Blue')
     await session.ended()
   })
 
-  it('asks at once in two commands, each at its own', async () => {
+  it('asks at once in two commands, each at its own call', async () => {
     const when = `ask in two commands of ${agent}`
     const say = [run(ask('Left?')), run(ask('Right?'))]
     endpoint.add({ when, steps: [{ say }, { told: [/Red/, /Blue/], ...done }] })
-    const session = await begin(agent, when)
+    const session = await startSession(agent, when)
     const items = await session.asked(2)
     expect(new Set(items.map(({ toolCallId }) => toolCallId)).size).toBe(2)
-    for (const item of items) await standsAtItsCall(session, item)
+    for (const item of items) await expectAtItsCall(session, item)
     await session.answer(items[0]!, 'Red')
     await session.answer(items[1]!, 'Blue')
     await session.ended()
@@ -163,9 +166,9 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
       when,
       steps: [{ say: [{ tool: 'exec', input: script }] }, { told: [/Blue/], ...done }],
     })
-    const session = await begin(agent, when)
+    const session = await startSession(agent, when)
     const [item] = await session.asked(1)
-    await standsAtItsCall(session, item!)
+    await expectAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()
     expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
@@ -173,24 +176,27 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
 })
 
 describe.concurrent('an answer that takes longer than the 10 s that Codex waits for a command', () => {
-  const patience = 11_000
-  const impatient = () => ({ tool: 'exec_command', input: { cmd: ask('Slowly?') } })
+  const LONGER_THAN_CODEX_WAITS_MS = 11_000
+  const askWithoutYieldTime = () => ({ tool: 'exec_command', input: { cmd: ask('Slowly?') } })
 
-  it('is waited for by the app-server, whose clock stands still', async () => {
+  it('is waited for by the app-server, whose clock is paused', async () => {
     const when = 'ask for long in codex'
-    const steps = [{ say: [impatient()] }, { told: [/Blue/], notTold: [/running with session/], ...done }]
+    const steps = [
+      { say: [askWithoutYieldTime()] },
+      { told: [/Blue/], notTold: [/running with session/], ...done },
+    ]
     endpoint.add({ when, steps })
-    const session = await begin('codex', when)
+    const session = await startSession('codex', when)
     const [item] = await session.asked(1)
-    await sleep(patience)
+    await sleep(LONGER_THAN_CODEX_WAITS_MS)
     expect(endpoint.of(when)).toHaveLength(1)
-    await standsAtItsCall(session, item!)
+    await expectAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()
     expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)
   })
 
-  it('is looked for by the model of the plain command, and stands at the same call', async () => {
+  it('is polled by the model of codex exec, and appears at the same call', async () => {
     const when = 'ask for long in codex-exec'
     const poll = {
       tool: 'write_stdin',
@@ -200,15 +206,15 @@ describe.concurrent('an answer that takes longer than the 10 s that Codex waits 
       when,
       find: { session: /running with session ID (\d+)/ },
       steps: [
-        { say: [impatient()] },
+        { say: [askWithoutYieldTime()] },
         { told: [/running with session/], say: [poll] },
         { told: [/Blue/], ...done },
       ],
     })
-    const session = await begin('codex-exec', when)
+    const session = await startSession('codex-exec', when)
     const [item] = await session.asked(1)
     await eventually(() => expect(endpoint.of(when)).toHaveLength(2))
-    await standsAtItsCall(session, item!)
+    await expectAtItsCall(session, item!)
     await session.answer(item!, 'Blue')
     await session.ended()
     expect(session.drawn()).toContain(`call ${item!.toolCallId} done`)

@@ -4,19 +4,19 @@ import { codexAgent, type CodexAgentOptions } from '@askback/agents/codex'
 import type { AgentAdapter } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { expect } from 'vitest'
-import { agentSession, type Before } from './agent-session.js'
+import { agentSession, type EarlierSession } from './agent-session.js'
 import { folderOf } from './folders.js'
 import type { Step } from './scenario.js'
 
-/** The real program, as the lock of this folder names it. */
+/** The real program, in the version of this folder's lock file. */
 export const codex = join(import.meta.dirname, '../node_modules/.bin/codex')
 
 export interface CodexSessionOptions {
   url: string
   mode?: PermissionMode
-  before?: Before & { home: string; cwd: string }
+  before?: EarlierSession & { home: string; cwd: string }
   agent?: Partial<CodexAgentOptions>
-  /** How it is run. */
+  /** The adapter: `codexAgent` by default. */
   by?: (options: CodexAgentOptions) => AgentAdapter
   cwd?: string
   shells?: Record<string, string>
@@ -24,7 +24,7 @@ export interface CodexSessionOptions {
   config?: string
 }
 
-/** A gateway's inside with the real Codex in it, talking to a scripted model. */
+/** A session with the real Codex, whose model is scripted. */
 export async function codexSession(options: CodexSessionOptions) {
   const { url, agent, config, by = codexAgent, ...rest } = options
   const home = rest.before?.home ?? (await codexHome(url, config))
@@ -33,23 +33,23 @@ export async function codexSession(options: CodexSessionOptions) {
   return { ...(await agentSession({ ...rest, adapter, cwd })), home, cwd }
 }
 
-/** Runs a command, and waits for it as long as Codex can before it tells its model that it still runs. */
+/** Runs a command, and lets Codex wait for it as long as it can before it hands the running command to its model. */
 export const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd, yield_time_ms: 30_000 } })
 
-/** A command that never ends, and a model that has nothing to say about that. */
+/** A command that never ends, after which the model says nothing. */
 export const runForever = (more = ''): Step[] => [
   { say: [run(`touch started; tail -f /dev/null${more}`)] },
   { say: [], ends: 'never' },
 ]
 
-/** A program of the test's own, which may become Codex. */
-export async function inPlaceOfCodex(script: string): Promise<string> {
+/** A shell script to run in place of Codex. */
+export async function fakeCodex(script: string): Promise<string> {
   const path = join(await folderOf('bin'), 'codex')
   await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   return path
 }
 
-/** A home for Codex whose model is the scripted one. It tries nothing twice, so that an error comes at once. */
+/** A home for Codex with the scripted model. Retries are off, so that an error comes at once. */
 export async function codexHome(url: string, config = ''): Promise<string> {
   const home = await folderOf('home')
   await mkdir(join(home, '.codex'))
@@ -80,8 +80,8 @@ export function codexEnv(home: string): Record<string, string> {
   }
 }
 
-/** Of one that names a program which is not there. */
-export async function expectMissingToBeSaid(adapter: AgentAdapter): Promise<void> {
+/** The adapter must name a program that does not exist. */
+export async function expectMissingReported(adapter: AgentAdapter): Promise<void> {
   const missing = 'Codex isn’t installed. Run `npm install -g @openai/codex`.'
   expect(await adapter.check()).toEqual({ available: false, reason: missing })
   const available = { ...adapter, check: () => Promise.resolve({ available: true } as const) }

@@ -5,7 +5,7 @@ import type { Block, Scenario } from './scenario.js'
 
 const messages = { plain: 'say hello', question: 'ask me', approval: 'make a file' }
 
-/** What an agent does with them, whose model asks with one call and makes a file with the other. */
+/** The scenarios for these messages. The model asks with the call `ask`, and creates a file with the call `make`. */
 export function contractScenarios(ask: Block, make: Block): Scenario[] {
   return [
     { when: messages.plain, steps: [{ say: [{ text: 'Hello. What shall we do today?' }] }] },
@@ -24,20 +24,24 @@ export const yesOrNo = {
   ],
 }
 
-/** The contract of all agents; no process outlives its test. */
-export function holds(name: string, adapter: () => AgentAdapter, more: Partial<AgentUnderTest> = {}): void {
+/** Runs the contract suite of all agents, and ends every process after its test. */
+export function testContract(
+  name: string,
+  adapter: () => AgentAdapter,
+  more: Partial<AgentUnderTest> = {},
+): void {
   const started: AgentProcess[] = []
   afterEach(() => Promise.all(started.splice(0).map((agent) => agent.stop())))
   agentContract(name, () => {
-    const one = adapter()
-    const remembering: AgentAdapter = {
-      ...one,
+    const tested = adapter()
+    const recording: AgentAdapter = {
+      ...tested,
       async start(context, signal) {
-        const agent = await one.start(context, signal)
+        const agent = await tested.start(context, signal)
         started.push(agent)
         return agent
       },
     }
-    return { adapter: remembering, messages, ...more }
+    return { adapter: recording, messages, ...more }
   })
 }

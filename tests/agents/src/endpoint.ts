@@ -1,12 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { choose, filled, problemsWith, type Failure, type Reply, type Scenario } from './scenario.js'
-import type { Message, Told } from './told.js'
+import {
+  fillReply,
+  findStep,
+  problemsWith,
+  type Failure,
+  type Message,
+  type Reply,
+  type Scenario,
+  type Told,
+} from './scenario.js'
 
-/** A request that the agent made to the model. */
+/** A request of the agent to the model. */
 export interface ModelRequest {
-  /** `when` of the scenario that answered it. */
+  /** The `when` of the scenario that has answered it. */
   scenario: string
   step: number
   told: Told
@@ -18,27 +26,27 @@ export interface Endpoint<Request extends ModelRequest = ModelRequest> {
   readonly url: string
   /** Every request so far, in order. */
   readonly requests: Request[]
-  /** What was not as the scenarios expect: empty at the end of a test. */
+  /** What the scenarios did not expect. Must be empty at the end of a test. */
   readonly problems: string[]
-  /** Requests of one scenario. */
+  /** The requests of one scenario. */
   of(when: string): Request[]
   add(...scenarios: Scenario[]): void
   close(): Promise<void>
 }
 
-/** How one maker of models wants to be spoken to. */
+/** The API of one provider of models. */
 export interface Dialect<Body, More> {
   path: string
   messagesOf(body: Body): Message[]
   toolsOf(body: Body): string[]
-  /** What else of a request a test may want to see. */
+  /** Further fields of a request that tests look at. */
   more(body: Body): More
   stream(response: ServerResponse, reply: Reply, body: Body): void
-  /** The body of a refusal. */
-  refusal(failure: Failure): object
+  /** The body of an error response. */
+  errorBody(failure: Failure): object
 }
 
-/** An endpoint on loopback that plays scenarios and checks what the model is told. */
+/** Starts an HTTP server on loopback that plays scenarios and checks what the model is told. */
 export async function startEndpoint<Body, More extends object>(
   dialect: Dialect<Body, More>,
   ...initial: Scenario[]
@@ -46,7 +54,7 @@ export async function startEndpoint<Body, More extends object>(
   const scenarios = [...initial]
   const requests: (ModelRequest & More)[] = []
   const problems: string[] = []
-  const failed = new Map<Failure, number>()
+  const failureCounts = new Map<Failure, number>()
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', 'http://endpoint')
@@ -54,38 +62,38 @@ export async function startEndpoint<Body, More extends object>(
       return refuse(response, { status: 404, type: 'not_found_error', message: `no ${pathname} here` })
     const body = JSON.parse(await text(request)) as Body
     const messages = dialect.messagesOf(body)
-    const chosen = choose(scenarios, messages)
-    if (!chosen) return wrong(response, `no scenario for ${JSON.stringify(messages.at(-1))}`)
-    const { scenario, step, told } = chosen
+    const found = findStep(scenarios, messages)
+    if (!found) return reject(response, `no scenario for ${JSON.stringify(messages.at(-1))}`)
+    const { scenario, step, told } = found
     const tools = dialect.toolsOf(body)
     requests.push({ scenario: scenario.when, step, told, messages, tools, ...dialect.more(body) })
-    const [next] = scenario.steps.slice(step).filter((one) => !('status' in one) || !isUsedUp(one))
-    if (!next) return wrong(response, `"${scenario.when}" has no step ${step}: ${JSON.stringify(told.all)}`)
+    const [next] = scenario.steps.slice(step).filter((one) => !('status' in one) || !hasFailedEnough(one))
+    if (!next) return reject(response, `"${scenario.when}" has no step ${step}: ${JSON.stringify(told.all)}`)
     if ('status' in next) {
-      failed.set(next, (failed.get(next) ?? 0) + 1)
+      failureCounts.set(next, (failureCounts.get(next) ?? 0) + 1)
       return refuse(response, next)
     }
     for (const problem of problemsWith(next, told))
       problems.push(`"${scenario.when}" step ${step}: ${problem}: ${JSON.stringify(told.all)}`)
-    dialect.stream(response, filled(next, scenario, messages), body)
+    dialect.stream(response, fillReply(next, scenario, messages), body)
   }
 
-  function isUsedUp(failure: Failure): boolean {
-    return failure.times !== undefined && (failed.get(failure) ?? 0) >= failure.times
+  function hasFailedEnough(failure: Failure): boolean {
+    return failure.times !== undefined && (failureCounts.get(failure) ?? 0) >= failure.times
   }
 
-  function wrong(response: ServerResponse, problem: string): void {
+  function reject(response: ServerResponse, problem: string): void {
     problems.push(problem)
     refuse(response, { status: 400, type: 'invalid_request_error', message: problem })
   }
 
   function refuse(response: ServerResponse, failure: Failure): void {
     response.writeHead(failure.status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(dialect.refusal(failure)))
+    response.end(JSON.stringify(dialect.errorBody(failure)))
   }
 
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => wrong(response, String(error)))
+    answer(request, response).catch((error: unknown) => reject(response, String(error)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -7,20 +7,20 @@ import { programsOf } from './processes.js'
 
 const made: string[] = []
 
-/** A folder for the tests of one file; it is removed when they are over. */
+/** Creates a folder, which is removed after the tests of the file. */
 export async function folderOf(name: string): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), `askback-${name}-`)))
   made.push(folder)
   return folder
 }
 
-/** What a program has kept below its home, once it has ended. It may have ended before it wrote any of it. */
-export async function lose(home: string, kept: string): Promise<void> {
+/** Removes what a program has stored below its home, after the program has ended. */
+export async function removeStored(home: string, stored: string): Promise<void> {
   await eventually(() => expect(programsOf(home)).toEqual([]))
-  await rm(join(home, kept), { recursive: true, force: true })
+  await rm(join(home, stored), { recursive: true, force: true })
 }
 
-// A program that was just ended may still be writing.
+// A program that is ending may still write.
 afterAll(() =>
   Promise.all(made.map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 10 }))),
 )

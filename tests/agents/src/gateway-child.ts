@@ -6,21 +6,21 @@ import { createDesk, createHost } from '@askback/core'
 import type { PermissionMode, SessionEvent } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
-/** What a gateway in a process of its own does. */
+/** What the gateway in this process does. */
 export interface ChildOptions {
   agent: 'claude' | 'codex' | 'codex-exec'
-  /** More for the adapter. */
+  /** Further options of the adapter. */
   options?: { executable?: string; keepIn?: string; keepSeconds?: number }
   db: string
   cwd: string
   text: string
   mode: PermissionMode
-  /** It tells its session when this has come so often. */
+  /** It prints the id of its session when this event has come `times` times. */
   type: SessionEvent['type']
   times?: number
-  /** In that very moment it kills itself. */
+  /** Whether it kills itself at that moment. */
   dies?: boolean
-  /** What it answers to the first request. */
+  /** The answer to the first request. */
   answer?: object
 }
 

@@ -1,4 +1,4 @@
-// A Model Context Protocol server whose tools ask the user before they answer.
+// An MCP server whose tools elicit an answer from the user before they return.
 import { createInterface } from 'node:readline'
 
 const requestedSchema = {

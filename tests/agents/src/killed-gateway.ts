@@ -1,22 +1,20 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
+import { bundleChild } from './child-bundle.js'
 import { folderOf } from './folders.js'
 import type { ChildOptions } from './gateway-child.js'
 
 const gateways: ChildProcess[] = []
 
 export interface KilledGateways {
-  /** A gateway in a process of its own, up to the moment in which an event has come that often. */
-  until(options: Omit<ChildOptions, 'db' | 'cwd'>, env: Record<string, string>): Promise<ToKill>
+  /** Runs a gateway in a process of its own until an event has come so many times. */
+  until(options: Omit<ChildOptions, 'db' | 'cwd'>, env: Record<string, string>): Promise<GatewayToKill>
   close(): Promise<void>
 }
 
-export interface ToKill {
+export interface GatewayToKill {
   sessionId: string
   db: string
   cwd: string
@@ -24,7 +22,7 @@ export interface ToKill {
 }
 
 export async function killedGateways(): Promise<KilledGateways> {
-  const child = await bundled()
+  const child = await bundleChild(new URL('gateway-child.ts', import.meta.url))
   return {
     async until(options, env) {
       const cwd = await folderOf('work')
@@ -48,21 +46,4 @@ export async function killedGateways(): Promise<KilledGateways> {
       await child.remove()
     },
   }
-}
-
-/** The child as one file, where it finds the real SDK. */
-async function bundled(): Promise<{ file: string; remove: () => Promise<void> }> {
-  const cache = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'askback-'))
-  const build = await rolldown({
-    input: fileURLToPath(new URL('gateway-child.ts', import.meta.url)),
-    platform: 'node',
-    external: ['libsql', '@anthropic-ai/claude-agent-sdk'],
-    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
-  })
-  const file = join(folder, 'child.mjs')
-  await build.write({ file, format: 'esm', codeSplitting: false })
-  await build.close()
-  return { file, remove: () => rm(folder, { recursive: true }) }
 }

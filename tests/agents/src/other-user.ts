@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { folderOf } from './folders.js'
 
-/** Runs the agent's program as a user who is not root, whoever runs the tests. */
+/** What is needed to run Claude Code as a user who is not root. */
 export interface OtherUser {
-  /** What to run in the program's place; undefined where the tests are not run as root. */
+  /** The program to run; undefined if the tests do not run as root. */
   executable?: string
   home: string
   cwd: string
@@ -23,7 +23,7 @@ export async function otherUser(): Promise<OtherUser> {
   const folder = await folderOf('program')
   const program = join(folder, 'claude')
   const original = bundledProgram()
-  // The other user may not be able to reach the folder that holds it.
+  // The other user may have no access to the folder of the original.
   await link(original, program).catch(() => copyFile(original, program))
   const executable = join(folder, 'as-nobody')
   await writeFile(

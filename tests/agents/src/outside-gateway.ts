@@ -3,13 +3,13 @@ import { expect } from 'vitest'
 import { Command } from '../../e2e/http/command.js'
 import { at, RunningGateway } from '../../e2e/http/gateways.js'
 
-/** `askback serve`, for agents that somebody else starts. */
+/** Starts `askback serve`, for agents that are started outside of it. */
 export async function startGateway(data: string): Promise<RunningGateway> {
   const command = new Command(['serve', '--port', '0', '--data', data, '--json'])
   return new RunningGateway(command, data, await command.ready())
 }
 
-/** The oldest request that waits. */
+/** Waits for a pending request, and returns the oldest. */
 export async function pendingAt(gateway: RunningGateway): Promise<Interaction> {
   const find = async () => {
     const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')

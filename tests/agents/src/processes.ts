@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The processes that run with this home: the agent's program, what watches over it, and what it runs. */
+/** The processes with this home: the agent's program, its supervisor, and what it runs. */
 export function programsOf(home: string, name = ''): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids
@@ -13,7 +13,7 @@ function hasHome(pid: number, home: string): boolean {
   return read(pid, 'environ').split('\0').includes(`HOME=${home}`)
 }
 
-/** Nothing of a process that has ended meanwhile. */
+/** Empty if the process has ended meanwhile. */
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
@@ -22,14 +22,14 @@ function read(pid: number, file: string): string {
   }
 }
 
-/** The agent's program itself. */
+/** The process id of Claude Code. */
 export function programOf(home: string): number {
   const [pid] = programsOf(home, 'claude')
   if (pid === undefined) throw new Error(`No program runs with the home ${home}.`)
   return pid
 }
 
-/** Kills them as if in one moment: none of them gets to see that another one has ended. */
+/** Stops all of them before it kills the first, so that none sees another one end. */
 export function killAtOnce(pids: number[]): void {
   for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of pids) kill(pid, signal)
 }
@@ -38,11 +38,11 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone already.
+    // It has ended already.
   }
 }
 
-/** Whether it runs: one that has ended and waits to be collected by its parent does not. */
+/** A zombie process, whose parent has not read its exit code, does not count. */
 export function isAlive(pid: number): boolean {
   const stat = read(pid, 'stat')
   return stat !== '' && stat[stat.lastIndexOf(')') + 2] !== 'Z'

@@ -1,24 +1,30 @@
-import { toldSince, textsOf, type Message, type Told } from './told.js'
+/**
+ * The scripted model. A scenario is data: what the model says in each step, and what it must have been told before. The endpoints
+ * stream its replies in the format of each provider.
+ */
 
-/** What the scripted model says, as data. */
+/** One conversation, or the part of it that begins with a certain message. */
 export interface Scenario {
-  /** Found in the message that begins it: a person's, or the prompt of a subagent. */
+  /** Part of the message that begins it: a person's, or the prompt of a subagent. */
   when: string
-  /** One for each request that follows, in order. */
+  /** One for each request to the model, in order. */
   steps: Step[]
-  /** What the model finds in what it was told: `{{name}}` in a tool's input stands for the first group, `{{#name}}` for it as a number. */
+  /**
+   * Patterns to find in the conversation. In the input of a tool `{{name}}` stands for the first group, and `{{#name}}` for the
+   * same as a number.
+   */
   find?: Record<string, RegExp>
 }
 
 export type Step = Reply | Failure
 
 export interface Reply {
-  /** Each must be found in what the model was told since it last spoke. */
+  /** Each must occur in the messages that the model has got since its last reply. */
   told?: (string | RegExp)[]
-  /** None of these may be. */
+  /** None of these may occur there. */
   notTold?: (string | RegExp)[]
   say: Block[]
-  /** How the stream ends: properly, never, or in the middle of the last block. */
+  /** How the stream ends: complete, not at all, or in the middle of the last block. */
   ends?: 'well' | 'never' | 'cut'
 }
 
@@ -26,18 +32,18 @@ export interface Failure {
   status: number
   type: string
   message: string
-  /** After that many the next step counts; for ever without it. */
+  /** After so many failures the next step follows. Without it the failure lasts for ever. */
   times?: number
 }
 
 export type Block =
   | { text: string }
   | { thinking: string }
-  /** Codex has tools whose input is a text. */
+  /** Some tools of Codex have a text as their input. */
   | { tool: string; input: Record<string, unknown> | string; id?: string }
 
-/** A reply with what the model has found in the conversation. */
-export function filled(reply: Reply, { find = {} }: Scenario, messages: Message[]): Reply {
+/** Fills the patterns of `find` into the reply. */
+export function fillReply(reply: Reply, { find = {} }: Scenario, messages: Message[]): Reply {
   const all = [...messages.flatMap(textsOf), ...toldSince(messages).all].join('\n')
   let say = JSON.stringify(reply.say)
   for (const [name, pattern] of Object.entries(find)) {
@@ -49,22 +55,23 @@ export function filled(reply: Reply, { find = {} }: Scenario, messages: Message[
   return { ...reply, say: JSON.parse(say) as Block[] }
 }
 
-export interface Chosen {
+/** The step of a scenario that a conversation has reached. */
+export interface ScenarioStep {
   scenario: Scenario
   step: number
   told: Told
 }
 
 /**
- * The scenario whose beginning is the latest in the conversation, and how often the model has spoken since. Only the
- * conversation decides, so that any number of sessions can talk at once, and go on after a restart.
+ * Finds the scenario that began last in the conversation, and counts the replies of the model since then. Nothing but the
+ * conversation is used, so any number of sessions can run at once and continue after a restart.
  */
-export function choose(scenarios: Scenario[], messages: Message[]): Chosen | null {
+export function findStep(scenarios: Scenario[], messages: Message[]): ScenarioStep | null {
   let found: { scenario: Scenario; at: number } | null = null
   for (const [at, message] of messages.entries()) {
     if (message.role !== 'user') continue
     const said = textsOf(message).join('\n')
-    // Several messages of a person may have become one.
+    // Agents may join several messages of a person into one.
     const matching = scenarios.filter(({ when }) => said.includes(when))
     const [last] = matching.toSorted(
       (a, b) => endOf(b, said) - endOf(a, said) || b.when.length - a.when.length,
@@ -83,7 +90,7 @@ function endOf({ when }: Scenario, said: string): number {
   return said.lastIndexOf(when) + when.length
 }
 
-/** What does not fit, in words; empty if all is as expected. */
+/** Describes what the scenario did not expect; empty if all is as expected. */
 export function problemsWith({ told: wanted = [], notTold = [] }: Reply, told: Told): string[] {
   const has = (what: string | RegExp) =>
     told.all.some((text) => (typeof what === 'string' ? text.includes(what) : what.test(text)))
@@ -93,11 +100,59 @@ export function problemsWith({ told: wanted = [], notTold = [] }: Reply, told: T
   ]
 }
 
-/** A text as a model streams it. */
-export function pieces(text: string): string[] {
-  const all: string[] = []
-  for (let at = 0; at < text.length; at += PIECE) all.push(text.slice(at, at + PIECE))
-  return all
+/** Splits a text into the parts in which the model streams it. */
+export function streamedParts(text: string): string[] {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; at += PART_LENGTH) parts.push(text.slice(at, at + PART_LENGTH))
+  return parts
 }
 
-const PIECE = 12
+const PART_LENGTH = 12
+
+/** A message of a request to the model, with the fields that tests look at. */
+export interface Message {
+  role: string
+  content: string | ContentBlock[]
+}
+
+type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'tool_result'; tool_use_id: string; is_error?: boolean; content?: string | ContentBlock[] }
+  | { type: 'tool_use'; id: string; name: string; input: unknown }
+  | { type: 'thinking' }
+
+export interface ToldResult {
+  toolUseId: string
+  isError: boolean
+  text: string
+}
+
+/** What the model has been told since its last reply. */
+export interface Told {
+  results: ToldResult[]
+  texts: string[]
+  /** The texts, and the texts of the results. */
+  all: string[]
+}
+
+function toldSince(messages: Message[]): Told {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const told = messages.slice(last + 1)
+  const texts = told.flatMap(textsOf)
+  const results = told.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content.flatMap(resultOf),
+  )
+  return { results, texts, all: [...texts, ...results.map(({ text }) => text)] }
+}
+
+function textsOf({ content }: Message): string[] {
+  if (typeof content === 'string') return [content]
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+}
+
+function resultOf(block: ContentBlock): ToldResult[] {
+  if (block.type !== 'tool_result') return []
+  const { tool_use_id: toolUseId, is_error: isError = false, content = '' } = block
+  const text = typeof content === 'string' ? content : textsOf({ role: 'user', content }).join('\n')
+  return [{ toolUseId, isError, text }]
+}

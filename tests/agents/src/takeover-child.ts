@@ -4,7 +4,7 @@ import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
 import { clusterMember } from './cluster-member.js'
 
-// One of several gateways, in a process of its own, with one session. It tells each event of it by its type.
+// One gateway of a cluster, in a process of its own, with one session. It prints the session's id and the type of each event.
 const [url = '', agent = '', cwd = '', text = ''] = process.argv.slice(2)
 const { env } = process
 const adapter =

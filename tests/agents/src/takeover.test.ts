@@ -1,11 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
-import { rolldown } from 'rolldown'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
@@ -14,6 +12,7 @@ import type { EventOf, Interaction, SessionEvent } from '@askback/protocol'
 import { startPostgres, type PostgresServer } from '@askback/store-postgres/testing'
 import { Command } from '../../e2e/http/command.js'
 import { RunningGateway } from '../../e2e/http/gateways.js'
+import { bundleChild } from './child-bundle.js'
 import { startClaudeEndpoint, type ClaudeEndpoint } from './claude-endpoint.js'
 import { claudeEnv } from './claude-session.js'
 import { clusterMember } from './cluster-member.js'
@@ -24,20 +23,20 @@ import { folderOf } from './folders.js'
 import { pendingAt } from './outside-gateway.js'
 import { programsOf } from './processes.js'
 
-const ends: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 let postgres: PostgresServer
 let child: { file: string; remove: () => Promise<void> }
 let claude: ClaudeEndpoint
 let openai: CodexEndpoint
 beforeAll(async () => {
   postgres = await startPostgres()
-  child = await bundled()
+  child = await bundleChild(new URL('takeover-child.ts', import.meta.url))
   claude = await startClaudeEndpoint()
   openai = await startCodexEndpoint()
 })
 afterEach(() => expect([...claude.problems, ...openai.problems]).toEqual([]))
 afterAll(async () => {
-  await Promise.all(ends.map((over) => over()))
+  await Promise.all(cleanups.map((cleanup) => cleanup()))
   await child.remove()
   await claude.close()
   await openai.close()
@@ -47,48 +46,48 @@ afterAll(async () => {
 const approve = { decision: 'approve' }
 const bash = (command: string) => ({ tool: 'Bash', input: { command, description: 'Runs' } })
 
-interface Setting {
-  /** Of the program, for the one that runs and for the one that takes over. */
+interface AgentSetup {
+  /** The environment of the program, on both gateways. */
   env: Record<string, string>
   agent: string
   adapter: AgentAdapter
   home: string
 }
 
-async function claudeSetting(): Promise<Setting> {
+async function claudeSetup(): Promise<AgentSetup> {
   const home = await folderOf('home')
   const env = claudeEnv(claude.url, home)
   return { env, agent: 'claude', adapter: claudeAgent({ env, sdk: () => Promise.resolve(sdk) }), home }
 }
 
-/** The conversations that its program has written down. */
-async function writtenBy({ home }: Setting): Promise<string> {
+/** The transcripts of all conversations of its program. */
+async function transcriptsOf({ home }: AgentSetup): Promise<string> {
   const folder = join(home, '.claude/projects')
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   const files = names.filter((name) => name.endsWith('.jsonl'))
   return (await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))).join('')
 }
 
-async function codexSetting(): Promise<Setting> {
+async function codexSetup(): Promise<AgentSetup> {
   const home = await codexHome(openai.url)
   const env = codexEnv(home)
   return { env, agent: codex, adapter: codexAgent({ env, executable: codex }), home }
 }
 
-/** A gateway in a process of its own runs the agent, up to an event; another one is here. */
-async function twoGateways(text: string, setting: Setting, until: SessionEvent['type']) {
+/** A gateway in a process of its own, which runs the agent until an event comes, and another one in this process. */
+async function twoGateways(text: string, setup: AgentSetup, until: SessionEvent['type']) {
   const cwd = await folderOf('work')
   const name = `t${Math.random().toString(36).slice(2)}`
   const url = postgres.url({ database: name })
   await sql(`CREATE DATABASE ${name}`)
   const errors: unknown[] = []
-  const here = await clusterMember(url, setting.adapter, (error) => errors.push(error))
-  ends.push(() => here.close())
-  const there = spawn(process.execPath, [child.file, url, setting.agent, cwd, text], {
-    env: setting.env,
+  const here = await clusterMember(url, setup.adapter, (error) => errors.push(error))
+  cleanups.push(() => here.close())
+  const there = spawn(process.execPath, [child.file, url, setup.agent, cwd, text], {
+    env: setup.env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  ends.push(() => end(there))
+  cleanups.push(() => kill(there))
   const lines = createInterface({ input: there.stdout })
   let sessionId = ''
   for await (const line of lines) {
@@ -120,7 +119,7 @@ async function twoGateways(text: string, setting: Setting, until: SessionEvent['
 }
 
 describe.concurrent('another gateway takes over Claude', () => {
-  it('[L10] from one that was killed while a call waits: the answer there lets it run, once', async () => {
+  it('[L10] from one that was killed with a pending approval: the approval lets the call run once', async () => {
     const call = bash('echo once >> ran')
     claude.add(
       { when: 'let it run over there', steps: [{ say: [call] }] },
@@ -129,11 +128,11 @@ describe.concurrent('another gateway takes over Claude', () => {
         steps: [{ told: ['approved Bash', 'has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
       },
     )
-    const setting = await claudeSetting()
-    const both = await twoGateways('let it run over there', setting, 'interaction_request')
-    // It does so a moment later; killed before, it would have lost the conversation.
-    await eventually(async () => expect(await writtenBy(setting)).toContain('let it run over there'))
-    await end(both.there)
+    const setup = await claudeSetup()
+    const both = await twoGateways('let it run over there', setup, 'interaction_request')
+    // Claude Code writes the transcript a moment later. Without it the conversation would be lost.
+    await eventually(async () => expect(await transcriptsOf(setup)).toContain('let it run over there'))
+    await kill(both.there)
     const [item] = await both.pending()
     await both.answer(item!, approve)
     await both.ended()
@@ -144,7 +143,7 @@ describe.concurrent('another gateway takes over Claude', () => {
     expect(both.errors).toEqual([])
   })
 
-  it('[L10] from one that froze: what its program did is in doubt, and what it says is not heard', async () => {
+  it('[L10] from one that froze: what its program did is in doubt, and what it reports later is ignored', async () => {
     const call = bash('echo once >> ran && until [ -e go ]; do sleep 0.1; done; echo late >> ran')
     claude.add(
       { when: 'freeze in the middle', steps: [{ say: [call] }, { say: [{ text: 'It is through.' }] }] },
@@ -153,8 +152,8 @@ describe.concurrent('another gateway takes over Claude', () => {
         steps: [{ told: ['may have run already'], say: [{ text: 'I will look.' }] }],
       },
     )
-    const setting = await claudeSetting()
-    const both = await twoGateways('freeze in the middle', setting, 'interaction_request')
+    const setup = await claudeSetup()
+    const both = await twoGateways('freeze in the middle', setup, 'interaction_request')
     const [item] = await both.pending()
     await both.answer(item!, approve)
     await eventually(async () => expect(await both.ran()).toBe('once\n'))
@@ -162,14 +161,14 @@ describe.concurrent('another gateway takes over Claude', () => {
     await both.ended()
     both.there.kill('SIGCONT')
     await writeFile(join(both.cwd, 'go'), '')
-    // The frozen one ends its program when it finds out.
-    await eventually(() => expect(programsOf(setting.home, 'claude')).toHaveLength(1))
+    // The frozen gateway ends its program when it learns that it lost the session.
+    await eventually(() => expect(programsOf(setup.home, 'claude')).toHaveLength(1))
     expect((await both.of('text')).map(({ text }) => text)).toEqual(['I will look.'])
     expect(await both.ran()).not.toContain('once\nonce')
     expect(await both.of('interaction_delivered')).toHaveLength(1)
   })
 
-  it('says that the conversation is gone where its transcript is not shared', async () => {
+  it('and reports that the conversation is lost if its transcript is not shared', async () => {
     const call = bash('echo once >>ran')
     claude.add(
       { when: 'not shared', steps: [{ say: [call] }] },
@@ -178,9 +177,9 @@ describe.concurrent('another gateway takes over Claude', () => {
         steps: [{ told: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
       },
     )
-    const [one, other] = [await claudeSetting(), await claudeSetting()]
+    const [one, other] = [await claudeSetup(), await claudeSetup()]
     const both = await twoGateways('not shared', { ...one, adapter: other.adapter }, 'interaction_request')
-    await end(both.there)
+    await kill(both.there)
     const [item] = await both.pending()
     await both.answer(item!, approve)
     await both.ended()
@@ -190,7 +189,7 @@ describe.concurrent('another gateway takes over Claude', () => {
 })
 
 describe.concurrent('another gateway takes over Codex', () => {
-  it('[L10] from one that was killed while a call waits: the answer there lets it run, once', async () => {
+  it('[L10] from one that was killed with a pending approval: the approval lets the call run once', async () => {
     const call = run('echo once >> ran')
     openai.add(
       { when: 'let it run over there', steps: [{ say: [call] }] },
@@ -199,8 +198,8 @@ describe.concurrent('another gateway takes over Codex', () => {
         steps: [{ told: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
       },
     )
-    const both = await twoGateways('let it run over there', await codexSetting(), 'interaction_request')
-    await end(both.there)
+    const both = await twoGateways('let it run over there', await codexSetup(), 'interaction_request')
+    await kill(both.there)
     const [item] = await both.pending()
     await both.answer(item!, approve)
     await both.ended()
@@ -210,7 +209,7 @@ describe.concurrent('another gateway takes over Codex', () => {
   })
 })
 
-it('a gateway that others take over from leaves no Codex behind that would go on beside theirs', async () => {
+it('a killed gateway of a cluster leaves no Codex running, which would work beside that of another gateway', async () => {
   const when = 'wait for me, all of you'
   openai.add({ when, steps: [{ say: [run('touch never')] }] })
   const home = await codexHome(openai.url)
@@ -218,7 +217,7 @@ it('a gateway that others take over from leaves no Codex behind that would go on
   const PATH = `${dirname(codex)}:${process.env['PATH']}`
   const args = ['serve', '--port', '0', '--data', data, '--json', '--store', postgres.url()]
   const command = new Command(args, { ...codexEnv(home), PATH })
-  ends.push(async () => void (await command.kill('SIGKILL')))
+  cleanups.push(async () => void (await command.kill('SIGKILL')))
   const gateway = new RunningGateway(command, data, await command.ready())
   const body = { agent: 'codex', cwd: await folderOf('work') }
   const made = await gateway.call<{ session: { id: string } }>('POST', '/api/sessions', { body })
@@ -230,7 +229,7 @@ it('a gateway that others take over from leaves no Codex behind that would go on
   await eventually(() => expect(programsOf(home)).toEqual([]))
 })
 
-async function end(gateway: ChildProcess): Promise<void> {
+async function kill(gateway: ChildProcess): Promise<void> {
   if (gateway.exitCode !== null || gateway.signalCode !== null) return
   const exited = once(gateway, 'exit')
   gateway.kill('SIGKILL')
@@ -243,21 +242,4 @@ async function sql(text: string): Promise<void> {
   await client.connect()
   await client.query(text)
   await client.end()
-}
-
-/** The child as one file, where it finds the real SDK. */
-async function bundled(): Promise<{ file: string; remove: () => Promise<void> }> {
-  const cache = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'askback-'))
-  const build = await rolldown({
-    input: fileURLToPath(new URL('takeover-child.ts', import.meta.url)),
-    platform: 'node',
-    external: ['libsql', '@anthropic-ai/claude-agent-sdk', 'pg'],
-    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
-  })
-  const file = join(folder, 'child.mjs')
-  await build.write({ file, format: 'esm', codeSplitting: false })
-  await build.close()
-  return { file, remove: () => rm(folder, { recursive: true }) }
 }
