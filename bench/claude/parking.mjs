@@ -1,4 +1,4 @@
-// Memory of twenty sessions of Claude that wait for an answer, with and without parking.
+// Measures the memory of twenty Claude sessions with a pending question, with and without parking.
 // Run: npm run build && node scripts/parts.mjs && node bench/claude/parking.mjs
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,18 +12,18 @@ import { claudeAgent } from '@askback/agents/claude'
 import { createDesk, createHost, memoryStore } from '@askback/core'
 
 const SESSIONS = 20
-const AT_ONCE = 4
+const BATCH_SIZE = 4
 
-const endpoint = await askingEndpoint()
-const kept = await measure(null)
+const endpoint = await startAskingModel()
+const running = await measure(null)
 const parked = await measure(500)
 endpoint.close()
 
 console.table({
-  'kept running': { processes: kept.processes, 'MB in all': kept.mb, 'MB a session': kept.mb / SESSIONS },
+  running: { processes: running.processes, 'MB in all': running.mb, 'MB a session': running.mb / SESSIONS },
   parked: { processes: parked.processes, 'MB in all': parked.mb, 'MB a session': parked.mb / SESSIONS },
 })
-console.log(`Parking frees ${(100 * (1 - parked.mb / kept.mb)).toFixed(1)} % of it.`)
+console.log(`Parking frees ${(100 * (1 - parked.mb / running.mb)).toFixed(1)} % of the memory.`)
 process.exit(0)
 
 /**
@@ -35,22 +35,22 @@ async function measure(parkAfterMs) {
   const adapter = claudeAgent({ env: environment(home), parkAfterMs, sdk: loadSdk })
   const desk = createDesk({ store: memoryStore() })
   const host = createHost({ desk, agents: [adapter], onError: (error) => console.error(error) })
-  for (let count = 0; count < SESSIONS; count += AT_ONCE) {
-    const batch = Array.from({ length: AT_ONCE }, () => ask(host, home))
+  for (let count = 0; count < SESSIONS; count += BATCH_SIZE) {
+    const batch = Array.from({ length: BATCH_SIZE }, () => ask(host, home))
     await Promise.all(batch)
-    while ((await desk.pending({ limit: 100 })).interactions.length < count + AT_ONCE) await sleep(100)
+    while ((await desk.pending({ limit: 100 })).interactions.length < count + BATCH_SIZE) await sleep(100)
   }
-  // Until every process that is going to end has ended.
-  let found = memoryOf(home)
-  for (let calm = 0; calm < 10; calm += 1) {
+  // Waits until the number of processes has not changed for five seconds.
+  let measured = memoryOf(home)
+  for (let unchanged = 0; unchanged < 10; unchanged += 1) {
     await sleep(500)
     const now = memoryOf(home)
-    if (now.processes !== found.processes) calm = 0
-    found = now
+    if (now.processes !== measured.processes) unchanged = 0
+    measured = now
   }
   await host.close()
   await rm(home, { recursive: true, force: true, maxRetries: 10 })
-  return found
+  return measured
 }
 
 /**
@@ -63,7 +63,7 @@ async function ask(host, cwd) {
 }
 
 /**
- * The memory that only the agent's processes hold, shared pages counted by their share.
+ * The memory of the agent's processes. Pages that several processes share are divided among them (Pss).
  *
  * @param {string} home
  */
@@ -77,7 +77,7 @@ function memoryOf(home) {
       kilobytes += Number(/^Pss:\s+(\d+)/mu.exec(rollup)?.[1] ?? 0)
       processes += 1
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return { processes, mb: Math.round(kilobytes / 1024) }
@@ -103,8 +103,8 @@ async function loadSdk() {
   return /** @type {import('@askback/agents/claude').ClaudeSdk} */ (await import(path))
 }
 
-/** A model that answers every message with a question. */
-async function askingEndpoint() {
+/** Starts a scripted model that answers every message with a question. */
+async function startAskingModel() {
   const options = ['Red', 'Blue'].map((label) => ({ label, description: label }))
   const input = { questions: [{ header: 'Pick', question: 'Which?', options, multiSelect: false }] }
   let count = 0

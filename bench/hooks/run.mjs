@@ -1,4 +1,4 @@
-// What a hook costs, against starting the same process to do nothing.
+// Measures the time of a hook of Claude Code, relative to a Node process that does nothing.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { interleave, passes, print, timed } from '../core/measure.mjs'
 
-const TIMES = 8
+const REPETITIONS = 8
 const askback = fileURLToPath(new URL('../../packages/cli/bin/askback.js', import.meta.url))
 const data = mkdtempSync(join(tmpdir(), 'askback-bench-'))
-const nothing = join(data, 'nothing.mjs')
-writeFileSync(nothing, '')
+const emptyProgram = join(data, 'empty.mjs')
+writeFileSync(emptyProgram, '')
 const use = { session_id: 'bench', cwd: data, tool_name: 'Bash', tool_input: { command: 'make deploy' } }
 const call = JSON.stringify({ ...use, hook_event_name: 'PreToolUse', tool_use_id: 'call' })
 const permission = JSON.stringify({ ...use, hook_event_name: 'PermissionRequest' })
@@ -22,9 +22,9 @@ await new Promise((resolve) => gateway.stdout.once('data', resolve))
 try {
   await storeRule()
   const rows = [
-    await against('a permission that a rule allows', () => hook(permission)),
-    await against('a call that is recorded', () => hook(call)),
-    await against('no gateway', () => hook(permission, join(data, 'nowhere'))),
+    await compare('a permission that a rule allows', () => hook(permission)),
+    await compare('a call that is recorded', () => hook(call)),
+    await compare('no gateway', () => hook(permission, join(data, 'nowhere'))),
   ]
   print(rows)
   process.exitCode = rows.every(passes) ? 0 : 1
@@ -38,22 +38,22 @@ try {
  * @param {string} what
  * @param {() => Promise<string>} once
  */
-async function against(what, once) {
+async function compare(what, once) {
   const { a, b, ratio } = await interleave({
     prepare: () => Promise.resolve(),
     a: () => timed(() => repeat(once)),
-    b: () => timed(() => repeat(() => run([nothing], ''))),
+    b: () => timed(() => repeat(() => run([emptyProgram], ''))),
   })
-  const ms = `${(a / TIMES).toFixed(0)} ms, the process alone ${(b / TIMES).toFixed(0)} ms`
+  const ms = `${(a / REPETITIONS).toFixed(0)} ms, the process alone ${(b / REPETITIONS).toFixed(0)} ms`
   return { what: `hook: ${what} (${ms})`, value: ratio, unit: '×', atMost: 2 }
 }
 
 /** @param {() => Promise<string>} once */
 async function repeat(once) {
-  for (let time = 0; time < TIMES; time += 1) await once()
+  for (let time = 0; time < REPETITIONS; time += 1) await once()
 }
 
-/** Asks once and approves it for the session. */
+/** Approves a permission for the session, so that a rule allows the next one. */
 async function storeRule() {
   await hook(call)
   const asked = hook(permission)

@@ -15,13 +15,19 @@ import { answeredInput } from './question.js'
 
 type ToolInput = Record<string, Json>
 
-/** A tool call that Claude Code asks about. */
+/**
+ * A tool call that Claude Code asks about.
+ * @internal
+ */
 export interface ToolUse {
   toolName: string
   input: ToolInput
 }
 
-/** What Claude Code is to do with the call. */
+/**
+ * What Claude Code is to do with the call.
+ * @internal
+ */
 export type Decision =
   | { behavior: 'allow'; updatedInput: ToolInput; updatedPermissions?: [SetMode] }
   | { behavior: 'deny'; message: string }
@@ -39,7 +45,10 @@ const MODES: Record<Exclude<PlanDecision, 'adjust'>, SetMode['mode']> = {
   default: 'default',
 }
 
-/** The request with which a person is asked about the call. */
+/**
+ * The request with which a person is asked about the call.
+ * @internal
+ */
 export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' | 'toolName' | 'request'> {
   switch (toolName) {
     case 'AskUserQuestion':
@@ -51,7 +60,10 @@ export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' |
   }
 }
 
-/** Translates a settled interaction for Claude Code; `null` if nobody has decided. */
+/**
+ * Translates a settled interaction for Claude Code; `null` if nobody has decided.
+ * @internal
+ */
 export function decisionOf({ input }: ToolUse, item: Interaction): Decision | null {
   if (isInDoubt(item)) return { behavior: 'deny', message: IN_DOUBT_MESSAGE }
   const { settlement, message } = item

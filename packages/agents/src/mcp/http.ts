@@ -10,7 +10,10 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createAskServer } from './server.js'
 
-/** An authenticated request to `/mcp`. */
+/**
+ * An authenticated request to `/mcp`.
+ * @internal
+ */
 export interface McpCall {
   request: IncomingMessage
   response: ServerResponse
