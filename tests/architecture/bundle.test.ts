@@ -22,6 +22,7 @@ const entries = [
   'protocol/src/index.ts',
   'core/src/index.ts',
   'client/src/index.ts',
+  'connectors/src/index.ts',
   'agents/src/demo/index.ts',
 ]
 

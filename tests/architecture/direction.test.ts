@@ -39,7 +39,6 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     desk: ['kinds', 'store', 'decide', 'adopt'],
     cluster: ['store'],
     agents: ['store', 'decide', 'desk', 'cluster'],
-    connectors: ['kinds', 'store', 'desk', 'agents'],
   },
   'packages/client': {
     layout: [],
@@ -59,6 +58,14 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     composer: ['guard', 'content', 'interaction', 'question'],
     conversation: ['content', 'interaction', 'kinds', 'tool-call'],
     inbox: ['content', 'interaction', 'kinds'],
+  },
+  // Surfaces do not import each other.
+  'packages/connectors': {
+    cards: [],
+    runner: ['cards'],
+    telegram: ['cards', 'runner'],
+    terminal: ['cards', 'runner'],
+    webhook: ['runner'],
   },
   // Adapters do not import each other.
   'packages/agents': {

@@ -1,6 +1,6 @@
 import { telegramConnector } from '@askback/connectors/telegram'
+import { connectorContract, type ConnectorUnderTest } from '@askback/connectors/testing'
 import { memoryStore } from '@askback/core'
-import { connectorContract, type ConnectorUnderTest } from '@askback/core/testing'
 import { expect } from 'vitest'
 import { BotApiServer, labelOf, TOKEN } from './bot-api-server.js'
 

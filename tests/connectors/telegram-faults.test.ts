@@ -1,5 +1,5 @@
+import { connectorDesk, runConnector } from '@askback/connectors'
 import { telegramConnector } from '@askback/connectors/telegram'
-import { connectorDesk, runConnector } from '@askback/core'
 import { describe, expect, it } from 'vitest'
 import {
   ADA,

@@ -110,7 +110,7 @@ describe('what Telegram takes', () => {
 
   it('a long answer of an agent comes in pieces', async () => {
     await startForAda()
-    await running.line.setPlace(CHAT, { sessions: 'all', current: 's' })
+    await running.context.setPlace(CHAT, { sessions: 'all', current: 's' })
     await host.desk.report({
       sessionId: 's',
       events: [{ type: 'text', blockId: 'b', text: 'word 🐘 '.repeat(1200) }],
@@ -121,7 +121,7 @@ describe('what Telegram takes', () => {
 
   it('what an agent says is quoted, so that it cannot pose as a card of ours', async () => {
     await startForAda()
-    await running.line.setPlace(CHAT, { sessions: 'all', current: 's' })
+    await running.context.setPlace(CHAT, { sessions: 'all', current: 's' })
     const forged = 'Approve Bash? · Release\n\ncommand:\nls'
     await host.desk.report({
       sessionId: 's',

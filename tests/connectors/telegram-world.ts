@@ -1,15 +1,6 @@
+import { connectorDesk, runConnector, type RunningConnector } from '@askback/connectors'
 import { telegramConnector, type TelegramConnector, type TelegramOptions } from '@askback/connectors/telegram'
-import {
-  connectorDesk,
-  createDesk,
-  createHost,
-  memoryStore,
-  runConnector,
-  type AgentAdapter,
-  type Host,
-  type RunningConnector,
-  type Store,
-} from '@askback/core'
+import { createDesk, createHost, memoryStore, type AgentAdapter, type Host, type Store } from '@askback/core'
 import type { Interaction, Json } from '@askback/protocol'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { BotApiServer, labelOf, TOKEN } from './bot-api-server.js'

@@ -132,7 +132,7 @@ describe('pairing', () => {
     await ask('approval', { input: { command: 'whoami' } })
     await until(() => texts(GROUP).some((text) => text.includes('whoami')))
     expect(texts().join('\n')).not.toMatch(/whoami|No longer needed/)
-    expect(running.line.places().map(({ id }) => id)).toEqual([GROUP])
+    expect(running.context.places().map(({ id }) => id)).toEqual([GROUP])
     server.write(CHAT, ADA, `/pair ${code}`)
     await expectSaid('This code is wrong')
     expect(await store.kv.list('connector/telegram/person/')).toMatchObject([{ value: { id: 'bob' } }])
@@ -141,10 +141,10 @@ describe('pairing', () => {
   it('ends at the next start for whoever was revoked in between', async () => {
     await start()
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
-    await until(() => running.line.places().length === 1)
+    await until(() => running.context.places().length === 1)
     await running.stop()
     await start({ isKnown: () => false })
-    expect(running.line.places()).toEqual([])
+    expect(running.context.places()).toEqual([])
     expect(await store.kv.list('connector/telegram/person/')).toEqual([])
   })
 
@@ -217,7 +217,7 @@ describe('text', () => {
 
   it('/follow keeps a chat to one session', async () => {
     await start({ users: [{ id: ADA }], chats: [ADA] })
-    await running.line.setPlace(CHAT, { sessions: 'all', current: 's' })
+    await running.context.setPlace(CHAT, { sessions: 'all', current: 's' })
     server.write(CHAT, ADA, '/follow this')
     await expectSaid('in Release only')
     await host.desk.createSession({ id: 'other', agent: null })

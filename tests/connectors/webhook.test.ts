@@ -1,10 +1,11 @@
+import { connectorDesk } from '@askback/connectors'
 import {
   signWebhook,
   startWebhook,
   type RunningWebhook,
   type WebhookOptions,
 } from '@askback/connectors/webhook'
-import { connectorDesk, createDesk, createHost, memoryStore, type Host, type Store } from '@askback/core'
+import { createDesk, createHost, memoryStore, type Host, type Store } from '@askback/core'
 import type { Json } from '@askback/protocol'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'

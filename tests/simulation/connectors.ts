@@ -1,4 +1,10 @@
-import { connectorDesk, runConnector, type Card, type Connector, type RunningConnector } from '@askback/core'
+import {
+  connectorDesk,
+  runConnector,
+  type Connector,
+  type RunningConnector,
+  type TextCard,
+} from '@askback/connectors'
 import { AskbackError } from '@askback/protocol'
 import type { Process } from './process.js'
 import { holds } from './violation.js'
@@ -10,7 +16,7 @@ const PLACE = 'chat'
 export class Connectors {
   readonly #world: World
   /** What stands in the chat with its controls; `null` once they are taken away. */
-  readonly #messages: (Card | null)[] = []
+  readonly #messages: (TextCard | null)[] = []
   #running: { process: Process; connector: RunningConnector } | null = null
   #isSet = false
 
@@ -57,9 +63,9 @@ export class Connectors {
     for (const interactionId of pending) holds(open.includes(interactionId), 'connectors', differs)
   }
 
-  #setPlace({ line }: RunningConnector): void {
+  #setPlace({ context }: RunningConnector): void {
     if (this.#isSet) return
-    line.setPlace(PLACE, { sessions: 'all' }).then(
+    context.setPlace(PLACE, { sessions: 'all' }).then(
       () => (this.#isSet = true),
       () => (this.#running = null),
     )

@@ -1,5 +1,6 @@
 import { HttpTransport } from '@askback/client'
-import { memoryStore, type Change, type ConnectorDesk, type Kv } from '@askback/core'
+import type { ConnectorDesk } from '@askback/connectors'
+import { memoryStore, type Change, type Kv } from '@askback/core'
 import {
   AskbackError,
   fold,

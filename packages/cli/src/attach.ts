@@ -1,5 +1,5 @@
+import { runConnector } from '@askback/connectors'
 import { terminalConnector } from '@askback/connectors/terminal'
-import { runConnector } from '@askback/core'
 import { AskbackError, spellOutLine, type Session } from '@askback/protocol'
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -40,10 +40,10 @@ export async function attach(args: string[]): Promise<number> {
   say = (text) => void terminal.say(terminal.place, text)
   const running = runConnector({ connector: terminal, desk, onError: sayError })
   await running.ready
-  await running.line.setPlace(terminal.place, { sessions: [session.id], current: session.id })
+  await running.context.setPlace(terminal.place, { sessions: [session.id], current: session.id })
   const name = spellOutLine(session.title ?? session.agent ?? 'the session', 'prose')
   await terminal.say(terminal.place, `Attached to ${name} (${session.id}).`)
-  for (const event of await desk.recent()) await terminal.hear?.(terminal.place, event)
+  for (const event of await desk.recent()) await terminal.showEvent?.(terminal.place, event)
   const stop = () => void terminal.stop()
   process.once('SIGINT', stop).once('SIGTERM', stop)
   const following = desk.follow()

@@ -8,7 +8,9 @@ export {
   type Reprompt,
   type StandardSchema,
 } from './kinds/kinds.js'
+export { fieldError } from './kinds/form-values.js'
 export { planEffect } from './kinds/plan-review.js'
+export { progressOf } from './kinds/question.js'
 export { auditRows, joinMessage, splitMessage } from './store/audit.js'
 export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'
@@ -58,16 +60,3 @@ export { Leases, type Lease, type LeaseEvents, type LeasesOptions } from './clus
 export type { AgentAdapter, AgentContext, AgentProcess, Availability, Delta, Ending } from './agents/agent.js'
 export { createHost, type Host, type HostOptions } from './agents/host.js'
 export type { LiveListener } from './agents/live-feed.js'
-export type {
-  Card,
-  CardInput,
-  CardStep,
-  CardView,
-  ClosedCard,
-  Control,
-  Part,
-} from './connectors/connector-card.js'
-export { connectorCommands, runCommand, type CommandInput } from './connectors/connector-commands.js'
-export { connectorDesk } from './connectors/connector-desk.js'
-export { runConnector, type ConnectorOptions, type RunningConnector } from './connectors/connector-runner.js'
-export type { Connector, ConnectorDesk, ConnectorLine, Place, Told } from './connectors/connector.js'

@@ -1,4 +1,5 @@
-import { connectorDesk, runConnector, systemClock, type Host, type Store } from '@askback/core'
+import { connectorDesk, runConnector } from '@askback/connectors'
+import { systemClock, type Host, type Store } from '@askback/core'
 import type { Credentials, GatewayConfig, GatewayConnector } from '@askback/gateway'
 import type { ConnectorSecrets } from './connector-secrets.js'
 

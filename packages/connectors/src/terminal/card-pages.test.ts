@@ -1,12 +1,12 @@
-import type { Card, Control } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
+import type { CardControl, TextCard } from '../cards/card.js'
 import { CardPages } from './card-pages.js'
 
-const approve: Control = { id: 'approve', label: 'Approve', role: 'approve' }
-const deny: Control = { id: 'deny', label: 'Deny', role: 'deny' }
-const long: Card = {
+const approve: CardControl = { id: 'approve', label: 'Approve', role: 'approve' }
+const deny: CardControl = { id: 'deny', label: 'Deny', role: 'deny' }
+const long: TextCard = {
   cardId: 'card',
   sessionId: 'session',
   interactionId: 'interaction',
@@ -20,26 +20,26 @@ const long: Card = {
   asks: null,
 }
 
-function screen(rows: number | undefined) {
+function pagesOn(rows: number | undefined) {
   const output = Object.assign(new PassThrough(), { rows, columns: 80 })
   return { output, pages: new CardPages(output, fakeClock()) }
 }
 
-const ids = (card: Card | null) => card?.controls.map(({ id }) => id)
+const controlIds = (card: TextCard | null) => card?.controls.map(({ id }) => id)
 
-it('offers to approve after the last page only', () => {
-  const { pages } = screen(19)
+it('offers to approve only after the last page', () => {
+  const { pages } = pagesOn(19)
   const first = pages.open(long)
   expect(first.lines).toHaveLength(12)
-  expect(ids(first.card)).toEqual(['more', 'deny'])
+  expect(controlIds(first.card)).toEqual(['more', 'deny'])
   pages.turn()
   const last = pages.open(long)
   expect([...first.lines, ...last.lines].filter((line) => line.includes('line '))).toHaveLength(20)
-  expect(ids(last.card)).toEqual(['approve', 'deny'])
+  expect(controlIds(last.card)).toEqual(['approve', 'deny'])
 })
 
-it('draws the page again after something else was printed, and all of it once all was read', () => {
-  const { pages } = screen(19)
+it('prints the page again after something else was printed, and the whole card once it was read', () => {
+  const { pages } = pagesOn(19)
   const { lines } = pages.open(long)
   expect(pages.open(long).lines).toEqual([])
   pages.redraw()
@@ -49,40 +49,40 @@ it('draws the page again after something else was printed, and all of it once al
   pages.redraw()
   const again = pages.open(long)
   expect(again.lines).toHaveLength(22)
-  expect(ids(again.card)).toEqual(['approve', 'deny'])
+  expect(controlIds(again.card)).toEqual(['approve', 'deny'])
 })
 
-it('does not count as read what was drawn while a reason was typed', () => {
-  const { pages } = screen(19)
+it('does not count the card as read because it was printed while a reason was typed', () => {
+  const { pages } = pagesOn(19)
   pages.open(long)
   const asking = { ...long, controls: [{ id: 'back', label: 'Back', role: 'more' as const }], asks: 'Why?' }
   pages.redraw()
   expect(pages.open(asking).lines).toHaveLength(22)
-  expect(ids(pages.open(long).card)).toContain('more')
+  expect(controlIds(pages.open(long).card)).toContain('more')
 })
 
-it('has other content read anew', () => {
-  const { pages } = screen(19)
+it('must be read again after its content changed', () => {
+  const { pages } = pagesOn(19)
   pages.open(long)
   pages.turn()
-  expect(ids(pages.open(long).card)).toContain('approve')
+  expect(controlIds(pages.open(long).card)).toContain('approve')
   const other = { ...long, parts: [{ as: 'code' as const, text: 'x\n'.repeat(40).replaceAll('x', 'rm') }] }
   pages.redraw()
-  expect(ids(pages.open(other).card)).toContain('more')
+  expect(controlIds(pages.open(other).card)).toContain('more')
 })
 
-it('begins anew where the lines have another width', () => {
-  const { pages, output } = screen(19)
+it('begins with the first page again when the width changes', () => {
+  const { pages, output } = pagesOn(19)
   pages.open(long)
   pages.turn()
   output.columns = 40
   const { lines, card } = pages.open(long)
   expect(lines[0]).toContain('Approve Bash?')
-  expect(ids(card)).toContain('more')
+  expect(controlIds(card)).toContain('more')
 })
 
-it('shows a question whole, and everything where there is no screen', () => {
+it('prints a whole question, and the whole of any card without a screen', () => {
   const question = { ...long, controls: [{ id: 'o0', label: 'A', role: 'option' as const }] }
-  expect(screen(19).pages.open(question).lines).toHaveLength(22)
-  expect(ids(screen(undefined).pages.open(long).card)).toEqual(['approve', 'deny'])
+  expect(pagesOn(19).pages.open(question).lines).toHaveLength(22)
+  expect(controlIds(pagesOn(undefined).pages.open(long).card)).toEqual(['approve', 'deny'])
 })

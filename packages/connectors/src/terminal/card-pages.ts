@@ -1,45 +1,52 @@
-import type { Card, Clock } from '@askback/core'
+import type { Clock } from '@askback/core'
 import type { Writable } from 'node:stream'
+import type { TextCard } from '../cards/card.js'
 import { drawCard } from './drawing.js'
-import { columnsOf, MORE } from './drawing-controls.js'
+import { columnsOf } from './drawing-controls.js'
+import { SHOW_MORE } from './terminal-input.js'
 
-/** What is printed before the next thing is asked, and what is offered then. */
-export interface Page {
+/** What to print before the next prompt, and the card to offer in the prompt. */
+export interface CardPage {
   lines: string[]
-  card: Card | null
+  card: TextCard | null
 }
 
-/** For the controls of a card, in lines. */
-const ROOM_FOR_CONTROLS = 7
-const LEAST_LINES = 5
+/** Rows that a page leaves free for the controls of its card. */
+const ROWS_FOR_CONTROLS = 7
+const MIN_PAGE_ROWS = 5
 
 /**
- * What of a card is drawn. A card that can be approved is shown a screen at a time, and offers to approve only once its last
- * page was drawn. After anything else was printed it is drawn again, so that it is always the last thing on the screen.
+ * Decides which rows of a card to print. A card that can be approved is printed one screen at a time, and offers to approve
+ * only after its last page was printed. After anything else was printed the card is printed again, so that it is always the
+ * last thing above the prompt.
+ *
+ *     first page ── turn ──▶ next page ── turn ──▶ last page: read, may be approved
+ *         ▲                      │
+ *         └── other card, or the window has another width
  */
 export class CardPages {
   readonly #output: Writable
   readonly #clock: Clock
-  /** Cards of which every page was drawn, as they looked then. */
-  readonly #read = new Map<string, string>()
+  /** The content of each card whose last page was printed. */
+  readonly #readContents = new Map<string, string>()
   #cardId: string | null = null
   #columns = 0
-  /** The page that is on the screen: its first line, and the one after its last. */
+  /** The page that is on the screen: the index of its first line, and of the line after its last. */
   #first = 0
   #end = 0
-  #isDrawn = false
+  #isPrinted = false
 
   constructor(output: Writable, clock: Clock) {
     this.#output = output
     this.#clock = clock
   }
 
-  open(card: Card | null): Page {
+  open(card: TextCard | null): CardPage {
     const columns = columnsOf(this.#output)
-    // Lines of another width are other lines: what was read of them cannot be told.
+    // With another width the text has other lines, so it is not known which of them were seen.
     if (card?.cardId !== this.#cardId || columns !== this.#columns) {
       this.#first = 0
-      this.#isDrawn = false
+      this.#isPrinted = false
     }
     this.#cardId = card?.cardId ?? null
     this.#columns = columns
@@ -47,39 +54,40 @@ export class CardPages {
     const all = drawCard(card, this.#clock.now(), columns)
     const content = JSON.stringify(card.parts)
     const isPaged =
-      card.controls.some(({ role }) => role === 'approve') && this.#read.get(card.cardId) !== content
-    const isDrawn = this.#isDrawn
-    this.#isDrawn = true
-    if (!isPaged) return { lines: isDrawn ? [] : all, card }
-    if (!isDrawn) this.#end = Math.min(this.#first + this.#pageLength(), all.length)
-    const lines = isDrawn ? [] : all.slice(this.#first, this.#end)
-    if (this.#end < all.length) return { lines, card: this.#unread(card, all.length) }
-    this.#read.set(card.cardId, content)
+      card.controls.some(({ role }) => role === 'approve') && this.#readContents.get(card.cardId) !== content
+    const isPrinted = this.#isPrinted
+    this.#isPrinted = true
+    if (!isPaged) return { lines: isPrinted ? [] : all, card }
+    if (!isPrinted) this.#end = Math.min(this.#first + this.#rowsPerPage(), all.length)
+    const lines = isPrinted ? [] : all.slice(this.#first, this.#end)
+    if (this.#end < all.length) return { lines, card: this.#unreadCard(card, all.length) }
+    this.#readContents.set(card.cardId, content)
     return { lines, card }
   }
 
   turn(): void {
     this.#first = this.#end
-    this.#isDrawn = false
+    this.#isPrinted = false
   }
 
+  /** Something else was printed below the card. */
   redraw(): void {
-    this.#isDrawn = false
+    this.#isPrinted = false
   }
 
-  /** Where there are no rows, nothing leaves the screen. */
-  #pageLength(): number {
+  /** Output without rows, such as a file, has one page of any length. */
+  #rowsPerPage(): number {
     const { rows } = this.#output as { rows?: number }
-    return rows === undefined ? Infinity : Math.max(rows - ROOM_FOR_CONTROLS, LEAST_LINES)
+    return rows === undefined ? Infinity : Math.max(rows - ROWS_FOR_CONTROLS, MIN_PAGE_ROWS)
   }
 
-  /** Nothing in it approves. Each page counts as a card of its own, so that a key that is held turns one page only. */
-  #unread(card: Card, all: number): Card {
+  /** The card without the controls that approve. Each page has its own card id, so a held key turns only one page. */
+  #unreadCard(card: TextCard, lineCount: number): TextCard {
     return {
       ...card,
       cardId: `${card.cardId}#${this.#end}`,
       controls: [
-        { id: MORE, label: `Show more (${this.#end} of ${all} lines shown)`, role: 'more' },
+        { id: SHOW_MORE, label: `Show more (${this.#end} of ${lineCount} lines shown)`, role: 'more' },
         ...card.controls.filter(({ role }) => role !== 'approve'),
       ],
     }

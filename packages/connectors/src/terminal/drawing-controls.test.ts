@@ -1,18 +1,18 @@
-import type { Card, Control } from '@askback/core'
 import * as fc from 'fast-check'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
+import type { CardControl, TextCard } from '../cards/card.js'
+import { wrapText } from './drawing.js'
 import { drawControls, type Screen } from './drawing-controls.js'
-import { wrapText } from './wrapping.js'
 
 function drawn(labels: string[], at: number, screen: Screen, asks: string | null = null): string[] {
-  const controls = labels.map((label, index): Control => ({
+  const controls = labels.map((label, index): CardControl => ({
     id: `o${index}`,
     label,
     role: 'option',
     checked: false,
   }))
-  const card: Card = {
+  const card: TextCard = {
     cardId: 'c',
     sessionId: 's',
     interactionId: 'i',
@@ -23,10 +23,12 @@ function drawn(labels: string[], at: number, screen: Screen, asks: string | null
     controls,
     asks,
   }
-  return stripVTControlCharacters(drawControls(card, { at, waiting: 2, hasAgent: true, screen })).split('\n')
+  return stripVTControlCharacters(drawControls(card, { at, openCards: 2, hasAgent: true, screen })).split(
+    '\n',
+  )
 }
 
-it('shows all there is where there is room', () => {
+it('shows all controls if they fit', () => {
   expect(drawn(['A', 'B'], 0, { rows: 30, columns: 100 })).toEqual(
     [
       '❯ 1 [ ] A',
@@ -36,7 +38,7 @@ it('shows all there is where there is room', () => {
   )
 })
 
-it('shows what is around the marked one in a small window', () => {
+it('shows the controls around the marked one in a small window', () => {
   const labels = Array.from({ length: 9 }, (_, n) => `Choice ${n + 1}`)
   expect(drawn(labels, 7, { rows: 6, columns: 24 })).toEqual([
     '↑ 6 more',
@@ -46,7 +48,7 @@ it('shows what is around the marked one in a small window', () => {
   ])
 })
 
-it('never draws more than fits, and always the marked one', () => {
+it('never draws more rows than fit, and always the marked control', () => {
   const label = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 60 }),
     fc.constant('日本語 word '.repeat(9)),

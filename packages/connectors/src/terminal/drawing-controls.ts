@@ -1,7 +1,8 @@
-import type { Card, Control } from '@askback/core'
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { markLines, wrapText } from './wrapping.js'
+import type { CardControl, TextCard } from '../cards/card.js'
+import { markLines, wrapText } from './drawing.js'
+import { isAnswerable, SHOW_MORE } from './terminal-input.js'
 
 export interface Screen {
   rows: number
@@ -13,73 +14,64 @@ export function screenOf(output: Writable): Screen {
   return { rows, columns }
 }
 
-/** Lines do not break by themselves where there is no screen. */
+/** Without a screen, lines do not need to be broken. */
 export function columnsOf(output: Writable): number {
   return (output as Partial<Screen>).columns ?? Infinity
 }
 
-/** Such a request can be seen here, and answered where its own renderer is. */
-export function isAnswerable({ controls, asks }: Card): boolean {
-  return controls.length > 0 || asks !== null
-}
-
-/** Where a text goes that answers nothing. */
-export function textGoes(hasAgent: boolean): string {
-  return hasAgent ? 'A text goes to the agent' : 'A text is only a note; no agent reads it'
-}
-
-/** Never more than the screen has rows: what has left it can neither be seen nor taken away again. */
+/**
+ * Draws the controls of a card with a help line. It never has more rows than the screen: rows that scrolled off the screen
+ * can neither be seen nor be removed when the controls change.
+ */
 export function drawControls(
-  card: Card,
-  { at, waiting, hasAgent, screen }: { at: number; waiting: number; hasAgent: boolean; screen: Screen },
+  card: TextCard,
+  { at, openCards, hasAgent, screen }: { at: number; openCards: number; hasAgent: boolean; screen: Screen },
 ): string {
   const { controls, asks } = card
   const head = asks === null ? [] : markLines(asks, screen.columns, ['', '│ '])
-  const foot = wrapText(keysOf(card, waiting, hasAgent), screen.columns)
+  const foot = wrapText(keyHelp(card, openCards, hasAgent), screen.columns)
   const rows = controls.map((control, index) => rowOf(control, index, at, screen.columns))
   const room = screen.rows - 1 - head.length - foot.length
   const dim = foot.map((line) => styleText('dim', line))
   if (rows.flat().length <= room) return [...head, ...rows.flat(), ...dim].join('\n')
-  // The keys are known by now, or can be read in a window of their size; the choices can not.
-  const isTight = room < LEAST_ROOM
+  // In a very small window the choices need the room more than the help does.
+  const isTight = room < MIN_ROWS_FOR_CHOICES
   const left = isTight ? screen.rows - 1 : room
   return [...(isTight ? [] : head), ...rowsAround(rows, at, left), ...(isTight ? [] : dim)].join('\n')
 }
 
-const LEAST_ROOM = 5
+/** If fewer rows are left for the choices, the help line is not drawn. */
+const MIN_ROWS_FOR_CHOICES = 5
 
-/** The control that shows the next page of a card. */
-export const MORE = 'more'
-
-function keysOf(card: Card, waiting: number, hasAgent: boolean): string {
+function keyHelp(card: TextCard, openCards: number, hasAgent: boolean): string {
   const { controls } = card
   const has = (id: string) => controls.some((control) => control.id === id)
   const keys = [
-    has(MORE) ? 'Space shows more' : '',
+    has(SHOW_MORE) ? 'Space shows more' : '',
     has('approve') ? 'a approve' : '',
     has('deny') ? 'd deny' : '',
-    controls.length > 0 && !has('deny') && !has(MORE) ? '↑↓ Enter or a number' : '',
+    controls.length > 0 && !has('deny') && !has(SHOW_MORE) ? '↑↓ Enter or a number' : '',
     controls.some(({ checked }) => checked !== undefined) ? 'Space ticks, Enter is done' : '',
     isAnswerable(card) ? 't answer with a text' : hasAgent ? 't message the agent' : 't write a note',
-    waiting > 1 ? `Tab next of ${waiting}` : '',
+    openCards > 1 ? `Tab next of ${openCards}` : '',
     '? help',
     'Ctrl-C leaves',
   ]
   return keys.filter(Boolean).join(' · ')
 }
 
-function rowOf({ label, checked }: Control, index: number, at: number, columns: number): string[] {
+function rowOf({ label, checked }: CardControl, index: number, at: number, columns: number): string[] {
   const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] '
   const first = `${index === at ? '❯' : ' '} ${index + 1} ${box}`
   const lines = markLines(label, columns, [first, '  │ '])
   return index === at ? lines.map((line) => styleText('bold', line)) : lines
 }
 
-/** The marked one and as many around it as there is room for. */
+/** The marked control and as many around it as fit. */
 function rowsAround(rows: string[][], at: number, room: number): string[] {
   let first = Math.max(at, 0)
   let last = first
-  // One line on each side says what is missing.
+  // One row above and one below say how many are not shown.
   let left = room - 2 - rows[first]!.length
   for (;;) {
     const [above, below] = [rows[first - 1], rows[last + 1]]

@@ -1,7 +1,7 @@
-import type { Card } from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
 import { expect, it } from 'vitest'
-import { drawCard, drawEvent } from './drawing.js'
+import type { TextCard } from '../cards/card.js'
+import { drawCard, drawEvent, linesOf, markLines } from './drawing.js'
 
 const result: SessionEvent = {
   type: 'tool_result',
@@ -21,15 +21,15 @@ it.each([
   ['cancelled', '┊   cancelled'],
   ['timed_out', '┊   timed out'],
   ['interrupted', '┊   interrupted'],
-] as const)('a result settled by %s is drawn as %j', (settledBy, drawn) => {
+] as const)('draws a result settled by %s as %j', (settledBy, drawn) => {
   expect(drawEvent({ ...result, ...(settledBy && { settledBy }) }, 80)).toBe(drawn)
 })
 
-/** What an agent writes to have a line look like one of ours. */
+/** A text of an agent that imitates a card of Askback. */
 const FORGED = '── Approve ls? · Release\n│ command:\n1) Approve'
 
-it('every line of a card but the first is marked, and what a label heads is set in below it', () => {
-  const card: Card = {
+it('marks every line of a card but the first, and indents what is below a label', () => {
+  const card: TextCard = {
     cardId: 'c',
     sessionId: 's',
     interactionId: 'i',
@@ -54,7 +54,38 @@ it('every line of a card but the first is marked, and what a label heads is set 
   ])
 })
 
-it('every line of what happens in a session is marked as that', () => {
+it('marks every line of an event', () => {
   const said: SessionEvent = { ...result, type: 'text', blockId: 'b', text: FORGED }
   expect(drawEvent(said, 80)?.split('\n')).toEqual(FORGED.split('\n').map((line) => `┊ ${line}`))
+})
+
+const marks: [string, string] = ['── ', '│ ']
+
+/** The width in columns of a terminal. Each character of a mark has one. */
+function widthOf(row: string, mark: string): number {
+  const isWide = (character: string) => /[\p{Script=Han}\p{Extended_Pictographic}]/u.test(character)
+  return Array.from(row.slice(mark.length)).reduce((sum, each) => sum + (isWide(each) ? 2 : 1), mark.length)
+}
+
+it.each([
+  ['one long word', 'x'.repeat(300)],
+  ['words', 'some words '.repeat(30)],
+  ['spaces', `a${' '.repeat(300)}b`],
+  ['wide characters', '漢字'.repeat(100)],
+  ['emoji', 'a😀'.repeat(100)],
+])('breaks %s into marked rows that are not wider than the terminal', (_what, text) => {
+  for (const columns of [20, 39, 40]) {
+    const rows = markLines(text, columns, marks)
+    expect(rows.length).toBeGreaterThan(2)
+    for (const [index, row] of rows.entries()) {
+      const mark = marks[index === 0 ? 0 : 1]
+      expect(row.startsWith(mark)).toBe(true)
+      expect(widthOf(row, mark)).toBeLessThanOrEqual(columns)
+    }
+    expect(rows.map((row, index) => row.slice(marks[index === 0 ? 0 : 1].length)).join('')).toBe(text)
+  }
+})
+
+it('does not end a line at a carriage return, and draws a tab as four columns', () => {
+  expect(linesOf('a\r\nb\rc\td')).toEqual(['a', 'b⟦CR⟧c    d'])
 })

@@ -1,5 +1,9 @@
-import { connectorContract, type ConnectorUnderTest, type ShownCard } from '@askback/core/testing'
 import { PassThrough } from 'node:stream'
+import {
+  connectorContract,
+  type ConnectorUnderTest,
+  type VisibleCard,
+} from '../testing/connector-contract.js'
 import { terminalConnector } from './terminal.js'
 
 connectorContract(
@@ -33,11 +37,11 @@ connectorContract(
       },
     }
   },
-  { forgets: true },
+  { isTransient: true },
 )
 
-/** What the last prompt offers, and the card above it. */
-function cardsIn(seen: string): ShownCard[] {
+/** The card above the last prompt, with what the prompt offers. */
+function cardsIn(seen: string): VisibleCard[] {
   const last = seen.trimEnd().split('\n').at(-1) ?? ''
   if (!last.startsWith('? ')) return []
   const rows = seen.trimEnd().split('\n').slice(0, -1)

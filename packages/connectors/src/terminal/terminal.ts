@@ -1,157 +1,176 @@
-import {
-  runCommand,
-  systemClock,
-  type Card,
-  type Clock,
-  type Connector,
-  type ConnectorLine,
-} from '@askback/core'
-import { spellOut, type Actor } from '@askback/protocol'
+import { systemClock, type Clock } from '@askback/core'
+import { type Actor } from '@askback/protocol'
 import type { Readable, Writable } from 'node:stream'
-import type { Asked, Asker } from './asker.js'
-import { drawClosed, drawEvent, drawNotice } from './drawing.js'
-import { columnsOf, isAnswerable, MORE } from './drawing-controls.js'
-import { keyAsker } from './key-asker.js'
-import { lineAsker } from './line-asker.js'
+import { prose, type TextCard } from '../cards/card.js'
+import { runCommand } from '../runner/commands.js'
+import type { Connector, ConnectorContext } from '../runner/connector.js'
 import { CardPages } from './card-pages.js'
+import { drawClosed, drawEvent, drawNotice } from './drawing.js'
+import { columnsOf } from './drawing-controls.js'
+import { keyInput } from './key-input.js'
+import { lineInput } from './line-input.js'
+import { isAnswerable, SHOW_MORE, type PersonInput, type TerminalInput } from './terminal-input.js'
 
 export interface TerminalOptions {
   input: Readable
   output: Writable
-  /** With keys and a prompt that stays at the bottom; else plain, line by line. */
+  /** Whether to use single keys and a prompt that stays at the bottom. If not, input is read line by line. */
   keys: boolean
-  /** Who sits there. */
+  /** The person at the terminal. */
   by: Actor
-  /** Whether the session has an agent that reads messages. */
+  /** Whether the session has an agent that reads messages. @default true */
   hasAgent?: boolean
   clock?: Clock
 }
 
 export interface TerminalConnector extends Connector {
-  /** Its one place. */
+  /** The id of its only place. */
   readonly place: string
   /** Takes input from now on. Resolves when the person leaves. */
   attend(): Promise<void>
 }
 
 const PLACE = 'terminal'
-const SETTLE_MS = 1000
-/** It is attached to one session. */
-const ELSEWHERE = ['sessions', 'new', 'follow']
-const QUIT = '/quit: leave; what waits stays pending'
-/** How to use it, for `/help`. */
-const KEYS = {
+/** How long to wait for the effect of an input, before the prompt is shown again or the terminal stops. */
+const EFFECT_TIMEOUT_MS = 1000
+/** The terminal is attached to one session, so it has no commands that choose another. */
+const EXCLUDED_COMMANDS = ['sessions', 'new', 'follow']
+const QUIT_HELP = '/quit: leave; what waits stays pending'
+const KEY_HELP = {
   answer:
     'Answer with the keys below a request: a approves, d denies, a number or ↑↓ and Enter chooses, t types a text, Tab shows the next one, / begins a command.',
-  more: [QUIT],
+  more: [QUIT_HELP],
 }
-const LINES = { answer: 'Answer by the number or the name of a choice, or with a text.', more: [QUIT] }
+const LINE_HELP = {
+  answer: 'Answer by the number or the name of a choice, or with a text.',
+  more: [QUIT_HELP],
+}
 
-/** A conversation and what waits in it, one thing after the other. */
+/**
+ * A session in a terminal: its events as they happen, and its open cards one after the other. `attend` runs a loop of
+ * printing what is new, showing the first card and waiting for an input; anything new aborts the wait and begins it again.
+ *
+ * @example
+ * const terminal = terminalConnector({ input: process.stdin, output: process.stdout, keys: true, by: { id: 'ada' } })
+ * const running = runConnector({ connector: terminal, desk, onError })
+ * await running.context.setPlace(terminal.place, { sessions: [sessionId], current: sessionId })
+ * await terminal.attend()
+ */
 export function terminalConnector(options: TerminalOptions): TerminalConnector {
   const { input, output, by, hasAgent = true, clock = systemClock } = options
-  const asker: Asker = options.keys ? keyAsker({ input, output, clock }) : lineAsker({ input, output })
-  const cards: Card[] = []
-  const unsaid: string[] = []
-  let line: ConnectorLine | null = null
+  const terminalInput: TerminalInput = options.keys
+    ? keyInput({ input, output, clock })
+    : lineInput({ input, output })
+  const cards: TextCard[] = []
+  const unprinted: string[] = []
   const pages = new CardPages(output, clock)
+  let context: ConnectorContext | null = null
   let isActing = false
-  let change = new AbortController()
+  /** Aborts the current prompt. */
+  let promptOutdated = new AbortController()
   const stopping = new AbortController()
-  let leave = () => {}
-  const left = new Promise<void>((resolve) => (leave = resolve))
+  let stopWaiting = () => {}
+  const waitingStopped = new Promise<void>((resolve) => (stopWaiting = resolve))
 
-  function changed(): void {
-    change.abort()
+  function showPromptAgain(): void {
+    promptOutdated.abort()
   }
 
-  function say(text: string): void {
-    unsaid.push(text)
-    // While what was done is on its way, nothing is asked that would have to make room.
-    if (isActing) printUnsaid()
-    else changed()
+  function print(text: string): void {
+    unprinted.push(text)
+    // While an input is being sent there is no prompt that would have to be removed first.
+    if (isActing) printAll()
+    else showPromptAgain()
   }
 
-  /** What came of what the person did, after the next redraw. */
-  function tell(text: string): void {
-    unsaid.push(drawNotice(spellOut(text, 'prose'), columnsOf(output)))
+  /** Tells the person what came of their input, before the next prompt. */
+  function printResult(text: string): void {
+    unprinted.push(drawNotice(prose(text), columnsOf(output)))
   }
 
-  function printUnsaid(): void {
-    if (unsaid.length > 0) pages.redraw()
-    for (const text of unsaid.splice(0)) asker.print(text)
+  function printAll(): void {
+    if (unprinted.length > 0) pages.redraw()
+    for (const text of unprinted.splice(0)) terminalInput.print(text)
   }
 
   async function attend(): Promise<void> {
-    output.on('resize', changed)
+    output.on('resize', showPromptAgain)
     while (!stopping.signal.aborted) {
-      change = new AbortController()
-      printUnsaid()
+      promptOutdated = new AbortController()
+      printAll()
       const card = cards[0] ?? null
       const page = pages.open(card)
-      if (page.lines.length > 0) asker.print(page.lines.join('\n'))
-      const asked = await asker.ask({ card: page.card, waiting: cards.length, hasAgent }, change.signal)
-      if (!asked) continue
-      if ('detach' in asked) break
-      if ('control' in asked && asked.control === MORE) {
+      if (page.lines.length > 0) terminalInput.print(page.lines.join('\n'))
+      const prompt = { card: page.card, openCards: cards.length, hasAgent }
+      const entered = await terminalInput.read(prompt, promptOutdated.signal)
+      if (!entered) continue
+      if ('detach' in entered) break
+      if ('control' in entered && entered.control === SHOW_MORE) {
         pages.turn()
         continue
       }
       isActing = true
-      await Promise.race([act(asked, card), left])
+      await Promise.race([act(entered, card), waitingStopped])
       isActing = false
     }
-    output.off('resize', changed)
-    printUnsaid()
-    asker.stop()
+    output.off('resize', showPromptAgain)
+    printAll()
+    terminalInput.stop()
   }
 
-  /** What was done shows in a moment: until then the same would be asked again. */
-  function nextChange(): Promise<void> {
-    const { signal } = change
+  /** Waits until an input shows its effect. The prompt would else appear once more for the same card. */
+  function effectShown(): Promise<void> {
+    const { signal } = promptOutdated
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
-      const disarm = clock.alarm(clock.now() + SETTLE_MS, resolve)
+      const cancelTimer = clock.alarm(clock.now() + EFFECT_TIMEOUT_MS, resolve)
       signal.addEventListener('abort', () => {
-        disarm()
+        cancelTimer()
         resolve()
       })
     })
   }
 
-  async function act(asked: Exclude<Asked, { detach: true }>, card: Card | null): Promise<void> {
-    const place = PLACE
-    if ('next' in asked) {
+  async function act(entered: Exclude<PersonInput, { detach: true }>, card: TextCard | null): Promise<void> {
+    if ('next' in entered) {
       cards.push(...cards.splice(0, 1))
       return
     }
     try {
-      if ('control' in asked) {
-        const told = card && (await line!.tap({ place, cardId: card.cardId, control: asked.control, by }))
-        if (told && !told.ok) return tell(told.text)
-        return await nextChange()
-      }
-      const { text } = asked
-      const said = text.startsWith('/')
-        ? await runCommand(line!, { place, text, by, except: ELSEWHERE, help: options.keys ? KEYS : LINES })
-        : null
-      if (said !== null) return tell(said)
-      const [, unknown] = /^\/([a-z]+)(?:\s|$)/i.exec(text.trim()) ?? []
-      if (unknown !== undefined && !takesAnyText(card)) {
-        return tell(`There is no command /${unknown}. /help lists them.`)
-      }
-      // What nobody has seen here yet is not answered by it.
-      const target = card && isAnswerable(card) ? { replyTo: card.cardId } : { route: 'agent' as const }
-      const told = await line!.text({ place, text, by, ...target })
-      tell(told.text)
-      if (told.ok && card) await nextChange()
+      await ('control' in entered ? actOnControl(entered.control, card) : actOnText(entered.text, card))
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error))
+      printResult(error instanceof Error ? error.message : String(error))
     }
   }
 
-  /** A mistyped command must neither deny a request nor become a note. Agents have commands of their own, and an answer may be a path. */
-  function takesAnyText(card: Card | null): boolean {
+  async function actOnControl(control: string, card: TextCard | null): Promise<void> {
+    const result = card && (await context!.tap({ place: PLACE, cardId: card.cardId, control, by }))
+    if (result && !result.ok) return printResult(result.text)
+    await effectShown()
+  }
+
+  async function actOnText(text: string, card: TextCard | null): Promise<void> {
+    const help = options.keys ? KEY_HELP : LINE_HELP
+    const reply = text.startsWith('/')
+      ? await runCommand(context!, { place: PLACE, text, by, except: EXCLUDED_COMMANDS, help })
+      : null
+    if (reply !== null) return printResult(reply)
+    const [, unknown] = /^\/([a-z]+)(?:\s|$)/i.exec(text.trim()) ?? []
+    if (unknown !== undefined && !takesUnknownCommand(card)) {
+      return printResult(`There is no command /${unknown}. /help lists them.`)
+    }
+    // The text is for the card on the screen or for the agent, and never for a card that was not shown yet.
+    const target = card && isAnswerable(card) ? { replyTo: card.cardId } : { route: 'agent' as const }
+    const result = await context!.text({ place: PLACE, text, by, ...target })
+    printResult(result.text)
+    if (result.ok && card) await effectShown()
+  }
+
+  /**
+   * A mistyped command must neither deny a request nor become a note. It is sent only to an agent, which may have commands
+   * of its own, and to a card that asks for a text, whose answer may be a path.
+   */
+  function takesUnknownCommand(card: TextCard | null): boolean {
     return card && isAnswerable(card) ? card.asks !== null : hasAgent
   }
 
@@ -160,35 +179,34 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     via: 'terminal',
     place: PLACE,
     attend,
-    start: async (given) => void (line = given),
+    start: async (given) => void (context = given),
     async show(_place, card) {
       cards.push(card)
-      changed()
+      showPromptAgain()
       return card.cardId
     },
     async update(_place, shown, card) {
       const at = cards.findIndex(({ cardId }) => cardId === card.cardId)
       if (at >= 0) cards[at] = card
-      changed()
+      showPromptAgain()
       return shown
     },
     async close(_place, shown, closed) {
       const at = cards.findIndex(({ cardId }) => cardId === shown)
       if (at >= 0) cards.splice(at, 1)
-      unsaid.push(drawClosed(closed, columnsOf(output)))
-      // The next step is about to be shown: in between, nothing is asked.
-      if (closed.settlement !== 'step') changed()
+      unprinted.push(drawClosed(closed, columnsOf(output)))
+      // After a step the next card follows at once, so no prompt is shown in between.
+      if (closed.settlement !== 'step') showPromptAgain()
     },
-    say: async (_place, text) => say(drawNotice(text, columnsOf(output))),
-    async hear(_place, event) {
+    say: async (_place, text) => print(drawNotice(text, columnsOf(output))),
+    async showEvent(_place, event) {
       const text = drawEvent(event, columnsOf(output))
-      if (text !== null) say(text)
+      if (text !== null) print(text)
     },
     async stop() {
       stopping.abort()
-      changed()
-      // What is on its way has a moment to arrive, and no more.
-      if (isActing) clock.alarm(clock.now() + SETTLE_MS, leave)
+      showPromptAgain()
+      if (isActing) clock.alarm(clock.now() + EFFECT_TIMEOUT_MS, stopWaiting)
     },
   }
 }

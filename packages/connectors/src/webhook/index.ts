@@ -1,2 +1,7 @@
-export { signWebhook } from './signature.js'
-export { startWebhook, type RunningWebhook, type WebhookDesk, type WebhookOptions } from './webhook.js'
+export {
+  signWebhook,
+  startWebhook,
+  type RunningWebhook,
+  type WebhookDesk,
+  type WebhookOptions,
+} from './webhook.js'

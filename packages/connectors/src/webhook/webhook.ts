@@ -1,71 +1,98 @@
-import { systemClock, type Change, type Clock, type ConnectorDesk } from '@askback/core'
+import { systemClock, type Change, type Clock } from '@askback/core'
 import { AskbackError, isCopy, type Interaction, type SessionEvent } from '@askback/protocol'
-import { createHash } from 'node:crypto'
-import { signWebhook } from './signature.js'
+import { createHash, createHmac } from 'node:crypto'
+import { overwrite } from '../overwrite.js'
+import type { ConnectorDesk } from '../runner/connector-desk.js'
 
 export type WebhookDesk = Pick<ConnectorDesk, 'kv' | 'head' | 'changes' | 'onAppend' | 'interaction'>
 
 export interface WebhookOptions {
   url: string
-  /** Signs every call; `whsec_…` in base64, or any text. */
+  /** Signs every call: `whsec_` followed by base64, or any text. */
   secret: string
   desk: WebhookDesk
+  /** Called at the first failure of each call and when a call is given up. */
   onError: (error: unknown) => void
+  /** @default the system's clock */
   clock?: Clock
-  /** From 0 to 1: calls that failed together should not all come back together. */
+  /** From 0 to 1, to spread retries of calls that failed together. @default Math.random */
   random?: () => number
+  /** How often to look for changes without a doorbell, in milliseconds. @default 5000 */
   pollMs?: number
-  /** A call that has been tried for so long is given up, and the next one is sent. */
+  /** How long a call is retried before it is given up and the next one is sent, in milliseconds. @default three days */
   giveUpMs?: number
 }
 
 export interface RunningWebhook {
+  /** Resolves when the cursor is loaded. */
   readonly ready: Promise<void>
   stop(): Promise<void>
 }
 
-const PAGE = 200
-const CALL_MS = 15_000
-const FIRST_PAUSE_MS = 1000
-const LONGEST_PAUSE_MS = 5 * 60_000
+interface CallResult {
+  ok: boolean
+  /** Why it failed, to follow "The webhook". */
+  reason: string
+  retryAfterMs?: number
+}
+
+const PAGE_SIZE = 200
+const CALL_TIMEOUT_MS = 15_000
+const FIRST_BACKOFF_MS = 1000
+const MAX_BACKOFF_MS = 5 * 60_000
 const GIVE_UP_MS = 3 * 24 * 3_600_000
 
-/** Tells another program of everything that waits or is settled: in order, at least once, from where it was. */
+/**
+ * Calls another program for every interaction that is requested or settled: in order, at least once, and from where the last
+ * process stopped. The cursor is saved after each delivered change, so a crash may repeat a call but never skips one.
+ *
+ * @example
+ * const webhook = startWebhook({ url, secret, desk: connectorDesk(host, store), onError: console.error })
+ */
 export function startWebhook(options: WebhookOptions): RunningWebhook {
   const { url, secret, desk, onError, clock = systemClock, random = Math.random } = options
   const { pollMs = 5000, giveUpMs = GIVE_UP_MS } = options
-  const key = `webhook/${createHash('sha256').update(url).digest('hex').slice(0, 16)}/cursor`
+  const { host } = new URL(url)
+  const cursorKey = `webhook/${createHash('sha256').update(url).digest('hex').slice(0, 16)}/cursor`
   const stopping = new AbortController()
-  let wake: () => void = () => undefined
-  let rung = false
+  let readNow: () => void = () => undefined
+  let hasDoorbell = false
   let cursor = ''
-  let saved = ''
+  let savedCursor = ''
 
-  async function load(): Promise<void> {
-    const kept = (await desk.kv.get(key))?.value as string | undefined
-    cursor = kept ?? (await desk.head())
-    if (kept === undefined) await save()
-    saved = cursor
+  async function loadCursor(): Promise<void> {
+    const stored = (await desk.kv.get(cursorKey))?.value as string | undefined
+    cursor = stored ?? (await desk.head())
+    if (stored === undefined) await saveCursor()
+    savedCursor = cursor
   }
 
-  async function run(): Promise<void> {
+  async function saveCursor(): Promise<void> {
+    const saving = cursor
+    await overwrite(desk.kv, cursorKey, saving)
+    savedCursor = saving
+  }
+
+  async function deliverChanges(): Promise<void> {
     while (!stopping.signal.aborted) {
-      rung = false
-      const changes = await desk.changes({ after: cursor, limit: PAGE })
+      hasDoorbell = false
+      const changes = await desk.changes({ after: cursor, limit: PAGE_SIZE })
       for (const change of changes) {
         if (!(await deliver(change))) return
         cursor = change.cursor
-        if (change.events.some(typeOf)) await save()
+        if (change.events.some(callType)) await saveCursor()
       }
-      if (changes.length === PAGE) continue
-      if (!rung) await pause(pollMs)
+      if (changes.length === PAGE_SIZE) continue
+      if (!hasDoorbell) await wait(pollMs, { endsWithDoorbell: true })
     }
   }
 
+  /** Resolves to false if the webhook was stopped before everything was delivered. */
   async function deliver({ sessionId, events }: Change): Promise<boolean> {
     for (const event of events) {
-      const type = typeOf(event)
-      if (type && !(await post(event, JSON.stringify(await payload(sessionId, event, type))))) return false
+      const type = callType(event)
+      if (type && !(await callWithRetries(event, JSON.stringify(await payload(sessionId, event, type)))))
+        return false
     }
     return true
   }
@@ -77,13 +104,13 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
       type,
       at: event.at,
       sessionId,
-      interaction: await find(sessionId, interactionId),
+      interaction: await findInteraction(sessionId, interactionId),
       event,
     }
   }
 
-  /** As it stands now; `null` if its session was deleted. */
-  async function find(sessionId: string, interactionId: string): Promise<Interaction | null> {
+  /** The interaction as it is now; `null` if its session was deleted. */
+  async function findInteraction(sessionId: string, interactionId: string): Promise<Interaction | null> {
     try {
       return await desk.interaction(sessionId, interactionId)
     } catch (error) {
@@ -92,36 +119,29 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
     }
   }
 
-  /** False if it was stopped before anybody took it. */
-  async function post({ id }: SessionEvent, body: string): Promise<boolean> {
+  /** Resolves to true when the call succeeded or was given up, and to false if the webhook was stopped. */
+  async function callWithRetries({ id }: SessionEvent, body: string): Promise<boolean> {
     const since = clock.now()
-    for (let attempt = 0; !stopping.signal.aborted; attempt++) {
-      const answered = await call(id, body)
-      if (answered.ok) return true
+    for (let failures = 0; !stopping.signal.aborted; failures++) {
+      const result = await call(id, body)
+      if (result.ok) return true
       if (stopping.signal.aborted) break
-      if (attempt === 0)
-        onError(
-          new AskbackError(
-            'unavailable',
-            `The webhook at ${new URL(url).host} ${answered.why}; it will be tried again.`,
-          ),
-        )
+      if (failures === 0) report(`${result.reason}; it will be tried again.`)
       if (clock.now() - since >= giveUpMs) {
-        onError(
-          new AskbackError('unavailable', `The webhook at ${new URL(url).host} never took ${id}: given up.`),
-        )
+        report(`never took ${id}: given up.`)
         return true
       }
-      const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
-      await pause(answered.retryAfterMs ?? backoff * (0.5 + random() / 2), true)
+      const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS)
+      await wait(result.retryAfterMs ?? backoffMs * (0.5 + random() / 2), { endsWithDoorbell: false })
     }
     return false
   }
 
-  async function call(
-    id: string,
-    body: string,
-  ): Promise<{ ok: boolean; why: string; retryAfterMs?: number }> {
+  function report(problem: string): void {
+    onError(new AskbackError('unavailable', `The webhook at ${host} ${problem}`))
+  }
+
+  async function call(id: string, body: string): Promise<CallResult> {
     const timestamp = Math.floor(clock.now() / 1000)
     try {
       const response = await fetch(url, {
@@ -134,49 +154,41 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
           'webhook-signature': signWebhook(secret, { id, timestamp, body }),
         },
         body,
-        signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(CALL_MS)]),
+        signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
       })
       await response.body?.cancel()
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-      const later = Number.isFinite(seconds) && { retryAfterMs: Math.min(seconds * 1000, LONGEST_PAUSE_MS) }
-      return { ok: response.ok, why: `answered ${response.status}`, ...later }
+      const later = Number.isFinite(seconds) && { retryAfterMs: Math.min(seconds * 1000, MAX_BACKOFF_MS) }
+      return { ok: response.ok, reason: `answered ${response.status}`, ...later }
     } catch {
-      return { ok: false, why: 'cannot be reached' }
+      return { ok: false, reason: 'cannot be reached' }
     }
   }
 
-  async function save(): Promise<void> {
-    for (;;) {
-      const entry = await desk.kv.get(key)
-      if (await desk.kv.put(key, cursor, entry?.version ?? null)) break
-    }
-    saved = cursor
-  }
-
-  function pause(ms: number, deaf = false): Promise<void> {
+  function wait(ms: number, { endsWithDoorbell }: { endsWithDoorbell: boolean }): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
-        disarm()
+        cancelTimer()
         stopping.signal.removeEventListener('abort', end)
-        wake = () => undefined
+        readNow = () => undefined
         resolve()
       }
-      const disarm = clock.alarm(clock.now() + ms, end)
+      const cancelTimer = clock.alarm(clock.now() + ms, end)
       stopping.signal.addEventListener('abort', end)
-      if (!deaf) wake = end
+      if (endsWithDoorbell) readNow = end
     })
   }
 
-  const stopListening = desk.onAppend(() => {
-    rung = true
-    wake()
+  const unsubscribe = desk.onAppend(() => {
+    hasDoorbell = true
+    readNow()
   })
-  const ready = load()
+  const ready = loadCursor()
   const running = ready.then(async () => {
     while (!stopping.signal.aborted) {
-      await run().catch(async (error: unknown) => {
+      await deliverChanges().catch(async (error: unknown) => {
         onError(error)
-        await pause(pollMs)
+        await wait(pollMs, { endsWithDoorbell: true })
       })
     }
   })
@@ -185,15 +197,32 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
   return {
     ready,
     async stop() {
-      stopListening()
+      unsubscribe()
       stopping.abort()
       await running.catch(() => undefined)
-      if (saved !== cursor) await save().catch(onError)
+      if (savedCursor !== cursor) await saveCursor().catch(onError)
     },
   }
 }
 
-function typeOf(event: SessionEvent): string | null {
+/**
+ * The `webhook-signature` of a call, as standardwebhooks.com defines it. Libraries in many languages can check it.
+ *
+ * @example
+ * const headers = { 'webhook-signature': signWebhook(secret, { id, timestamp, body }) }
+ */
+export function signWebhook(
+  secret: string,
+  message: { id: string; timestamp: number; body: string },
+): string {
+  const [, encoded] = /^whsec_(.+)$/.exec(secret) ?? []
+  const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, 'base64')
+  const { id, timestamp, body } = message
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+}
+
+/** The type of the call for an event; `null` if there is none. Copies were announced with their originals. */
+function callType(event: SessionEvent): string | null {
   if (isCopy(event)) return null
   switch (event.type) {
     case 'interaction_request':

@@ -13,5 +13,3 @@ export {
 } from './session-script.js'
 export { agentContract, type AgentUnderTest } from './agent-contract.js'
 export { fakeClock, type FakeClock } from './fake-clock.js'
-export { connectorContract, type ConnectorUnderTest, type ShownCard } from './connector-contract.js'
-export { memorySurface } from './connector-memory.js'
