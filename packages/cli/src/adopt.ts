@@ -4,29 +4,31 @@ import type { AdoptBody, Session } from '@askback/protocol'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { asPerson } from './people/person.js'
-import { WHERE } from './reach/connection.js'
-import { usageError } from './usage.js'
-import { printJson, say } from './output.js'
+import { usageError } from './arguments.js'
+import { ADDRESS_FLAGS } from './reach/connection.js'
+import { gatewayAsPerson } from './reach/gateway.js'
+import { printJson, say } from './terminal.js'
 
-const NAMES: Record<string, string> = { claude: 'Claude Code', codex: 'Codex' }
-/** A long history takes a gateway a while. */
+export const ADOPT_FLAGS = {
+  ...ADDRESS_FLAGS,
+  from: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const
+
+const AGENT_NAMES: Record<string, string> = { claude: 'Claude Code', codex: 'Codex' }
+/** How long the gateway may take to store a long history. */
 const HOLD_SECONDS = 60
 
-/** `askback adopt FILE`: goes on here with a session of Claude Code or Codex that was started elsewhere. */
+/** `askback adopt FILE`: adopts a session of Claude Code or Codex that was started elsewhere, so that it continues here. */
 export async function adopt(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { ...WHERE, from: { type: 'string' }, json: { type: 'boolean', default: false } },
-  })
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: ADOPT_FLAGS })
   const [named, ...more] = positionals
   if (!named || more.length > 0) throw usageError('Usage: askback adopt FILE, or the id of a session.')
   const file = findTranscript(named, process.env)
-  const { history, unread } = await read(file)
+  const { history, unread } = await readTranscript(file)
   const { items, ...head } = history
   const { from } = values
-  const gateway = asPerson(values)
+  const gateway = gatewayAsPerson(values)
   const { session, created } = await gateway.json<{ session: Session; created: boolean }>({
     method: 'POST',
     path: '/api/sessions/adopt',
@@ -34,14 +36,14 @@ export async function adopt(args: string[]): Promise<number> {
     holds: HOLD_SECONDS,
   })
   if (unread > 0) say(`${unread === 1 ? 'One line' : `${unread} lines`} of ${file} could not be read.`)
-  say(created ? told(history) : 'It is here already; nothing was changed.')
+  say(created ? summaryOf(history) : 'It is here already; nothing was changed.')
   say(`Go on with it at ${gateway.url}, or with: askback send ${session.id} "…"`)
   if (values.json) printJson({ session, created })
   else process.stdout.write(`${session.id}\n`)
   return 0
 }
 
-async function read(file: string): Promise<{ history: AdoptBody; unread: number }> {
+async function readTranscript(file: string): Promise<{ history: AdoptBody; unread: number }> {
   const reader = new HistoryReader()
   let isEmpty = true
   try {
@@ -50,7 +52,7 @@ async function read(file: string): Promise<{ history: AdoptBody; unread: number 
       reader.add(line)
     }
   } catch (error) {
-    throw unreadable(file, error)
+    throw readError(file, error)
   }
   if (isEmpty) throw new AskbackError('invalid_request', `${file} is empty.`)
   try {
@@ -61,11 +63,11 @@ async function read(file: string): Promise<{ history: AdoptBody; unread: number 
   }
 }
 
-function unreadable(file: string, error: unknown): AskbackError {
+function readError(file: string, error: unknown): AskbackError {
   const code = error instanceof Error && 'code' in error ? error.code : ''
   const why =
     code === 'ENOENT'
-      ? missing(file)
+      ? missingFileText(file)
       : code === 'EISDIR'
         ? `${file} is a folder: name the file of a session in it, or the session’s id.`
         : code === 'EACCES' || code === 'EPERM'
@@ -74,15 +76,15 @@ function unreadable(file: string, error: unknown): AskbackError {
   return new AskbackError('invalid_request', why, { cause: error })
 }
 
-/** What is no path may have been meant as an id. */
-function missing(named: string): string {
+/** A word that does not look like a path may be meant as the id of a session. */
+function missingFileText(named: string): string {
   if (/[/\\.]/.test(named)) return `There is no file ${named}.`
   return `There is no file ${named}, and Claude Code and Codex have no session with that id here. Give the path of a transcript, or the id of a session.`
 }
 
-function told({ agent, items }: AdoptBody): string {
-  const count = (type: string) => items.filter((item) => item.type === type).length
-  const some = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
-  const what = `${some(count('user_message'), 'message')} and ${some(count('tool_call'), 'tool call')}`
-  return `Took over a session of ${NAMES[agent] ?? agent} with ${what}.`
+function summaryOf({ agent, items }: AdoptBody): string {
+  const countOf = (type: string) => items.filter((item) => item.type === type).length
+  const plural = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+  const what = `${plural(countOf('user_message'), 'message')} and ${plural(countOf('tool_call'), 'tool call')}`
+  return `Took over a session of ${AGENT_NAMES[agent] ?? agent} with ${what}.`
 }

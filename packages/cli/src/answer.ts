@@ -1,70 +1,89 @@
 import {
   AskbackError,
-  interaction,
+  interaction as interactionSchema,
+  spellOut,
   spellOutLine,
   type Interaction,
+  type Json,
   type QuestionAnswer,
 } from '@askback/protocol'
 import { parseArgs } from 'node:util'
-import { agreed } from './agreed.js'
-import { jsonArgument } from './asking/json-input.js'
-import { asPerson, findInteraction } from './people/person.js'
-import { readAnswer } from './people/read-answer.js'
-import { letsRun, wholeRequest } from './people/whole-request.js'
-import { WHERE } from './reach/connection.js'
-import { usageError } from './usage.js'
-import { printJson, say } from './output.js'
+import { jsonArgument, usageError } from './arguments.js'
+import { ADDRESS_FLAGS } from './reach/connection.js'
+import { gatewayAsPerson } from './reach/gateway.js'
+import { readAnswer } from './read-answer.js'
+import { confirm, printJson, say } from './terminal.js'
 
-const CANCELLED = 4
+export const ANSWER_FLAGS = {
+  ...ADDRESS_FLAGS,
+  message: { type: 'string' },
+  scope: { type: 'string' },
+  input: { type: 'string' },
+  answer: { type: 'string' },
+  yes: { type: 'boolean', short: 'y', default: false },
+  json: { type: 'boolean', default: false },
+} as const
 
-/** `askback answer ID …`: settles what waits, in a person's name. */
+const EXIT_CANCELLED = 4
+
+/** `askback answer ID …`: settles a request in a person's name. */
 export async function answer(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      ...WHERE,
-      message: { type: 'string' },
-      scope: { type: 'string' },
-      input: { type: 'string' },
-      answer: { type: 'string' },
-      yes: { type: 'boolean', short: 'y', default: false },
-      json: { type: 'boolean', default: false },
-    },
-  })
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: ANSWER_FLAGS })
   const [id, ...words] = positionals
   if (!id) throw usageError('Usage: askback answer ID and the answer.')
   const { message, scope, input } = values
-  const gateway = asPerson(values)
-  const item = await findInteraction(gateway, id)
+  const gateway = gatewayAsPerson(values)
+  const { interaction } = await gateway.json<{ interaction: Interaction }>({
+    method: 'GET',
+    path: `/api/interactions/${encodeURIComponent(id)}`,
+  })
   const updatedInput = input === undefined ? undefined : jsonArgument(input, '--input')
   const given =
     values.answer === undefined
-      ? readAnswer(item, { words, message, scope, updatedInput })
+      ? readAnswer(interaction, { words, message, scope, updatedInput })
       : jsonArgument(values.answer, '--answer')
-  if (letsRun(item, given)) {
-    process.stderr.write(`${wholeRequest(item, given)}\n`)
-    if (!values.yes && process.stdin.isTTY && !(await agreed('Approve this?'))) {
+  if (allowsAgent(interaction, given)) {
+    process.stderr.write(`${wholeRequest(interaction, given)}\n`)
+    if (!values.yes && process.stdin.isTTY && !(await confirm('Approve this?'))) {
       say('Nothing was sent. The request still waits.')
-      return CANCELLED
+      return EXIT_CANCELLED
     }
   }
   const { interaction: settled } = await gateway
     .json<{ interaction: Interaction }>({
       method: 'POST',
-      path: `/api/sessions/${encodeURIComponent(item.sessionId)}/interactions/${encodeURIComponent(id)}/response`,
-      body: { answer: given, digest: item.digest },
+      path: `/api/sessions/${encodeURIComponent(interaction.sessionId)}/interactions/${encodeURIComponent(id)}/response`,
+      body: { answer: given, digest: interaction.digest },
     })
     .catch((error: unknown) => {
-      throw askedAnew(withAllFields(error), id)
+      throw withNewRequest(withAllFields(error), id)
     })
   if (values.json) printJson(settled)
-  else say(told(settled))
+  else say(confirmation(settled))
   return 0
 }
 
-/** What was understood: a text that was meant for a label, or a number that is none, shows here. */
-function told({ kind, settlement = 'answered', answer: given }: Interaction): string {
+/** Whether this answer allows the agent to do what it asked for. For a custom kind that is unknown, so it counts as yes. */
+export function allowsAgent({ kind }: Interaction, answer: Json): boolean {
+  if (kind === 'question' || kind === 'form') return false
+  const decision = fieldOf(answer, 'decision')
+  return !((kind === 'approval' && decision === 'deny') || (kind === 'plan_review' && decision === 'adjust'))
+}
+
+/** Everything that an answer would approve, uncut: `askback pending` shows only the beginning. */
+export function wholeRequest({ kind, toolName, request }: Interaction, answer: Json): string {
+  const plan = kind === 'plan_review' ? fieldOf(request, 'plan') : undefined
+  const updated = kind === 'approval' ? fieldOf(answer, 'updatedInput') : undefined
+  const text = typeof plan === 'string' ? plan : JSON.stringify(request, null, 2)
+  const lines = [
+    `${toolName}:\n${text}`,
+    ...(updated === undefined ? [] : [`With this input instead:\n${JSON.stringify(updated, null, 2)}`]),
+  ]
+  return spellOut(lines.join('\n'), 'code')
+}
+
+/** Repeats the replies to questions, so that a person notices a word that was not read as the option they meant. */
+function confirmation({ kind, settlement = 'answered', answer: given }: Interaction): string {
   const settled = settlement.replace(/^./, (first) => first.toUpperCase())
   if (kind !== 'question') return `${settled}.`
   const replies = (given as QuestionAnswer).answers.map(({ selected, other }) =>
@@ -73,7 +92,7 @@ function told({ kind, settlement = 'answered', answer: given }: Interaction): st
   return `${settled}: ${replies.join(' · ')}.`
 }
 
-/** The message of the gateway names the first field that does not fit. */
+/** Lists all wrong fields of a form. The message of the gateway names only the first. */
 function withAllFields(error: unknown): unknown {
   if (!(error instanceof AskbackError)) return error
   const { code, details } = error
@@ -84,15 +103,20 @@ function withAllFields(error: unknown): unknown {
   return new AskbackError(code, `The form needs another look.${lines.join('')}`, { details })
 }
 
-/** Says the id to answer now, where the same is asked again. */
-function askedAnew(error: unknown, answered: string): unknown {
+/** If a newer request has replaced the one that was answered, names the id to answer instead. */
+function withNewRequest(error: unknown, answeredId: string): unknown {
   if (!(error instanceof AskbackError) || typeof error.details !== 'object') return error
   const { code, message, details } = error
-  const found = interaction.safeParse(details && 'interaction' in details ? details.interaction : null)
+  const found = interactionSchema.safeParse(details && 'interaction' in details ? details.interaction : null)
   if (!found.success) return error
   const { status, interactionId, supersededBy } = found.data
   const id = status === 'pending' ? interactionId : supersededBy
-  return id === undefined || id === answered
+  return id === undefined || id === answeredId
     ? error
-    : new AskbackError(code, `${message}\nIt is asked anew: askback answer ${id}`, { details })
+    : new AskbackError(code, `${message}\nIt is asked again: askback answer ${id}`, { details })
+}
+
+function fieldOf(value: Json, name: string): Json | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.hasOwn(value, name) ? value[name] : undefined
 }

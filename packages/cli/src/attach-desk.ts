@@ -1,12 +1,10 @@
-import { HttpTransport } from '@askback/client'
+import { createClient, HttpTransport, type Client, type SessionStore } from '@askback/client'
 import type { ConnectorDesk } from '@askback/connectors'
 import { memoryStore, type Change, type Kv } from '@askback/core'
 import {
   AskbackError,
-  fold,
   pendingOf,
   sessionOf,
-  stateFromJson,
   type Interaction,
   type MessageBody,
   type Session,
@@ -17,79 +15,104 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Connection } from './reach/connection.js'
 import type { Gateway } from './reach/gateway.js'
 
-const RECENT = 40
-const KEPT = 1000
-const PAUSE_MS = 500
+/** How many events are printed when the terminal attaches. */
+const RECENT_EVENTS = 40
+/** The pause before a new connection, if the gateway refused the token. */
+const RECONNECT_AFTER_MS = 500
 
-export interface AttachedOptions {
+export interface AttachedDeskOptions {
   gateway: Gateway
+  /** Finds the gateway, which may have another address and token after a restart. */
   connect: () => Connection
+  /** Tells the person that the gateway is away or back. */
   say: (text: string) => void
-  /** Ends all that is under way. */
+  /** Aborts all calls, closes the connection and ends `follow`. */
   signal: AbortSignal
 }
 
-/** One session of a running gateway, as a connector in this process sees it. */
+/**
+ * One session of a running gateway as a connector sees it. The client's session store folds the log and follows it through lost
+ * connections; its changes are the doorbell. On a doorbell the connector reads the events after its cursor, as from any store,
+ * with the gateway's history. A cursor is `logId:seq`, so that it cannot be mistaken for a position in another log.
+ */
 export class AttachedDesk implements ConnectorDesk {
-  /** What is shown goes with the terminal. */
+  /** In memory: what is shown ends with the terminal. */
   readonly kv: Kv = memoryStore().kv
   readonly #sessionId: string
-  readonly #gateway: Gateway
-  readonly #connect: () => Connection
-  readonly #say: (text: string) => void
-  readonly #signal: AbortSignal
+  readonly #options: AttachedDeskOptions
   readonly #listeners = new Set<() => void>()
-  #changes: Change[] = []
-  #count = 0
-  #state: SessionState | null = null
+  #client: Client
+  #store: SessionStore
+  /** The last state of a store. A new connection begins without a state. */
+  #lastState: SessionState | null = null
+  /** The position at which the terminal attached. */
+  #start: { logId: string; seq: number } | null = null
   #isAway = false
-  #streaming: HttpTransport | null = null
 
-  constructor(sessionId: string, { gateway, connect, say, signal }: AttachedOptions) {
+  constructor(sessionId: string, options: AttachedDeskOptions) {
     this.#sessionId = sessionId
-    this.#gateway = gateway
-    this.#connect = connect
-    this.#say = say
-    this.#signal = signal
+    this.#options = options
+    this.#client = this.#createClient()
+    this.#store = this.#client.session(sessionId)
+    options.signal.addEventListener('abort', () => this.#client.close())
   }
 
+  /** Resolves when the session is loaded. Rejects if the gateway refuses it. */
   async open(): Promise<void> {
-    await this.#load(this.#transport())
+    await new Promise<void>((resolve, reject) => {
+      const unsubscribe = this.#store.subscribe(() => {
+        const { state, error } = this.#update()
+        if (!state && !error) return
+        // The store continues to run for a while without listeners, until `follow` subscribes.
+        unsubscribe()
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+    const { logId, seq } = this.#state
+    this.#start = { logId, seq }
   }
 
-  /** The last of what happened, oldest first. */
+  /** The last events before the terminal attached, oldest first. */
   async recent(): Promise<SessionEvent[]> {
-    const before = this.#folded.seq + 1
-    return (await this.#transport().history(this.#sessionId, { before, limit: RECENT })).events
+    return this.#history(`before=${(this.#start?.seq ?? 0) + 1}&limit=${RECENT_EVENTS}`)
   }
 
-  /** What happens from now on, through restarts of the gateway. */
+  /** Follows the session until `signal` aborts. Rejects if the session was deleted, or may no longer be read. */
   async follow(): Promise<void> {
-    const signal = this.#signal
-    while (!signal.aborted) {
-      const transport = this.#transport()
-      this.#streaming = transport
-      try {
-        await this.#stream(transport, signal)
-      } catch (error) {
-        if (signal.aborted) return
-        if (error instanceof AskbackError && (error.code === 'not_found' || error.code === 'forbidden'))
-          throw error
-        // A gateway that starts anew has another token for us.
-        await pause(PAUSE_MS, undefined, { signal }).catch(() => undefined)
-      } finally {
-        transport.close()
-      }
+    const { signal } = this.#options
+    for (;;) {
+      const error = await this.#storeFailed(signal)
+      if (!error || signal.aborted) return
+      if (error.code !== 'unauthorized') throw error
+      // A restarted gateway has another token for commands on this machine.
+      this.#client.close()
+      await pause(RECONNECT_AFTER_MS, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      this.#client = this.#createClient()
+      this.#store = this.#client.session(this.#sessionId)
     }
   }
 
   head(): Promise<string> {
-    return Promise.resolve(String(this.#count))
+    const { logId, seq } = this.#start ?? this.#state
+    return Promise.resolve(`${logId}:${seq}`)
   }
 
-  changes({ after, limit }: { after: string; limit: number }): Promise<Change[]> {
-    return Promise.resolve(
-      this.#changes.filter(({ cursor }) => Number(cursor) > Number(after)).slice(0, limit),
+  async changes({ after, limit }: { after: string; limit: number }): Promise<Change[]> {
+    const sessionId = this.#sessionId
+    const { logId, seq } = this.#state
+    const separator = after.lastIndexOf(':')
+    const afterSeq = Number(after.slice(separator + 1))
+    // The session was deleted and created again: its cards are checked, and the new log is read from its beginning.
+    if (after.slice(0, separator) !== logId) return [{ cursor: `${logId}:0`, sessionId, events: [] }]
+    if (afterSeq >= seq) return []
+    const events = await this.#history(`after=${afterSeq}&limit=${limit}`)
+    return (
+      events
+        // The rest follows with the next doorbell: a card is drawn from the state, which must contain the event.
+        .filter((event) => event.seq <= seq)
+        .map((event) => ({ cursor: `${logId}:${event.seq}`, sessionId, events: [event] }))
     )
   }
 
@@ -99,14 +122,15 @@ export class AttachedDesk implements ConnectorDesk {
   }
 
   pending(): Promise<Interaction[]> {
-    return Promise.resolve(pendingOf(this.#folded))
+    return Promise.resolve(pendingOf(this.#state))
   }
 
   async interaction(_sessionId: string, interactionId: string): Promise<Interaction> {
-    const known = this.#folded.interactions.get(interactionId)
+    const known = this.#state.interactions.get(interactionId)
     if (known) return known
     const path = `${this.#path}/interactions/${encodeURIComponent(interactionId)}`
-    return (await this.#gateway.json<{ interaction: Interaction }>({ method: 'GET', path })).interaction
+    const { gateway } = this.#options
+    return (await gateway.json<{ interaction: Interaction }>({ method: 'GET', path })).interaction
   }
 
   async respond(input: Parameters<ConnectorDesk['respond']>[0]): Promise<void> {
@@ -131,7 +155,7 @@ export class AttachedDesk implements ConnectorDesk {
   }
 
   session(): Promise<Session> {
-    return Promise.resolve(sessionOf(this.#folded))
+    return Promise.resolve(sessionOf(this.#state))
   }
 
   async sessions(): Promise<Session[]> {
@@ -154,65 +178,79 @@ export class AttachedDesk implements ConnectorDesk {
     await this.#post('/permission-mode', { mode })
   }
 
+  /** A page of the log. Empty if `signal` aborts, so that leaving does not wait for a gateway that is away. */
+  async #history(query: string): Promise<SessionEvent[]> {
+    const { gateway, signal } = this.#options
+    const headers = { accept: 'application/json' }
+    const call = { method: 'GET', path: `${this.#path}/events?${query}`, headers, signal } as const
+    try {
+      return (await gateway.json<{ events: SessionEvent[] }>(call)).events
+    } catch (error) {
+      if (signal.aborted) return []
+      throw error
+    }
+  }
+
   get #path(): string {
     return `/api/sessions/${encodeURIComponent(this.#sessionId)}`
   }
 
-  get #folded(): SessionState {
-    if (!this.#state) throw new AskbackError('internal', 'The session was not read yet.')
-    return this.#state
+  get #state(): SessionState {
+    if (!this.#lastState) throw new AskbackError('internal', 'The session was not loaded yet.')
+    return this.#lastState
   }
 
-  async #post<Answer>(path: string, body: unknown): Promise<Answer> {
-    const headers = { 'askback-surface': 'terminal' }
-    const call = { method: 'POST', path: `${this.#path}${path}`, body, headers } as const
-    const answer = await this.#gateway.json<Answer>({ ...call, signal: this.#signal })
-    // What came of it should not wait for the next attempt of the stream.
-    if (this.#isAway) this.#streaming?.retryNow()
-    return answer
+  #createClient(): Client {
+    const { url, token } = this.#options.connect()
+    return createClient(new HttpTransport({ baseUrl: url, token, surface: 'terminal' }))
   }
 
-  #transport(): HttpTransport {
-    const { url, token } = this.#connect()
-    return new HttpTransport({ baseUrl: url, token, surface: 'terminal' })
+  /** Resolves to the error that ended the store, or to `null` when `signal` aborts. */
+  #storeFailed(signal: AbortSignal): Promise<AskbackError | null> {
+    return new Promise((resolve) => {
+      const end = (error: AskbackError | null) => {
+        unsubscribe()
+        signal.removeEventListener('abort', abort)
+        resolve(error)
+      }
+      const abort = () => end(null)
+      const unsubscribe = this.#store.subscribe(() => {
+        const { error } = this.#update()
+        if (error) end(error)
+      })
+      signal.addEventListener('abort', abort)
+      // Something may have changed while nobody listened.
+      const { error } = this.#update()
+      if (error) end(error)
+    })
   }
 
-  async #load(transport: HttpTransport): Promise<void> {
-    this.#state = stateFromJson((await transport.snapshot(this.#sessionId)).state)
+  /** Takes over what the store knows, and rings the doorbell if the log has grown or is another one. */
+  #update(): { state: SessionState | null; error: AskbackError | null } {
+    const { state, error, connection } = this.#store.getSnapshot()
+    const before = this.#lastState
+    if (state) this.#lastState = state
+    if (connection === 'live' || connection === 'offline') this.#setAway(connection === 'offline')
+    if (state && (state.seq !== before?.seq || state.logId !== before.logId))
+      for (const listener of this.#listeners) listener()
+    return { state, error }
   }
 
-  async #stream(transport: HttpTransport, signal: AbortSignal): Promise<void> {
-    const { seq, logId } = this.#folded
-    for await (const item of transport.events(this.#sessionId, { seq, logId }, signal)) {
-      if (item.type === 'event') await this.#take(transport, item.event)
-      if (item.type === 'resync') await this.#load(transport)
-      if (item.type === 'connection') this.#tellConnection(item.status)
-    }
-  }
-
-  #tellConnection(status: 'live' | 'offline'): void {
-    const isAway = status === 'offline'
+  #setAway(isAway: boolean): void {
     if (isAway === this.#isAway) return
     this.#isAway = isAway
-    this.#say(
+    this.#options.say(
       isAway ? 'The gateway is away. What waits can be answered when it is back.' : 'The gateway is back.',
     )
   }
 
-  async #take(transport: HttpTransport, event: SessionEvent): Promise<void> {
-    const { seq } = this.#folded
-    if (event.seq <= seq) return
-    const missing =
-      event.seq > seq + 1 ? (await transport.history(this.#sessionId, { after: seq })).events : [event]
-    this.#state = fold(this.#folded, missing)
-    this.#tell(missing.filter((each) => each.seq > seq))
-  }
-
-  #tell(events: SessionEvent[]): void {
-    const sessionId = this.#sessionId
-    for (const event of events)
-      this.#changes.push({ cursor: String(++this.#count), sessionId, events: [event] })
-    this.#changes = this.#changes.slice(-KEPT)
-    for (const listener of this.#listeners) listener()
+  async #post<Answer>(path: string, body: unknown): Promise<Answer> {
+    const { gateway, signal } = this.#options
+    const headers = { 'askback-surface': 'terminal' }
+    const call = { method: 'POST', path: `${this.#path}${path}`, body, headers } as const
+    const answer = await gateway.json<Answer>({ ...call, signal })
+    // The gateway is back, so its result must not wait for the next attempt of the stream.
+    if (this.#isAway) this.#client.reconnect()
+    return answer
   }
 }

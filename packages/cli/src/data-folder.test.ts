@@ -16,22 +16,22 @@ it.each([
   ['linux', { XDG_DATA_HOME: '' }, join(homedir(), '.local/share/askback')],
   ['darwin', {}, join(homedir(), 'Library/Application Support/askback')],
   ['win32', { LOCALAPPDATA: '/local' }, '/local/askback'],
-] as const)('on %s with %o it is %s', (platform, env, folder) => {
+] as const)('on %s with %o the default folder is %s', (platform, env, folder) => {
   expect(defaultDataFolder(env, platform)).toBe(folder)
 })
 
-it('is made with its parents, for its owner only', () => {
+it('creates the folder and its parents for their owner only', () => {
   const folder = openDataFolder(join(root, 'a/b'))
   expect((statSync(folder).mode & 0o777).toString(8)).toBe('700')
 })
 
-it('is closed to others if it was open', () => {
+it('removes the access of others', () => {
   chmodSync(root, 0o755)
   openDataFolder(root)
   expect((statSync(root).mode & 0o777).toString(8)).toBe('700')
 })
 
-it('is not a file', () => {
+it('refuses a file, and a path through a file', () => {
   const file = join(root, 'file')
   writeFileSync(file, '')
   expect(() => openDataFolder(file)).toThrow(/^The data folder .* cannot be used: it is a file\.$/)

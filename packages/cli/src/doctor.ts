@@ -1,76 +1,61 @@
-import { parseArgs } from 'node:util'
-import { agentAdapters } from './agents.js'
-import { readConfig } from './config.js'
-import { defaultDataFolder } from './data-folder.js'
-import { broken, fine, messageOf, missing, type Check } from './doctor/check.js'
-import { acceptLossCheck, contentsChecks } from './doctor/contents.js'
-import { databaseCheck, folderCheck } from './doctor/data.js'
-import { gatewayCheck } from './doctor/gateway.js'
-import { hooksCheck } from './doctor/hooks.js'
-import { WHERE } from './reach/connection.js'
-import { connectorSecrets } from './serve/connector-secrets.js'
-import { webAppFolder } from './serve/web-app.js'
-import { version } from './version.js'
-import { printJson } from './output.js'
 import { spellOutLine } from '@askback/protocol/hidden-characters'
+import { parseArgs } from 'node:util'
+import { agentAdapters, readConfig } from './config.js'
+import { defaultDataFolder } from './data-folder.js'
+import {
+  broken,
+  fine,
+  hooksCheck,
+  messageOf,
+  missing,
+  nodeCheck,
+  variablesCheck,
+  webAppCheck,
+  type Check,
+} from './doctor/check.js'
+import { acceptLossCheck, contentsChecks, databaseCheck, folderCheck } from './doctor/database.js'
+import { gatewayCheck } from './doctor/gateway.js'
+import { ADDRESS_FLAGS } from './reach/connection.js'
+import { connectorSecrets } from './serve/connectors.js'
+import { version } from './serve/package-files.js'
+import { printJson } from './terminal.js'
 
-const FLAGS = {
-  ...WHERE,
+export const DOCTOR_FLAGS = {
+  ...ADDRESS_FLAGS,
   claude: { type: 'string' },
   deep: { type: 'boolean' },
   'accept-loss': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
-/** `askback doctor`: what is here, what is missing, and what to do about it. Ends with 1 if something is broken. */
+/** `askback doctor`: checks the installation, and says what to do. Exits with 1 if something is broken. */
 export async function doctor(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: FLAGS })
+  const { values } = parseArgs({ args, options: DOCTOR_FLAGS })
   const { env } = process
   const folder = values.data ?? defaultDataFolder()
-  const accepted = values['accept-loss'] ? [await acceptLossCheck(folder)] : []
+  // First, so that the check of the database sees the result.
+  const loss = values['accept-loss'] ? [await acceptLossCheck(folder)] : []
   const gateway = await gatewayCheck(folder, values, { env, version: version() })
   const database = databaseCheck(folder, gateway.pid)
   const checks = [
     nodeCheck(),
     folderCheck(folder),
     ...(database ? [database] : []),
-    ...accepted,
+    ...loss,
     ...(values.deep ? await contentsChecks(folder) : []),
     gateway.check,
     ...(gateway.clock ? [gateway.clock] : []),
     webAppCheck(),
-    ...shellCheck(env),
+    ...variablesCheck(env),
     ...(await settingsChecks(folder, values.claude ?? env['ASKBACK_CLAUDE'])),
     hooksCheck(env),
   ]
   if (values.json) printJson({ version: version(), checks })
-  else process.stdout.write(table(checks))
+  else process.stdout.write(checkTable(checks))
   return checks.some(({ ok }) => ok === false) ? 1 : 0
 }
 
-function nodeCheck(): Check {
-  const { node } = process.versions
-  const [major = 0, minor = 0] = node.split('.').map(Number)
-  const isNew = major > 20 || (major === 20 && minor >= 19)
-  return isNew ? fine('node', node) : broken('node', `${node} is too old: install 20.19 or newer`)
-}
-
-function webAppCheck(): Check {
-  return webAppFolder() === undefined
-    ? missing('web app', 'is not built: the gateway answers commands and programs, and shows no pages')
-    : fine('web app', 'ready')
-}
-
-/** Why commands go elsewhere than one may think. */
-function shellCheck(env: NodeJS.ProcessEnv): Check[] {
-  const set = ['ASKBACK_URL', 'ASKBACK_SESSION', 'ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN'].filter(
-    (name) => env[name],
-  )
-  if (set.length === 0) return []
-  const asks = env['ASKBACK_SESSION'] ? `: commands ask in the session ${env['ASKBACK_SESSION']}` : ''
-  return [fine('environment', `${set.join(', ')} set${asks}`)]
-}
-
+/** The settings, and whether the agents and connectors in them can run. */
 async function settingsChecks(folder: string, claude: string | undefined): Promise<Check[]> {
   try {
     const config = readConfig(folder, { claude })
@@ -94,7 +79,7 @@ async function settingsChecks(folder: string, claude: string | undefined): Promi
   }
 }
 
-function table(checks: Check[]): string {
+function checkTable(checks: Check[]): string {
   const width = Math.max(...checks.map(({ name }) => name.length))
   const mark = (ok: boolean | null) => (ok === null ? '–' : ok ? '✓' : '✗')
   return checks

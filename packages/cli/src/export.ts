@@ -4,30 +4,36 @@ import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import type { Writable } from 'node:stream'
-import { isCredential, isOfOneProcess, MARK, nameOf, openStore, type Line, type Opened } from './moving.js'
-import { readPrivate } from './private-file.js'
+import { readPrivateFile } from './data-folder.js'
+import {
+  auditKey,
+  EXPORT_VERSION,
+  isCredential,
+  isProcessKey,
+  openGatewayData,
+  type ExportLine,
+  type GatewayData,
+} from './export-format.js'
 import { TOKENS_KEY } from './serve/tokens.js'
 
-const PAGE = 500
+export const EXPORT_FLAGS = {
+  data: { type: 'string' },
+  store: { type: 'string' },
+  'with-credentials': { type: 'boolean', default: false },
+} as const
 
-/** `askback export [FILE]`: everything in a store, one JSON a line; what lets people in only if asked for. */
+const PAGE_SIZE = 500
+
+/** `askback export [FILE]`: writes everything in a store as lines of JSON, credentials only if asked for. */
 export async function exportAll(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      data: { type: 'string' },
-      store: { type: 'string' },
-      'with-credentials': { type: 'boolean', default: false },
-    },
-  })
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: EXPORT_FLAGS })
   const [file = '-'] = positionals
-  const opened = await openStore(values)
-  const { store } = opened
+  const data = await openGatewayData(values)
+  const { store } = data
   try {
     const out = file === '-' ? process.stdout : createWriteStream(file, { flags: 'wx', mode: 0o600 })
     if (file !== '-') await once(out, 'open')
-    const count = await write(opened, out, values['with-credentials'])
+    const count = await writeLines(data, out, values['with-credentials'])
     if (file !== '-') await new Promise<void>((resolve) => out.end(() => resolve()))
     process.stderr.write(`${count.sessions} sessions, ${count.events} events, ${count.keys} keys.\n`)
     return 0
@@ -36,59 +42,59 @@ export async function exportAll(args: string[]): Promise<number> {
   }
 }
 
-async function write(
-  { store, tokens }: Opened,
+async function writeLines(
+  { store, tokensFile }: GatewayData,
   out: Writable,
   withCredentials: boolean,
 ): Promise<{ sessions: number; events: number; keys: number }> {
-  const put = async (line: Line) => {
+  const put = async (line: ExportLine) => {
     if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')
   }
-  await put({ askback: MARK })
+  await put({ askback: EXPORT_VERSION })
   let events = 0
-  const others = otherRows(store)
+  const otherRows = unloggedAuditRows(store)
   let after = '0'
   for (;;) {
-    const changes = await store.changes({ after, limit: PAGE })
+    const changes = await store.changes({ after, limit: PAGE_SIZE })
     for (const change of changes) {
       after = change.cursor
       events += change.events.length
-      for (const line of await others.before(change.events)) await put(line)
+      for (const line of await otherRows.before(change.events)) await put(line)
       if (change.events.length > 0) await put({ sessionId: change.sessionId, events: change.events })
     }
-    if (changes.length < PAGE) break
+    if (changes.length < PAGE_SIZE) break
   }
-  for (const line of await others.rest()) await put(line)
-  const kept = tokens === null || !withCredentials ? null : readPrivate(tokens)
+  for (const line of await otherRows.rest()) await put(line)
+  const tokens = tokensFile === null || !withCredentials ? null : readPrivateFile(tokensFile)
   const keys = (await store.kv.list('')).filter(
-    ({ key }) => !isOfOneProcess(key) && (withCredentials || !isCredential(key)),
+    ({ key }) => !isProcessKey(key) && (withCredentials || !isCredential(key)),
   )
   for (const { key, value } of keys) await put({ key, value })
-  if (kept) await put({ key: TOKENS_KEY, value: kept as { [key: string]: Json } })
+  if (tokens) await put({ key: TOKENS_KEY, value: tokens as { [key: string]: Json } })
   return { sessions: await store.countSessions(), events, keys: keys.length }
 }
 
 /**
- * The rows of the audit that no log in the export makes again, such as those of erased sessions and of tokens. They are
- * written where they stand between the logs, so that an import leaves the same order.
+ * The audit rows that an import cannot derive from the exported events, such as those of erased sessions and of tokens. Each is
+ * written before the events that follow it, so that the audit has the same order after an import.
  */
-function otherRows(store: Store) {
-  const rows = allRows(store)
+function unloggedAuditRows(store: Store) {
+  const rows = allAuditRows(store)
 
-  async function until(logged: AuditRow | null): Promise<Line[]> {
-    const lines: Line[] = []
+  async function until(logged: AuditRow | null): Promise<ExportLine[]> {
+    const lines: ExportLine[] = []
     for (let next = await rows.next(); !next.done; next = await rows.next()) {
       const { row } = splitMessage(next.value)
-      if (logged && nameOf(row) === nameOf(logged)) break
-      // One that was added while this was written belongs to a log that goes on.
+      if (logged && auditKey(row) === auditKey(logged)) break
+      // A row that was added during the export belongs to events that are exported later.
       if (!(await isLogged(store, row))) lines.push({ audit: row })
     }
     return lines
   }
 
   return {
-    async before(events: SessionEvent[]): Promise<Line[]> {
-      const lines: Line[] = []
+    async before(events: SessionEvent[]): Promise<ExportLine[]> {
+      const lines: ExportLine[] = []
       for (const logged of events.flatMap(auditRows)) lines.push(...(await until(logged)))
       return lines
     },
@@ -109,10 +115,10 @@ async function isLogged(store: Store, row: AuditRow): Promise<boolean> {
   return session !== null && session.createdAt <= row.at
 }
 
-async function* allRows(store: Store): AsyncGenerator<AuditRow, undefined> {
+async function* allAuditRows(store: Store): AsyncGenerator<AuditRow, undefined> {
   let after: string | null = '0'
   while (after !== null) {
-    const page: Page<AuditRow> = await store.audit({ after, limit: PAGE })
+    const page: Page<AuditRow> = await store.audit({ after, limit: PAGE_SIZE })
     yield* page.items
     after = page.next
   }

@@ -1,27 +1,55 @@
+import { decisionOf, requestOf, type ToolUse } from '@askback/agents/claude-code'
+import { AskbackError } from '@askback/protocol/errors'
+import type { Json, SessionEvent } from '@askback/protocol'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { claudeCodeHook, isDown, type HookInput } from './hook/claude-code.js'
-import { WHERE } from './reach/connection.js'
-import { printJson, say } from './output.js'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { abortOnSignals, askPerson } from './asking/ask-person.js'
+import { sessionFor } from './asking/session.js'
+import { ADDRESS_FLAGS, type GatewayAddress } from './reach/connection.js'
+import { Gateway } from './reach/gateway.js'
+import { printJson, say } from './terminal.js'
 
-/** Anything but 0 and 2 lets Claude Code go on as if there were no hook; 2 would block the tool. */
-const GO_ON = 1
+export const HOOK_FLAGS = ADDRESS_FLAGS
 
-/** `askback hook claude-code`: what Claude Code runs. Without a gateway it says nothing, so that its own prompt decides. */
+/** What Claude Code writes to the stdin of a hook. */
+interface HookInput {
+  hook_event_name: string
+  session_id: string
+  cwd: string
+  tool_name: string
+  tool_input: Record<string, Json>
+  tool_use_id?: string
+  tool_response?: Json
+  error?: string
+}
+
+/** If the gateway does not answer, a hook delays its tool by at most this long. */
+const REPORT_TIMEOUT_MS = 2000
+/** How many of the last events are searched for the call that asks for permission. */
+const SEARCHED_EVENTS = 50
+
+/** With this exit code Claude Code continues as if there were no hook. With 2 it would block the tool. */
+const EXIT_CONTINUE = 1
+
+/**
+ * `askback hook claude-code`: Claude Code runs this before and after each tool call, and when it asks for permission. If no gateway
+ * runs, the hook prints nothing, so that Claude Code's own prompt decides.
+ */
 export async function hook(args: string[]): Promise<number> {
   const { env } = process
-  // This one was started by the gateway, which asks by itself.
+  // The gateway started this Claude Code itself, and asks without hooks.
   if (env['ASKBACK_SESSION']) return 0
   try {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: WHERE })
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: HOOK_FLAGS })
     if (positionals.join(' ') !== 'claude-code') throw new Error('Usage: askback hook claude-code.')
-    const said = await claudeCodeHook(readInput(), values, env)
-    if (said) printJson(said)
+    const output = await handleHook(readInput(), values, env)
+    if (output) printJson(output)
     return 0
   } catch (error) {
-    if (isDown(error)) return 0
+    if (error instanceof AskbackError && error.code === 'unavailable') return 0
     say(`Askback: ${error instanceof Error ? error.message : String(error)}`)
-    return GO_ON
+    return EXIT_CONTINUE
   }
 }
 
@@ -30,10 +58,105 @@ function readInput(): HookInput {
   try {
     input = JSON.parse(readFileSync(0, 'utf8')) as Partial<HookInput> | null
   } catch {
-    // Said below.
+    // Falls through to the error below.
   }
   if (input?.hook_event_name && input.session_id && input.cwd && input.tool_name && input.tool_input) {
     return input as HookInput
   }
   throw new Error('This is run by Claude Code, which says on stdin what it is about to do.')
+}
+
+/** Resolves to what the hook prints; `null` if it decides nothing. */
+async function handleHook(
+  input: HookInput,
+  address: GatewayAddress,
+  env: NodeJS.ProcessEnv,
+): Promise<object | null> {
+  const gateway = new Gateway('agent', address, {
+    env,
+    stallMs: REPORT_TIMEOUT_MS,
+    restartMs: REPORT_TIMEOUT_MS,
+  })
+  const sessionId = await sessionFor(
+    gateway,
+    `claude-code ${input.session_id}`,
+    env['CLAUDE_PROJECT_DIR'] || input.cwd,
+  )
+  const path = `/api/sessions/${sessionId}`
+  switch (input.hook_event_name) {
+    case 'PreToolUse':
+      await reportCall(gateway, path, input)
+      return null
+    case 'PostToolUse':
+    case 'PostToolUseFailure':
+      await reportResult(gateway, path, input)
+      return null
+    case 'PermissionRequest':
+      return askPermission(gateway, sessionId, input, env)
+    default:
+      return null
+  }
+}
+
+async function reportCall(gateway: Gateway, path: string, input: HookInput): Promise<void> {
+  const { tool_use_id: toolCallId, tool_name: toolName, tool_input: given } = input
+  await gateway.json({
+    method: 'POST',
+    path: `${path}/tool-calls`,
+    body: { toolName, input: given, ...(toolCallId && { toolCallId }) },
+    headers: { 'askback-source': 'hook' },
+  })
+}
+
+async function reportResult(gateway: Gateway, path: string, input: HookInput): Promise<void> {
+  const { tool_use_id: id, tool_response: response = null, error } = input
+  if (!id) return
+  await gateway.json({
+    method: 'POST',
+    path: `${path}/tool-calls/${encodeURIComponent(id)}/result`,
+    body: error === undefined ? { output: outputOf(response) } : { output: error, isError: true },
+  })
+}
+
+/** Claude Code shows its own prompt at the same time, and the first answer counts. So this decides only if a person did. */
+async function askPermission(
+  gateway: Gateway,
+  sessionId: string,
+  { tool_name: toolName, tool_input: input }: HookInput,
+  env: NodeJS.ProcessEnv,
+): Promise<object | null> {
+  const use: ToolUse = { toolName, input }
+  const toolCallId = await findAskingCall(gateway, sessionId, use)
+  const interaction = await askPerson(
+    { ...requestOf(use), toolCallId },
+    { gateway, session: { sessionId }, env, source: 'hook', signal: abortOnSignals() },
+  )
+  const decision = decisionOf(use, interaction)
+  return decision && { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }
+}
+
+/** The event does not name its call: it is the last call without a result that has the same tool and input. */
+async function findAskingCall(gateway: Gateway, sessionId: string, use: ToolUse): Promise<string> {
+  const { events } = await gateway.json<{ events: SessionEvent[] }>({
+    method: 'GET',
+    path: `/api/sessions/${sessionId}/events?before=${Number.MAX_SAFE_INTEGER}&limit=${SEARCHED_EVENTS}`,
+    headers: { accept: 'application/json' },
+  })
+  const ended = new Set(events.map((event) => (event.type === 'tool_result' ? event.toolCallId : null)))
+  const call = events.findLast(
+    (event) =>
+      event.type === 'tool_call' &&
+      event.toolName === use.toolName &&
+      !ended.has(event.toolCallId) &&
+      isDeepStrictEqual(event.input, use.input),
+  )
+  return call?.type === 'tool_call' ? call.toolCallId : `hook_${randomUUID()}`
+}
+
+/** For a shell command what it printed, else the whole response. */
+function outputOf(response: Json): Json {
+  if (typeof response !== 'object' || response === null || Array.isArray(response)) return response
+  const { stdout, stderr } = response
+  if (typeof stdout !== 'string') return response
+  return typeof stderr === 'string' && stderr !== '' ? `${stdout}\n${stderr}` : stdout
 }

@@ -1,9 +1,9 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { agreed } from './agreed.js'
+import { usageError } from './arguments.js'
 import {
-  hasOurs,
+  hasOurHooks,
   hookGroups,
   readSettings,
   settingsFile,
@@ -11,81 +11,82 @@ import {
   withoutHooks,
   writeSettings,
 } from './install/claude-code.js'
-import { usageError } from './usage.js'
-import { say } from './output.js'
+import { confirm, say } from './terminal.js'
 
-const CANCELLED = 4
-const FLAGS = {
+const EXIT_CANCELLED = 4
+/** Of `askback install` and `askback uninstall`. */
+export const INSTALL_FLAGS = {
   project: { type: 'boolean', default: false },
   data: { type: 'string' },
   url: { type: 'string' },
   yes: { type: 'boolean', short: 'y', default: false },
 } as const
 
-/** `askback install claude-code`: a Claude Code that is started by hand asks here, too. */
+/** `askback install claude-code`: adds hooks, so that a Claude Code that is started by hand asks through Askback. */
 export async function install(args: string[]): Promise<number> {
   const { values } = parse(args, 'install')
   const path = settingsFile(values.project, process.env)
   const file = readSettings(path)
-  const hooks = hookGroups(command(values))
+  const hooks = hookGroups(hookCommand(values))
   const changed = withHooks(file, hooks)
   if (changed === file.text) return done(`It is there already, in ${path}.`)
   say(`This goes into ${path}:\n\n${JSON.stringify({ hooks }, null, 2)}\n`)
-  if (!values.yes && !(await mayWrite())) {
+  if (!values.yes && !(await confirmWrite())) {
     say('Nothing was changed.')
-    return CANCELLED
+    return EXIT_CANCELLED
   }
   writeSettings(path, changed)
   return done('Done. Claude Code asks through Askback while a gateway runs, and by itself when none does.')
 }
 
-/** `askback uninstall claude-code`: removes just what `install` has added. */
+/** `askback uninstall claude-code`: removes exactly what `install` has added. */
 export async function uninstall(args: string[]): Promise<number> {
   const { values } = parse(args, 'uninstall')
   const path = settingsFile(values.project, process.env)
   const file = readSettings(path)
-  if (!hasOurs(file.settings)) return done(`There is nothing of Askback in ${path}.`)
+  if (!hasOurHooks(file.settings)) return done(`There is nothing of Askback in ${path}.`)
   writeSettings(path, withoutHooks(file))
   return done(`Removed from ${path}.`)
 }
 
 function parse(args: string[], name: string) {
-  const parsed = parseArgs({ args, allowPositionals: true, options: FLAGS })
+  const parsed = parseArgs({ args, allowPositionals: true, options: INSTALL_FLAGS })
   if (parsed.positionals.join(' ') === 'claude-code') return parsed
   throw usageError(`Usage: askback ${name} claude-code.`)
 }
 
-/** By its name if that leads here, else by its path: Claude Code may be started where it is not found. */
-function command({ data, url }: { data?: string | undefined; url?: string | undefined }): string {
+/** The command for the settings: by name if the PATH leads to this program, else by its absolute path. */
+function hookCommand({ data, url }: { data?: string | undefined; url?: string | undefined }): string {
   const self = realpathSync(process.argv[1] ?? '')
-  const program = onPath('askback') === self ? 'askback' : `${quoted(process.execPath)} ${quoted(self)}`
+  const program =
+    findOnPath('askback') === self ? 'askback' : `${shellQuoted(process.execPath)} ${shellQuoted(self)}`
   const flags = [
-    ...(data === undefined ? [] : ['--data', quoted(resolve(data))]),
-    ...(url === undefined ? [] : ['--url', quoted(url)]),
+    ...(data === undefined ? [] : ['--data', shellQuoted(resolve(data))]),
+    ...(url === undefined ? [] : ['--url', shellQuoted(url)]),
   ]
   return [program, 'hook claude-code', ...flags].join(' ')
 }
 
-function onPath(name: string): string | null {
+function findOnPath(name: string): string | null {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     try {
       const path = join(folder, name)
       accessSync(path, constants.X_OK)
       return realpathSync(path)
     } catch {
-      // Not there.
+      // Tries the next folder.
     }
   }
   return null
 }
 
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-async function mayWrite(): Promise<boolean> {
+async function confirmWrite(): Promise<boolean> {
   if (!process.stdin.isTTY) throw usageError('Nobody is here to agree: add --yes to write it.')
-  return agreed('Write it?')
+  return confirm('Write it?')
 }
 
 function done(text: string): number {

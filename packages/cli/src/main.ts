@@ -1,61 +1,60 @@
 import { AskbackError, errorCodes } from '@askback/protocol/errors'
-import { commandHelp, type CommandName } from './command-help.js'
-import { asksForHelp, helpOf, overview } from './help.js'
-import { usageError, usageProblem } from './usage.js'
-import { version } from './version.js'
-import { say } from './output.js'
+import { usageError, usageErrorFrom } from './arguments.js'
+import { COMMAND_HELP, commandHelpText, isHelpRequested, overviewText, type CommandName } from './help.js'
+import { version } from './serve/package-files.js'
+import { say } from './terminal.js'
 
-/** Resolves to the exit code. `serve` goes on after it is ready. */
+/** Resolves to the exit code, or to nothing if the process continues to run, as with `serve`. */
 type Command = (args: string[]) => Promise<number | undefined>
 
-/** Each loads only what it needs: one that asks a running gateway should not wait for a server to be read. */
+/** Each command loads only what it needs: one that calls a running gateway must not wait until a whole server is loaded. */
 const commands: Record<CommandName, () => Promise<Command>> = {
   serve: async () => (await import('./serve/serve.js')).serve,
   open: async () => (await import('./open.js')).open,
-  logout: async () => (await import('./logout.js')).logout,
+  logout: async () => (await import('./access.js')).logout,
   doctor: async () => (await import('./doctor.js')).doctor,
-  token: async () => (await import('./token.js')).token,
+  token: async () => (await import('./access.js')).token,
   ask: async () => (await import('./ask.js')).ask,
-  form: async () => (await import('./form.js')).form,
-  'request-approval': async () => (await import('./request-approval.js')).requestApproval,
-  wait: async () => (await import('./wait.js')).wait,
-  pending: async () => (await import('./pending.js')).pending,
+  form: async () => (await import('./ask.js')).form,
+  'request-approval': async () => (await import('./ask.js')).requestApproval,
+  wait: async () => (await import('./ask.js')).wait,
+  pending: async () => (await import('./sessions.js')).pending,
   answer: async () => (await import('./answer.js')).answer,
   sessions: async () => (await import('./sessions.js')).sessions,
   adopt: async () => (await import('./adopt.js')).adopt,
-  send: async () => (await import('./send.js')).send,
-  audit: async () => (await import('./audit.js')).audit,
+  send: async () => (await import('./sessions.js')).send,
+  audit: async () => (await import('./access.js')).audit,
   mcp: async () => (await import('./mcp.js')).mcp,
-  telegram: async () => (await import('./telegram.js')).telegram,
+  telegram: async () => (await import('./access.js')).telegram,
   attach: async () => (await import('./attach.js')).attach,
   hook: async () => (await import('./hook.js')).hook,
   backup: async () => (await import('./backup.js')).backup,
-  restore: async () => (await import('./restore.js')).restore,
+  restore: async () => (await import('./backup.js')).restore,
   export: async () => (await import('./export.js')).exportAll,
   import: async () => (await import('./import.js')).importAll,
   install: async () => (await import('./install.js')).install,
   uninstall: async () => (await import('./install.js')).uninstall,
 }
 
-/** As a program that the system ends for that. */
-const READER_GONE = 141
+/** The exit code if nobody reads stdout any more: 128 + SIGPIPE, as for other programs. */
+const EXIT_BROKEN_PIPE = 141
 
-/** These go on without a reader, or see to that themselves. */
-const GO_ON = new Set(['serve', 'mcp'])
+/** Commands that continue without a reader, or handle that themselves. */
+const CONTINUES_WITHOUT_READER = new Set(['serve', 'mcp'])
 
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number | undefined> {
   const given = args[0] === 'help' ? [...args.slice(1), '--help'] : args
   const [first = ''] = given
-  if (first === '--help' || first === '-h') return print(overview())
+  if (first === '--help' || first === '-h') return print(overviewText())
   if (first === '--version' || first === '-v') return print(`${version()}\n`)
   try {
-    // Without a command it serves: that is the first thing anyone wants.
+    // Without a command it serves, since that is what a new user needs first.
     const [name, rest] = first === '' || first.startsWith('-') ? ['serve', given] : [first, given.slice(1)]
     if (!isCommand(name)) throw usageError(`There is no command ${JSON.stringify(name)}.`)
-    if (asksForHelp(rest)) return print(helpOf(commandHelp[name]))
-    if (!GO_ON.has(name)) process.stdout.on('error', () => process.exit(READER_GONE))
+    if (isHelpRequested(rest)) return print(commandHelpText(COMMAND_HELP[name]))
+    if (!CONTINUES_WITHOUT_READER.has(name)) process.stdout.on('error', () => process.exit(EXIT_BROKEN_PIPE))
     process.stderr.on('error', () => undefined)
     const command = await commands[name]()
     return await command(rest)
@@ -73,14 +72,14 @@ function print(text: string): number {
   return 0
 }
 
-/** One sentence for a person, which may quote an agent; a stack only for what nobody foresaw, and only if it is asked for. */
+/** Prints an error as one sentence, and its stack trace only if it is unexpected and `ASKBACK_DEBUG` is set. */
 function fail(error: unknown): number {
-  const problem = usageProblem(error) ?? error
+  const problem = usageErrorFrom(error) ?? error
   if (problem instanceof AskbackError) {
     say(problem.message)
     return errorCodes[problem.code].exit
   }
-  const told = problem instanceof Error ? problem : new Error(String(problem))
-  say((process.env['ASKBACK_DEBUG'] ? told.stack : undefined) ?? told.message)
+  const unexpected = problem instanceof Error ? problem : new Error(String(problem))
+  say((process.env['ASKBACK_DEBUG'] ? unexpected.stack : undefined) ?? unexpected.message)
   return 1
 }

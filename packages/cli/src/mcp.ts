@@ -1,61 +1,58 @@
 import { createAskServer } from '@askback/agents/mcp'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { parseArgs } from 'node:util'
-import { askPerson } from './asking/ask-person.js'
-import { say } from './output.js'
-import { placeToAsk } from './asking/session.js'
-import { abortOnSignals } from './asking/signals.js'
-import { parseTimeout } from './duration.js'
-import { WHERE } from './reach/connection.js'
+import { parseTimeout, usageError } from './arguments.js'
+import { abortOnSignals, askPerson } from './asking/ask-person.js'
+import { findAskingSession } from './asking/session.js'
+import { ADDRESS_FLAGS } from './reach/connection.js'
 import { Gateway } from './reach/gateway.js'
-import { usageError } from './usage.js'
-import { version } from './version.js'
+import { version } from './serve/package-files.js'
+import { say } from './terminal.js'
+
+export const MCP_FLAGS = {
+  ...ADDRESS_FLAGS,
+  session: { type: 'string' },
+  timeout: { type: 'string' },
+  progress: { type: 'string', default: '10s' },
+} as const
 
 /** `askback mcp`: an MCP server on stdin and stdout, whose tools ask a person. Ends when stdin does. */
 export async function mcp(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      ...WHERE,
-      session: { type: 'string' },
-      timeout: { type: 'string' },
-      progress: { type: 'string', default: '10s' },
-    },
-  })
+  const { values } = parseArgs({ args, options: MCP_FLAGS })
   const { env } = process
   const timeoutMs = values.timeout === undefined ? undefined : parseTimeout(values.timeout)
   const progressMs = parseTimeout(values.progress)
   if (progressMs === null) throw usageError('--progress is a time like 10s.')
-  const ended = new AbortController()
-  const gone = AbortSignal.any([abortOnSignals(), ended.signal])
+  const clientGone = new AbortController()
+  const stopped = AbortSignal.any([abortOnSignals(), clientGone.signal])
   const gateway = new Gateway('agent', values, { env, say })
-  const underWay = new Set<Promise<unknown>>()
+  const openCalls = new Set<Promise<unknown>>()
 
   const server = createAskServer({
     version: version(),
     progressMs,
     ask(body, { signal, onPending }) {
-      const asked = placeToAsk(gateway, values.session, env).then((place) =>
+      const asked = findAskingSession(gateway, values.session, env).then((session) =>
         askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
           gateway,
-          place,
+          session,
           env,
           source: 'mcp',
-          signal: AbortSignal.any([signal, gone]),
+          signal: AbortSignal.any([signal, stopped]),
           onPending,
         }),
       )
-      underWay.add(asked)
-      return asked.finally(() => underWay.delete(asked))
+      openCalls.add(asked)
+      return asked.finally(() => openCalls.delete(asked))
     },
   })
-  // Whoever started this has gone: what it asked concerns nobody any more.
-  process.stdin.once('end', () => ended.abort())
-  process.stdin.once('close', () => ended.abort())
-  process.stdout.on('error', () => ended.abort())
+  // The client has ended, so nobody waits for its requests any more: they are cancelled.
+  process.stdin.once('end', () => clientGone.abort())
+  process.stdin.once('close', () => clientGone.abort())
+  process.stdout.on('error', () => clientGone.abort())
   await server.connect(new StdioServerTransport())
-  await new Promise<void>((resolve) => gone.addEventListener('abort', () => resolve()))
-  await Promise.allSettled(underWay)
+  await new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve()))
+  await Promise.allSettled(openCalls)
   await server.close()
   return 0
 }

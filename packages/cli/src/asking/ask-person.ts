@@ -1,66 +1,72 @@
 import { AskbackError } from '@askback/protocol/errors'
 import type { Interaction, OpenBody, RequestSource } from '@askback/protocol'
-import { setTimeout as pause } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
-import type { Place } from './session.js'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Gateway } from '../reach/gateway.js'
+import type { AskingSession } from './session.js'
 
+/** How long the gateway holds back the response to one poll. */
 const HOLD_SECONDS = 25
-/** For a gateway that comes back after the deadline and still knows how it ended. */
-const GRACE_MS = 60_000
-const CANCEL_MS = 1500
-const PAUSE_MS = 300
+/** How long after the deadline to retry, if the gateway is away: once it is back it knows how the request ended. */
+const RETRY_AFTER_DEADLINE_MS = 60_000
+const CANCEL_TIMEOUT_MS = 1500
+/** The pause before the next poll, if the gateway did not hold back the response. */
+const SHORT_POLL_MS = 300
+/** After a signal, how long a command may take to cancel what it asked. */
+const SIGNAL_GRACE_MS = 2000
+/** The exit code of a command that was ended by Ctrl-C. */
+export const EXIT_INTERRUPTED = 130
 
-type Answer = { interaction: Interaction }
+type InteractionBody = { interaction: Interaction }
 
 export interface Asking {
   gateway: Gateway
-  place: Place
+  session: AskingSession
   env: NodeJS.ProcessEnv
-  /** How the request is said to have come. @default 'cli' */
+  /** The source of the request, as the log names it. @default 'cli' */
   source?: RequestSource | undefined
-  /** Cancels what was asked. */
+  /** Cancels the request. */
   signal?: AbortSignal | undefined
-  /** It is durable now, and waits for a person. */
+  /** Called when the request is stored and waits for a person. */
   onPending?: (item: Interaction) => void
 }
 
-/** Asks, and waits until it is settled, through restarts of the gateway. */
+/** Opens a request and waits until it is settled, also while the gateway restarts. */
 export async function askPerson(body: OpenBody, asking: Asking): Promise<Interaction> {
   const { gateway, env } = asking
-  const { sessionId, withoutCalls } = asking.place
-  // Not ended by the signal: what may have been opened must be known to be cancelled.
-  const { interaction } = await gateway.json<Answer>({
+  const { sessionId, withoutCalls } = asking.session
+  // Not aborted by the signal: a request that may have been opened must be known here, so that it can be cancelled.
+  const { interaction } = await gateway.json<InteractionBody>({
     method: 'POST',
     path: `/api/sessions/${encodeURIComponent(sessionId)}/interactions`,
     body: withoutCalls ? { toolCallId: `askback_${randomUUID()}`, ...body } : body,
-    headers: { 'askback-source': asking.source ?? 'cli', ...whereFrom(env) },
+    headers: { 'askback-source': asking.source ?? 'cli', ...toolCallHeaders(env) },
     holds: 1,
   })
   if (interaction.status === 'settled') return interaction
   asking.onPending?.(interaction)
-  return settlementOf(interaction, asking)
+  return waitForSettlement(interaction, asking)
 }
 
 /**
- * Waits for one that was opened before, and claims its settlement for whoever opened it. When `signal` aborts it cancels,
- * or, for someone who only looks on, resolves with what is still pending.
+ * Waits until a request is settled. If the caller opened it, this claims the settlement, and `signal` cancels the request. For an
+ * observer, `signal` only ends the wait, and the result may still be pending.
  */
-export async function settlementOf(
-  item: Interaction,
-  { gateway, signal, looksOn = false }: Pick<Asking, 'gateway' | 'signal'> & { looksOn?: boolean },
+export async function waitForSettlement(
+  interaction: Interaction,
+  { gateway, signal, isObserver = false }: Pick<Asking, 'gateway' | 'signal'> & { isObserver?: boolean },
 ): Promise<Interaction> {
-  let current = item
+  let current = interaction
   for (;;) {
     try {
-      const held = Date.now() + (HOLD_SECONDS * 1000) / 2
+      const shortUntil = Date.now() + (HOLD_SECONDS * 1000) / 2
       current = await poll(current, gateway, signal)
       if (current.status === 'settled') return current
-      // One that is about to go holds nothing back any more.
-      if (Date.now() < held) await pause(PAUSE_MS, undefined, signal && { signal })
+      // A gateway that drains answers at once, so this keeps the polls apart.
+      if (Date.now() < shortUntil) await pause(SHORT_POLL_MS, undefined, signal && { signal })
     } catch (error) {
       if (!signal?.aborted) throw error
-      return looksOn ? current : cancel(current, gateway)
+      return isObserver ? current : cancel(current, gateway)
     }
   }
 }
@@ -71,26 +77,26 @@ async function poll(
   signal: AbortSignal | undefined,
 ): Promise<Interaction> {
   const { expiresAt, onTimeout } = item
-  const ends = expiresAt !== undefined && onTimeout !== 'keep'
-  const { interaction } = await gateway.json<Answer>({
+  const hasEnd = expiresAt !== undefined && onTimeout !== 'keep'
+  const { interaction } = await gateway.json<InteractionBody>({
     method: 'GET',
     path: `${pathOf(item)}?wait=${HOLD_SECONDS}`,
     holds: HOLD_SECONDS,
-    until: ends ? expiresAt + GRACE_MS : null,
+    until: hasEnd ? expiresAt + RETRY_AFTER_DEADLINE_MS : null,
     signal,
   })
   return interaction
 }
 
-/** Somebody may have been faster: then it ended as they said. */
+/** Cancels a request, unless somebody answered first: then it resolves to that settlement. */
 async function cancel(item: Interaction, gateway: Gateway): Promise<Interaction> {
-  const until = Date.now() + CANCEL_MS
+  const until = Date.now() + CANCEL_TIMEOUT_MS
   try {
-    return (await gateway.json<Answer>({ method: 'DELETE', path: pathOf(item), until })).interaction
+    return (await gateway.json<InteractionBody>({ method: 'DELETE', path: pathOf(item), until })).interaction
   } catch (error) {
-    // Read by its opener, it is claimed: an approval that ends this process must not be good for another one (L10).
+    // Reading it as its opener claims it: an approval that this process received must not allow a call of another one (L10).
     if (error instanceof AskbackError && error.code === 'already_settled')
-      return (await gateway.json<Answer>({ method: 'GET', path: pathOf(item), until })).interaction
+      return (await gateway.json<InteractionBody>({ method: 'GET', path: pathOf(item), until })).interaction
     if (error instanceof AskbackError && error.code === 'unavailable')
       throw new AskbackError(
         'unavailable',
@@ -104,20 +110,48 @@ function pathOf({ sessionId, interactionId }: Interaction): string {
   return `/api/sessions/${encodeURIComponent(sessionId)}/interactions/${encodeURIComponent(interactionId)}`
 }
 
-/** What the shell of an agent says of the tool call that runs in it. */
-function whereFrom(env: NodeJS.ProcessEnv): Record<string, string> {
-  const toolCall = idIn(env, 'CODEX_TOOL_CALL_ID')
-  const thread = idIn(env, 'CODEX_THREAD_ID')
+/** Headers that name the tool call in whose shell this command runs. Codex sets them as variables. */
+function toolCallHeaders(env: NodeJS.ProcessEnv): Record<string, string> {
+  const toolCall = headerId(env, 'CODEX_TOOL_CALL_ID')
+  const thread = headerId(env, 'CODEX_THREAD_ID')
   return {
     ...(toolCall && { 'askback-tool-call': toolCall }),
     ...(thread && { 'askback-agent-thread': thread }),
   }
 }
 
-/** As a header carries it: its bytes, of which the gateway makes a text again. */
-function idIn(env: NodeJS.ProcessEnv, name: string): string | undefined {
+/** Encodes an id for a header: its UTF-8 bytes as latin1, which the gateway decodes. */
+function headerId(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const id = env[name]
   if (id && /\p{Cc}/u.test(id))
     throw new AskbackError('invalid_request', `${name} holds a control character, so it is no id.`)
   return id && Buffer.from(id).toString('latin1')
+}
+
+/** The part of `process` that is used, so that tests can replace it. */
+interface StoppableProcess {
+  on(signal: NodeJS.Signals, listener: () => void): unknown
+  exit(code: number): void
+}
+
+/**
+ * Aborts at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process, but not before the command had time to cancel its
+ * request: programs that stop a command often send two signals at once.
+ */
+export function abortOnSignals(stoppable: StoppableProcess = process): AbortSignal {
+  const aborted = new AbortController()
+  let graceEndsAt = Infinity
+  const stop = () => {
+    if (!aborted.signal.aborted) {
+      graceEndsAt = performance.now() + SIGNAL_GRACE_MS
+      aborted.abort()
+      return
+    }
+    const left = graceEndsAt - performance.now()
+    if (left <= 0) stoppable.exit(EXIT_INTERRUPTED)
+    // `unref`: a process that is done before that is not kept alive.
+    else setTimeout(() => stoppable.exit(EXIT_INTERRUPTED), left).unref()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) stoppable.on(signal, stop)
+  return aborted.signal
 }

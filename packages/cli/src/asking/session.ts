@@ -4,35 +4,36 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Gateway } from '../reach/gateway.js'
 
-/** More deletions than anyone makes by hand. */
-const MOST_DELETED = 100
+/** A bound for the search below: nobody deletes the session of the same folder that often. */
+const MAX_DELETED_SESSIONS = 100
 
-export interface Place {
+/** The session in which a command asks. */
+export interface AskingSession {
   sessionId: string
-  /** Nobody reports tool calls there, so there is none to wait for. */
+  /** No agent reports tool calls there, so the gateway need not wait for the call that asks. */
   withoutCalls?: true
 }
 
-/** The session to ask in: the named one, that of the agent whose shell this is, or one for the folder. */
-export async function placeToAsk(
+/** Finds the session: the named one, the one of the agent in whose shell this runs, or else one for the folder. */
+export async function findAskingSession(
   gateway: Gateway,
   named: string | undefined,
   env: NodeJS.ProcessEnv,
-): Promise<Place> {
+): Promise<AskingSession> {
   const given = named ?? env['ASKBACK_SESSION']
   if (given) return { sessionId: given }
   const cwd = process.cwd()
   const { CODEX_THREAD_ID: codex, CLAUDE_CODE_SESSION_ID: claude } = env
-  if (codex) return { sessionId: await outsideSession(gateway, `codex ${codex}`, cwd) }
-  // The same as that of its hooks, which record the call that this runs in.
-  if (claude) return { sessionId: await outsideSession(gateway, `claude-code ${claude}`, cwd) }
-  return { sessionId: await outsideSession(gateway, `folder ${cwd}`, cwd), withoutCalls: true }
+  if (codex) return { sessionId: await sessionFor(gateway, `codex ${codex}`, cwd) }
+  // The hooks of Claude Code use the same session, and report there the call in which this runs.
+  if (claude) return { sessionId: await sessionFor(gateway, `claude-code ${claude}`, cwd) }
+  return { sessionId: await sessionFor(gateway, `folder ${cwd}`, cwd), withoutCalls: true }
 }
 
-/** Always the same session for the same `whose`, made when there is none. */
-export async function outsideSession(gateway: Gateway, whose: string, cwd: string): Promise<string> {
+/** Resolves to the same session for the same `owner`, which is created if it does not exist. */
+export async function sessionFor(gateway: Gateway, owner: string, cwd: string): Promise<string> {
   const body = { agent: null, cwd, title: basename(cwd) || cwd }
-  const key = createHash('sha256').update(whose).digest('hex')
+  const key = createHash('sha256').update(owner).digest('hex')
   for (let deleted = 0; ; deleted += 1) {
     try {
       const { session } = await gateway.json<{ session: Session }>({
@@ -44,10 +45,10 @@ export async function outsideSession(gateway: Gateway, whose: string, cwd: strin
       return session.id
     } catch (error) {
       if (!(error instanceof AskbackError)) throw error
-      // It was made from another folder of the same agent.
+      // The session exists and was created from another folder of the same agent.
       if (error.code === 'idempotency_mismatch') return (error.details as { sessionId: string }).sessionId
-      // The key outlives the session it made: after a deletion the next one is made under the next key.
-      if (error.code !== 'not_found' || deleted === MOST_DELETED) throw error
+      // The key stays used after its session was deleted, so the next session is created under another key.
+      if (error.code !== 'not_found' || deleted === MAX_DELETED_SESSIONS) throw error
     }
   }
 }

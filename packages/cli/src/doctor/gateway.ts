@@ -1,110 +1,113 @@
 import { AskbackError } from '@askback/protocol/errors'
-import { findConnection, type Connection, type Where } from '../reach/connection.js'
-import { exchange, type Response } from '../reach/exchange.js'
-import { errorOf } from '../reach/gateway.js'
-import { findGateway, type RunningGateway } from '../running-gateway.js'
-import { broken, fine, isRunning, messageOf, missing, type Check } from './check.js'
+import { findGateway, isProcessRunning, type RunningGateway } from '../data-folder.js'
+import { findConnection, type Connection, type GatewayAddress } from '../reach/connection.js'
+import { errorFrom, sendRequest, type HttpResponse } from '../reach/http.js'
+import { broken, fine, messageOf, missing, type Check } from './check.js'
 
-const NAME = 'gateway'
+const GATEWAY = 'gateway'
 const CLOCK = 'clock'
 const MAX_CLOCK_OFFSET_S = 1
-const PATIENCE_MS = 5000
+const RESPONSE_TIMEOUT_MS = 5000
 
-export interface Found {
+export interface GatewayFindings {
   check: Check
-  /** The process of the gateway on the data folder, unless it was asked and did not answer. */
+  /** The process of the gateway on the data folder; `null` if there is none, or if it was called and did not answer. */
   pid: number | null
-  /** How its clock agrees with that of a database that gateways share. */
+  /** Whether the clocks of gateway and database agree. Only for a database that gateways share. */
   clock?: Check
 }
 
-/** Whether the gateway that commands would call is there, and takes their word. */
+/** Whether the gateway that commands would call answers and accepts their token. */
 export async function gatewayCheck(
   folder: string,
-  where: Where,
+  address: GatewayAddress,
   { env, version }: { env: NodeJS.ProcessEnv; version: string },
-): Promise<Found> {
+): Promise<GatewayFindings> {
   let connection: Connection
   let running: RunningGateway | null
-  let here: number | null = null
+  let localPid: number | null = null
   try {
     running = findGateway(folder)
-    // Commands may call another gateway than the one that uses the folder: that one is not at fault then.
-    here = running && isRunning(running.pid) ? running.pid : null
-    connection = connectionFor(where, env)
+    // Commands may call another gateway than the one on the folder. If that one fails, the local one is still fine.
+    localPid = running && isProcessRunning(running.pid) ? running.pid : null
+    connection = connectionFor(address, env)
   } catch (error) {
-    return { check: notFound(error), pid: here }
+    return { check: notFoundCheck(error), pid: localPid }
   }
   const { url } = connection
-  const asked = running?.url === url ? running.pid : null
-  const pid = asked ?? here
+  const calledPid = running?.url === url ? running.pid : null
+  const pid = calledPid ?? localPid
   const ready = await get(connection, '/readyz')
-  if (!ready) return { check: silent(url, asked), pid: asked === null ? here : null }
-  const who = asked === null ? '' : ` (process ${asked})`
-  if (ready.status === 503) return { check: notReady(`${url}${who}`, ready), pid }
-  if (ready.status !== 200) return { check: broken(NAME, `${url} is no gateway of Askback`), pid: here }
+  if (!ready) return { check: silentCheck(url, calledPid), pid: calledPid === null ? localPid : null }
+  const name = calledPid === null ? url : `${url} (process ${calledPid})`
+  if (ready.status === 503) return { check: notReadyCheck(name, ready), pid }
+  if (ready.status !== 200)
+    return { check: broken(GATEWAY, `${url} is no gateway of Askback`), pid: localPid }
   const clock = await clockCheck(connection)
   return {
-    check: (await refusal(connection, version)) ?? fine(NAME, `${url}${who}`),
+    check: (await tokenOrVersionProblem(connection, version)) ?? fine(GATEWAY, name),
     pid,
     ...(clock && { clock }),
   }
 }
 
-/** In a person's name, or as the agent whose shell this is. */
-function connectionFor(where: Where, env: NodeJS.ProcessEnv): Connection {
+/** As a person, or as an agent if this is the shell of an agent. */
+function connectionFor(address: GatewayAddress, env: NodeJS.ProcessEnv): Connection {
   try {
-    return findConnection('person', where, env)
+    return findConnection('person', address, env)
   } catch (error) {
     if (error instanceof AskbackError && error.code === 'forbidden')
-      return findConnection('agent', where, env)
+      return findConnection('agent', address, env)
     throw error
   }
 }
 
-function notFound(error: unknown): Check {
+function notFoundCheck(error: unknown): Check {
   const isMissing = error instanceof AskbackError && error.code === 'unavailable'
   return isMissing && error.message.startsWith('No gateway')
-    ? missing(NAME, 'does not run: start it with askback serve')
-    : broken(NAME, messageOf(error))
+    ? missing(GATEWAY, 'does not run: start it with askback serve')
+    : broken(GATEWAY, messageOf(error))
 }
 
-function notReady(who: string, response: Response): Check {
-  const { message } = errorOf(response)
+function notReadyCheck(name: string, response: HttpResponse): Check {
+  const { message } = errorFrom(response)
   return /is (starting|stopping)\.$/.test(message)
-    ? missing(NAME, `${who} is starting or stopping`)
-    : broken(NAME, `${who} takes no work now: ${message}`)
+    ? missing(GATEWAY, `${name} is starting or stopping`)
+    : broken(GATEWAY, `${name} takes no work now: ${message}`)
 }
 
-function silent(url: string, pid: number | null): Check {
-  if (pid === null) return broken(NAME, `${url} does not answer: is the address right?`)
-  return isRunning(pid)
+function silentCheck(url: string, pid: number | null): Check {
+  if (pid === null) return broken(GATEWAY, `${url} does not answer: is the address right?`)
+  return isProcessRunning(pid)
     ? broken(
-        NAME,
+        GATEWAY,
         `${url} does not answer, though process ${pid} runs: end it, and start askback serve again`,
       )
-    : missing(NAME, `${url} ended without a clean stop: start it again with askback serve`)
+    : missing(GATEWAY, `${url} ended without a clean stop: start it again with askback serve`)
 }
 
-/** A route for people: who has a token for agents is told to stay out, which shows that the token is good. */
-async function refusal(connection: Connection, version: string): Promise<Check | null> {
-  const answer = await get(connection, '/api/openapi.json')
-  if (answer?.status === 401)
+/** Calls a route for people. A valid token of agents is refused there as well, but with another status than an invalid one. */
+async function tokenOrVersionProblem(connection: Connection, version: string): Promise<Check | null> {
+  const response = await get(connection, '/api/openapi.json')
+  if (response?.status === 401)
     return broken(
-      NAME,
+      GATEWAY,
       `${connection.url} refuses the token: is ASKBACK_TOKEN or ASKBACK_AGENT_TOKEN of another one?`,
     )
-  const [, serves] = /"version":"([^"]+)"/.exec(answer?.text ?? '') ?? []
-  return serves !== undefined && serves !== version
-    ? missing(NAME, `${connection.url} is of version ${serves}, this command of ${version}: start it again`)
+  const [, gatewayVersion] = /"version":"([^"]+)"/.exec(response?.text ?? '') ?? []
+  return gatewayVersion !== undefined && gatewayVersion !== version
+    ? missing(
+        GATEWAY,
+        `${connection.url} is of version ${gatewayVersion}, this command of ${version}: start it again`,
+      )
     : null
 }
 
-/** Of the gateway's machine, as its metrics tell it. Nothing on a file, or for whoever may not read them. */
+/** Reads the clock offset from the metrics. `null` without a shared database, or without access to the metrics. */
 async function clockCheck(connection: Connection): Promise<Check | null> {
-  const answer = await get(connection, '/api/metrics')
-  const [, value] = /^askback_clock_offset_seconds (\S+)$/m.exec(answer?.text ?? '') ?? []
-  if (answer?.status !== 200 || value === undefined) return null
+  const response = await get(connection, '/api/metrics')
+  const [, value] = /^askback_clock_offset_seconds (\S+)$/m.exec(response?.text ?? '') ?? []
+  if (response?.status !== 200 || value === undefined) return null
   const seconds = Number(value)
   const amount = Math.abs(seconds)
   if (amount <= MAX_CLOCK_OFFSET_S)
@@ -116,10 +119,15 @@ async function clockCheck(connection: Connection): Promise<Check | null> {
   )
 }
 
-async function get({ url, token }: Connection, path: string): Promise<Response | null> {
+async function get({ url, token }: Connection, path: string): Promise<HttpResponse | null> {
   try {
     const headers = { authorization: `Bearer ${token}` }
-    return await exchange({ method: 'GET', url: new URL(path, url), headers, stallMs: PATIENCE_MS })
+    return await sendRequest({
+      method: 'GET',
+      url: new URL(path, url),
+      headers,
+      stallMs: RESPONSE_TIMEOUT_MS,
+    })
   } catch {
     return null
   }

@@ -11,7 +11,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { hasOurs, hookGroups, readSettings, withHooks, withoutHooks, writeSettings } from './claude-code.js'
+import {
+  hasOurHooks,
+  hookGroups,
+  readSettings,
+  withHooks,
+  withoutHooks,
+  writeSettings,
+} from './claude-code.js'
 
 let folder: string
 beforeEach(() => {
@@ -42,21 +49,21 @@ const written: [string, string][] = [
   ],
 ]
 
-it.each(written)('adds to %s, and takes away just that, to the byte', (name, text) => {
+it.each(written)('adds our hooks to %s, and removes exactly them, to the byte', (name, text) => {
   const added = withHooks(fileOf(text), hooks)
   const before = JSON.parse(text) as { hooks?: Record<string, unknown[]> }
   const after = JSON.parse(added) as { hooks: Record<string, unknown[]> }
   for (const [event, groups] of Object.entries(hooks))
     expect(after.hooks[event]).toEqual([...(before.hooks?.[event] ?? []), ...groups])
   expect({ ...after, hooks: before.hooks }).toEqual({ ...before, hooks: before.hooks })
-  expect(hasOurs(after)).toBe(true)
+  expect(hasOurHooks(after)).toBe(true)
   const without = withoutHooks(fileOf(added))
   if (name === 'no hooks yet') expect(JSON.parse(without)).toEqual({ model: 'opus' })
   else expect(without).toBe(text)
   expect(withoutHooks(fileOf(text))).toBe(text)
 })
 
-it('leaves every line that was there as it was', () => {
+it('keeps every line that was there', () => {
   for (const [, text] of written.filter(([name]) => !/nothing|no hooks/.test(name))) {
     const added = withHooks(fileOf(text), hooks)
     let from = 0
@@ -67,26 +74,26 @@ it('leaves every line that was there as it was', () => {
   }
 })
 
-it('is there once, however often it is added, and as it was added last', () => {
+it('adds our hooks once, and replaces older ones', () => {
   const old = withHooks(fileOf('{}\n'), hookGroups("node '/a b/askback.js' hook claude-code --data /x"))
   expect(withHooks(fileOf(old), hooks)).toBe(pretty({ hooks }))
   expect(withHooks(fileOf(pretty({ hooks })), hooks)).toBe(pretty({ hooks }))
 })
 
-it('leaves the others in a group that somebody has put it into', () => {
+it('removes our hook from a group of others, and keeps theirs', () => {
   const [ours] = hooks['PreToolUse']![0]!.hooks
   const mixed = { hooks: { PreToolUse: [{ ...theirs, hooks: [ours, ...theirs.hooks] }] } }
   expect(withoutHooks(fileOf(pretty(mixed)))).toBe(pretty({ hooks: { PreToolUse: [theirs] } }))
 })
 
-it('refuses hooks that are no list', () => {
+it('refuses settings whose hooks are not lists', () => {
   expect(() => withHooks(fileOf('{"hooks":{"PreToolUse":1}}'), hooks)).toThrow(
     'no list, so nothing was changed',
   )
 })
 
 it.each(['{', '[]', '"x"', '{"hooks":[]}', 'null', '{"a":1,}', '// hello\n{}'])(
-  'refuses settings that are damaged: %s',
+  'refuses damaged settings: %s',
   (text) => {
     const path = join(folder, 'settings.json')
     writeFileSync(path, text)
@@ -94,7 +101,7 @@ it.each(['{', '[]', '"x"', '{"hooks":[]}', 'null', '{"a":1,}', '// hello\n{}'])(
   },
 )
 
-it('writes where a link leads, and leaves the link and the mode', () => {
+it('writes to the target of a symbolic link, and keeps the link and the mode', () => {
   const target = join(folder, 'dotfiles.json')
   const path = join(folder, 'home', 'settings.json')
   mkdirSync(join(folder, 'home'))
@@ -106,7 +113,7 @@ it('writes where a link leads, and leaves the link and the mode', () => {
   expect((statSync(target).mode & 0o777).toString(8)).toBe('640')
 })
 
-it('makes the folder that is missing', () => {
+it('creates the folder if it is missing', () => {
   const path = join(folder, 'new', 'settings.json')
   const missing = readSettings(path)
   expect(missing.settings).toEqual({})

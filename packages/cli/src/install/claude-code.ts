@@ -1,25 +1,34 @@
 import { AskbackError } from '@askback/protocol/errors'
+import { findNodeAtLocation, parseTree, type Node } from 'jsonc-parser'
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { added, removed, type Path } from './json-text.js'
+
+/*
+ * The hooks of Askback in the settings file of Claude Code. The file is edited as text, because a person may have written it by
+ * hand: everything that is not ours stays as it is, to the byte.
+ */
 
 type Settings = Record<string, unknown>
+type JsonPath = (string | number)[]
 
-interface Group {
+interface HookGroup {
   matcher?: string
   hooks: { type: string; command?: string; [key: string]: unknown }[]
 }
 
-/** Longer than any deadline: the interaction's own ends it. */
-const LONGEST_SECONDS = 7 * 24 * 3600
-const EMPTY = '{}\n'
-const OURS = /askback.* hook claude-code(?: |$)/
+/** Longer than any deadline of an interaction, which ends the wait before. */
+const MAX_WAIT_SECONDS = 7 * 24 * 3600
+const EMPTY_FILE = '{}\n'
+const OUR_COMMAND = /askback.* hook claude-code(?: |$)/
 
-/** Claude Code waits for each: one that runs beside it would be cut off when it ends. */
-const EVENTS = {
+/**
+ * Timeouts in seconds. Claude Code waits for each of these hooks; one that runs in the background would be killed when Claude Code
+ * ends.
+ */
+const HOOK_EVENTS = {
   PreToolUse: { timeout: 10 },
-  PermissionRequest: { timeout: LONGEST_SECONDS },
+  PermissionRequest: { timeout: MAX_WAIT_SECONDS },
   PostToolUse: { timeout: 10 },
   PostToolUseFailure: { timeout: 10 },
 } as const
@@ -30,7 +39,7 @@ export function settingsFile(project: boolean, env: NodeJS.ProcessEnv): string {
 }
 
 export interface SettingsFile {
-  /** As it is written; all that is not ours stays so. */
+  /** The text of the file, which is what gets edited. */
   text: string
   settings: Settings
 }
@@ -41,38 +50,38 @@ export function readSettings(path: string): SettingsFile {
     text = readFileSync(path, 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      return { text: EMPTY, settings: {} }
+      return { text: EMPTY_FILE, settings: {} }
     throw new AskbackError('unavailable', `The settings ${path} cannot be read.`, { cause: error })
   }
-  if (text.trim() === '') return { text: EMPTY, settings: {} }
+  if (text.trim() === '') return { text: EMPTY_FILE, settings: {} }
   try {
     const settings: unknown = JSON.parse(text)
     if (isRecord(settings) && isRecord(settings['hooks'] ?? {})) return { text, settings }
   } catch {
-    // Said below.
+    // Falls through to the error below.
   }
   throw new AskbackError('invalid_request', `The settings ${path} are damaged, so nothing was changed.`)
 }
 
-/** What is added, as it stands in the file. */
-export function hookGroups(command: string): Record<string, Group[]> {
+/** The hooks to add, in the format of the settings. */
+export function hookGroups(command: string): Record<string, HookGroup[]> {
   return Object.fromEntries(
-    Object.entries(EVENTS).map(([event, how]) => [
+    Object.entries(HOOK_EVENTS).map(([event, how]) => [
       event,
       [{ matcher: '*', hooks: [{ type: 'command', command, ...how }] }],
     ]),
   )
 }
 
-/** The same text if that is all there already. */
-export function withHooks({ text, settings }: SettingsFile, groups: Record<string, Group[]>): string {
-  if (isThere(settings, groups)) return text
+/** The text of the file with our hooks, which replace older ones. Unchanged if exactly these hooks are there. */
+export function withHooks({ text, settings }: SettingsFile, groups: Record<string, HookGroup[]>): string {
+  if (areInstalled(settings, groups)) return text
   let next = withoutHooks({ text, settings })
   for (const [event, [group]] of Object.entries(groups)) {
     const { hooks } = JSON.parse(next) as { hooks?: Settings }
-    if (!hooks) next = added(next, [], 'hooks', { [event]: [group] })
-    else if (Array.isArray(hooks[event])) next = added(next, ['hooks', event], null, group)
-    else if (hooks[event] === undefined) next = added(next, ['hooks'], event, [group])
+    if (!hooks) next = addJson(next, [], 'hooks', { [event]: [group] })
+    else if (Array.isArray(hooks[event])) next = addJson(next, ['hooks', event], null, group)
+    else if (hooks[event] === undefined) next = addJson(next, ['hooks'], event, [group])
     else
       throw new AskbackError(
         'invalid_request',
@@ -82,15 +91,15 @@ export function withHooks({ text, settings }: SettingsFile, groups: Record<strin
   return next
 }
 
-/** Without just ours, and what would be left empty by that. */
+/** The text of the file without our hooks, and without the lists and objects that this leaves empty. */
 export function withoutHooks({ text, settings }: SettingsFile): string {
-  const path = pathOfOurs(settings)
+  const path = pathOfOurHook(settings)
   if (!path) return text
-  const next = removed(text, path)
+  const next = removeJson(text, path)
   return withoutHooks({ text: next, settings: JSON.parse(next) as Settings })
 }
 
-export function hasOurs(settings: Settings): boolean {
+export function hasOurHooks(settings: Settings): boolean {
   return ourCommands(settings).length > 0
 }
 
@@ -98,10 +107,10 @@ export function ourCommands(settings: Settings): string[] {
   const groups = Object.values(isRecord(settings['hooks']) ? settings['hooks'] : {}).flatMap((each) =>
     Array.isArray(each) ? (each as unknown[]) : [],
   )
-  return groups.flatMap(oursIn).map((hook) => (hook as { command: string }).command)
+  return groups.flatMap(ourHooksIn).map((hook) => (hook as { command: string }).command)
 }
 
-/** At once or not at all, and where a link leads. */
+/** Replaces the file atomically. If it is a symbolic link, its target is replaced. */
 export function writeSettings(path: string, text: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true })
@@ -114,7 +123,7 @@ export function writeSettings(path: string, text: string): void {
   }
 }
 
-function isThere(settings: Settings, groups: Record<string, Group[]>): boolean {
+function areInstalled(settings: Settings, groups: Record<string, HookGroup[]>): boolean {
   const commands = ourCommands(settings)
   const hooks = (settings['hooks'] ?? {}) as Settings
   return (
@@ -127,17 +136,18 @@ function isThere(settings: Settings, groups: Record<string, Group[]>): boolean {
   )
 }
 
-/** Of the first hook of ours, or of what holds nothing else. */
-function pathOfOurs(settings: Settings): Path | null {
+/** The path of our first hook, or of the list or object around it that contains nothing else. */
+function pathOfOurHook(settings: Settings): JsonPath | null {
   const hooks = settings['hooks']
   if (!isRecord(hooks)) return null
   for (const [event, groups] of Object.entries(hooks)) {
     if (!Array.isArray(groups)) continue
     for (const [index, group] of groups.entries()) {
-      const [ours] = oursIn(group)
+      const [ours] = ourHooksIn(group)
       if (ours === undefined) continue
-      const all = (group as Group).hooks
-      if (all.length > 1) return ['hooks', event, index, 'hooks', all.indexOf(ours as Group['hooks'][number])]
+      const all = (group as HookGroup).hooks
+      if (all.length > 1)
+        return ['hooks', event, index, 'hooks', all.indexOf(ours as HookGroup['hooks'][number])]
       if (groups.length > 1) return ['hooks', event, index]
       return Object.keys(hooks).length > 1 ? ['hooks', event] : ['hooks']
     }
@@ -145,13 +155,59 @@ function pathOfOurs(settings: Settings): Path | null {
   return null
 }
 
-function oursIn(group: unknown): unknown[] {
+function ourHooksIn(group: unknown): unknown[] {
   const hooks = isRecord(group) ? group['hooks'] : undefined
   if (!Array.isArray(hooks)) return []
   return hooks.filter((hook) => {
     const command: unknown = isRecord(hook) ? hook['command'] : undefined
-    return typeof command === 'string' && OURS.test(command)
+    return typeof command === 'string' && OUR_COMMAND.test(command)
   })
+}
+
+/** Adds a member to an object, or an item to the end of a list, with the indentation and line ends of the text. */
+function addJson(text: string, path: JsonPath, key: string | null, value: unknown): string {
+  const { node, children, root } = nodeAt(text, path)
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const isOneLine = (root.children?.length ?? 0) > 0 && !text.trim().includes('\n')
+  const unit = isOneLine ? '' : (/\n([ \t]+)\S/.exec(text)?.[1] ?? '  ')
+  const newLine = (depth: number) => (isOneLine ? '' : `${eol}${unit.repeat(depth)}`)
+  const depth = path.length + 1
+  const written = JSON.stringify(value, null, unit).replaceAll('\n', newLine(depth))
+  const name = key === null ? '' : `${JSON.stringify(key)}:${isOneLine ? '' : ' '}`
+  const last = children.at(-1)
+  const member = `${newLine(depth)}${name}${written}`
+  return last
+    ? replaceRange(text, endOf(last), endOf(last), `,${member}`)
+    : replaceRange(text, node.offset + 1, endOf(node) - 1, `${member}${newLine(depth - 1)}`)
+}
+
+/** Removes a member or an item together with its comma. */
+function removeJson(text: string, path: JsonPath): string {
+  const { node, children } = nodeAt(text, path.slice(0, -1))
+  const key = path.at(-1)!
+  const index =
+    typeof key === 'number' ? key : children.findIndex((child) => child.children?.[0]?.value === key)
+  const child = children[index]!
+  const [before, after] = [children[index - 1], children[index + 1]]
+  if (before) return replaceRange(text, endOf(before), endOf(child), '')
+  return after
+    ? replaceRange(text, child.offset, after.offset, '')
+    : replaceRange(text, node.offset + 1, endOf(node) - 1, '')
+}
+
+function nodeAt(text: string, path: JsonPath): { root: Node; node: Node; children: Node[] } {
+  const root = parseTree(text)
+  const node = root && findNodeAtLocation(root, path)
+  if (!root || !node) throw new Error(`There is nothing at ${path.join('.')}.`)
+  return { root, node, children: node.children ?? [] }
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length
+}
+
+function replaceRange(text: string, from: number, to: number, by: string): string {
+  return `${text.slice(0, from)}${by}${text.slice(to)}`
 }
 
 function realPath(path: string): string {

@@ -1,16 +1,17 @@
-import { AskbackError, errorCodes, type ErrorBody, type ErrorCode } from '@askback/protocol/errors'
+import { AskbackError } from '@askback/protocol/errors'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findConnection, type Connection, type Role, type Where } from './connection.js'
-import { exchange, type Request, type Response } from './exchange.js'
-import { withHint } from './hints.js'
+import { findConnection, type Connection, type CallerRole, type GatewayAddress } from './connection.js'
+import { say } from '../terminal.js'
+import { errorFrom, sendRequest, type HttpRequest } from './http.js'
 
 const STALL_MS = 15_000
-/** How long one that restarts may take before a command gives up on a call of its own. */
-const PATIENCE_MS = 30_000
-const LONGEST_PAUSE_MS = 2000
-/** Nothing was sent: nobody is there. */
-const NOBODY = new Set([
+/** How long a gateway may take to restart before a call fails. */
+const RESTART_MS = 30_000
+const FIRST_BACKOFF_MS = 200
+const MAX_BACKOFF_MS = 2000
+/** Error codes that mean that nothing was sent, because nothing listens at the address. */
+const NO_LISTENER = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -20,11 +21,11 @@ const NOBODY = new Set([
   'EACCES',
 ])
 
-/** Codex sets it for commands whose sandbox has no network. */
-const NO_NETWORK = 'CODEX_SANDBOX_NETWORK_DISABLED'
+/** Codex sets this variable for commands whose sandbox has no network. */
+const NO_NETWORK_VARIABLE = 'CODEX_SANDBOX_NETWORK_DISABLED'
 
-/** Trying again would not help. */
-const UNTRUSTED = new Set([
+/** Error codes of certificates. A retry would not help. */
+const UNTRUSTED_CERTIFICATE = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
@@ -33,15 +34,15 @@ const UNTRUSTED = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-export interface Call {
-  method: Request['method']
+export interface GatewayCall {
+  method: HttpRequest['method']
   path: string
   body?: unknown
   lines?: unknown[]
   headers?: Record<string, string>
-  /** Seconds that the gateway may hold the answer back. */
+  /** How many seconds the gateway may hold back its response, as with `?wait=`. @default 0 */
   holds?: number
-  /** Until when a gateway that went away is waited for; `null` for ever. */
+  /** Until when to retry while the gateway is away, in milliseconds since 1970; `null` for ever. */
   until?: number | null
   signal?: AbortSignal | undefined
 }
@@ -49,60 +50,66 @@ export interface Call {
 export interface GatewayOptions {
   env: NodeJS.ProcessEnv
   say?: (text: string) => void
-  /** Without a byte for so long a call is taken for lost, beyond what the gateway may hold it back. */
+  /** Without a byte for this long, beyond `holds`, a call is taken for lost. @default 15000 */
   stallMs?: number
-  /** How long one that restarts is waited for. */
-  patienceMs?: number
+  /** How long to retry while a gateway restarts. @default 30000 */
+  restartMs?: number
 }
 
-/** The gateway, through its restarts. What is sent again carries the same key, so that it counts once. */
+/**
+ * Calls a gateway, and retries while it restarts. Repeated requests carry the same idempotency key, so that they count once.
+ * A restarted gateway may have another address and another token, so the connection is looked up for each attempt.
+ */
 export class Gateway {
-  readonly #role: Role
+  readonly #role: CallerRole
   readonly #connect: () => Connection
   readonly #say: (text: string) => void
   readonly #stallMs: number
-  readonly #patienceMs: number
+  readonly #restartMs: number
   readonly #isSandboxed: boolean
   #reached: Connection | null = null
 
-  constructor(role: Role, where: Where, options: GatewayOptions) {
-    const { env, say = () => undefined, stallMs = STALL_MS, patienceMs = PATIENCE_MS } = options
+  constructor(role: CallerRole, where: GatewayAddress, options: GatewayOptions) {
+    const { env, say = () => undefined, stallMs = STALL_MS, restartMs = RESTART_MS } = options
     this.#role = role
     this.#connect = () => findConnection(role, where, env)
     this.#say = say
     this.#stallMs = stallMs
-    this.#patienceMs = patienceMs
-    this.#isSandboxed = Boolean(env[NO_NETWORK])
+    this.#restartMs = restartMs
+    this.#isSandboxed = Boolean(env[NO_NETWORK_VARIABLE])
   }
 
-  /** Where it was reached last. */
+  /** The address under which the gateway was reached last. */
   get url(): string {
     return (this.#reached ?? this.#connect()).url
   }
 
-  async json<Answer>(call: Call): Promise<Answer> {
+  async json<Answer>(call: GatewayCall): Promise<Answer> {
     return JSON.parse(await this.text(call)) as Answer
   }
 
-  async text(call: Call): Promise<string> {
+  async text(call: GatewayCall): Promise<string> {
     const key = randomUUID()
-    const { until = Date.now() + this.#patienceMs, signal } = call
+    const { until = Date.now() + this.#restartMs, signal } = call
     for (let failures = 1; ; failures += 1) {
       try {
         return await this.#once(call, key)
       } catch (error) {
-        const again = this.#mayTryAgain(error) && (until === null || Date.now() < until)
-        if (!again || signal?.aborted) throw this.#reachable(error)
-        if (failures === 2) this.#say(whyAgain(error))
+        const mayRetry = this.#mayRetry(error) && (until === null || Date.now() < until)
+        if (!mayRetry || signal?.aborted) throw this.#plainError(error)
+        if (failures === 2) this.#say(retryNotice(error))
         const left = until === null ? Infinity : until - Date.now()
-        await pause(Math.min(pauseOf(error, failures), left), undefined, signal && { signal })
+        await pause(Math.min(backoffMs(error, failures), left), undefined, signal && { signal })
       }
     }
   }
 
-  async #once({ method, path, body, lines, headers, holds = 0, signal }: Call, key: string): Promise<string> {
+  async #once(
+    { method, path, body, lines, headers, holds = 0, signal }: GatewayCall,
+    key: string,
+  ): Promise<string> {
     const connection = this.#connection()
-    const response = await exchange({
+    const response = await sendRequest({
       method,
       url: new URL(path, connection.url),
       headers: {
@@ -116,16 +123,16 @@ export class Gateway {
       stallMs: holds * 1000 + this.#stallMs,
       signal,
     }).catch((error: unknown) => {
-      // Cut off in the middle: somebody was there, and may come back.
-      if (!NOBODY.has(codeOf(error))) this.#reached = connection
+      // The connection was lost after it was made, so a gateway was there and may come back.
+      if (!NO_LISTENER.has(codeOf(error))) this.#reached = connection
       throw error
     })
-    if (response.status >= 400) throw withHint(errorOf(response), { role: this.#role, path, body })
+    if (response.status >= 400) throw withHint(errorFrom(response), { role: this.#role, path, body })
     this.#reached = connection
     return response.text
   }
 
-  /** One that restarts announces itself again, perhaps at another address and with another token. */
+  /** While a gateway restarts it is not announced; then the last connection is tried. */
   #connection(): Connection {
     try {
       return this.#connect()
@@ -135,74 +142,106 @@ export class Gateway {
     }
   }
 
-  #reachable(error: unknown): unknown {
+  #plainError(error: unknown): unknown {
     if (error instanceof AskbackError || (error instanceof Error && error.name === 'AbortError')) return error
-    if (UNTRUSTED.has(codeOf(error))) return untrusted(error)
-    const isNobody = NOBODY.has(codeOf(error))
-    const why = isNobody ? '' : ` (${codeOf(error) || String(error)})`
+    if (UNTRUSTED_CERTIFICATE.has(codeOf(error))) return untrustedCertificate(error)
+    const hasNoListener = NO_LISTENER.has(codeOf(error))
+    const why = hasNoListener ? '' : ` (${codeOf(error) || String(error)})`
     const message =
-      isNobody && this.#isSandboxed
+      hasNoListener && this.#isSandboxed
         ? 'Codex’s sandbox blocks the network, so this command cannot reach Askback. Run it outside the sandbox, or set agents.codex.networkAccess to true in the config.json of Askback.'
         : `The gateway cannot be reached${why}. Is askback serve running?`
     return new AskbackError('unavailable', message, { cause: error })
   }
 
-  #mayTryAgain(error: unknown): boolean {
+  #mayRetry(error: unknown): boolean {
     if (error instanceof AskbackError) {
-      if (error.code === 'unavailable') return this.#reached !== null || isAnswer(error)
-      // It may just have started anew and not have announced its new token yet.
+      if (error.code === 'unavailable') return this.#reached !== null || isFromGateway(error)
+      // It may just have restarted and not have announced its new token yet.
       return error.code === 'unauthorized' && this.#reached !== null
     }
-    if (UNTRUSTED.has(codeOf(error))) return false
-    return this.#reached !== null || !NOBODY.has(codeOf(error))
+    if (UNTRUSTED_CERTIFICATE.has(codeOf(error))) return false
+    return this.#reached !== null || !NO_LISTENER.has(codeOf(error))
   }
 }
 
-function untrusted(error: unknown): AskbackError {
+/** A gateway that is called in a person's name. */
+export function gatewayAsPerson(where: GatewayAddress): Gateway {
+  return new Gateway('person', where, { env: process.env, say })
+}
+
+/** Reads all pages of a list. `name` is the field that holds the items of a page. */
+export async function readAllPages<Item>(gateway: Gateway, path: string, name: string): Promise<Item[]> {
+  const items: Item[] = []
+  let next: string | null = null
+  do {
+    const after: string = next === null ? '' : `&after=${next}`
+    const page: Record<string, Item[]> & { next: string | null } = await gateway.json({
+      method: 'GET',
+      path: `${path}?limit=1000${after}`,
+    })
+    items.push(...(page[name] ?? []))
+    ;({ next } = page)
+  } while (next !== null)
+  return items
+}
+
+/** The gateway that runs on a data folder, called in the name of the folder's owner. */
+export function gatewayOnFolder(folder: string): Gateway {
+  return new Gateway('person', { data: folder }, { env: process.env })
+}
+
+function untrustedCertificate(error: unknown): AskbackError {
   const message = `The certificate of the gateway is not trusted here (${codeOf(error)}). Set NODE_EXTRA_CA_CERTS to the file of whoever issued it.`
   return new AskbackError('unavailable', message, { cause: error })
 }
 
-/** What an answer with an error says. */
-export function errorOf({ status, text, headers }: Response): AskbackError {
-  const { code, message, details } = bodyOf(text)
-  const known = code !== undefined && Object.hasOwn(errorCodes, code) ? code : codeFor(status)
-  const retryAfterMs = Number(headers['retry-after'] ?? Number.NaN) * 1000
-  return new AskbackError(known, message ?? `The gateway answered with status ${status}.`, {
-    details: known === 'unavailable' ? { retryAfterMs } : details,
-  })
-}
-
-function bodyOf(text: string): Partial<ErrorBody['error']> {
-  try {
-    return (JSON.parse(text) as Partial<ErrorBody>).error ?? {}
-  } catch {
-    return {}
-  }
-}
-
-function codeFor(status: number): ErrorCode {
-  if (status === 502 || status === 504) return 'unavailable'
-  const entries = Object.entries(errorCodes) as [ErrorCode, { status: number }][]
-  return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal'
-}
-
-function isAnswer({ details }: AskbackError): boolean {
+/** Whether the gateway itself answered that it is unavailable. */
+function isFromGateway({ details }: AskbackError): boolean {
   return typeof details === 'object' && details !== null && 'retryAfterMs' in details
 }
 
-function whyAgain(error: unknown): string {
-  return error instanceof AskbackError && error.code === 'unavailable' && isAnswer(error)
+function retryNotice(error: unknown): string {
+  return error instanceof AskbackError && error.code === 'unavailable' && isFromGateway(error)
     ? `${error.message} Trying again.`
     : 'The gateway is away; waiting for it to come back.'
 }
 
-function pauseOf(error: unknown, failures: number): number {
+function backoffMs(error: unknown, failures: number): number {
   const details =
     error instanceof AskbackError ? (error.details as { retryAfterMs?: number } | undefined) : {}
-  return details?.retryAfterMs || Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS)
+  return details?.retryAfterMs || Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), MAX_BACKOFF_MS)
 }
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** Adds to an error of the gateway what to do about it on a command line. */
+function withHint(
+  error: AskbackError,
+  { role, path, body }: { role: CallerRole; path: string; body?: unknown },
+): AskbackError {
+  const hint = hintFor(error, role, namesInteraction(path, body))
+  const { code, message, details } = error
+  return hint === null ? error : new AskbackError(code, `${message} ${hint}`, { details })
+}
+
+function hintFor({ code }: AskbackError, role: CallerRole, isInteraction: boolean | null): string | null {
+  if (code === 'unauthorized')
+    return role === 'agent'
+      ? 'Set ASKBACK_AGENT_TOKEN to a token of this gateway; askback token agent prints one.'
+      : 'Set ASKBACK_TOKEN to your token of this gateway, or unset it to use the gateway that runs here.'
+  // An agent may not list the requests of others.
+  if (code !== 'not_found' || role === 'agent' || isInteraction === null) return null
+  return isInteraction ? 'askback pending lists what waits.' : 'askback sessions lists them.'
+}
+
+/** Whether the call named an interaction or only a session; `null` if it named neither. */
+function namesInteraction(path: string, body: unknown): boolean | null {
+  if (/^\/api\/interactions\/./.test(path)) return true
+  if (!/^\/api\/sessions\/./.test(path)) return null
+  return (
+    /\/interactions\//.test(path) || (typeof body === 'object' && body !== null && 'interactionId' in body)
+  )
 }

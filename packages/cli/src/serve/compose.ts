@@ -1,4 +1,13 @@
-import { createDesk, createHost, WEIGHT_BYTES, type Host, type Store } from '@askback/core'
+import {
+  createDesk,
+  createHost,
+  Leases,
+  storeOnBus,
+  WEIGHT_BYTES,
+  type Bus,
+  type Host,
+  type Store,
+} from '@askback/core'
 import {
   createCredentials,
   createGateway,
@@ -11,47 +20,53 @@ import {
 import { sqliteStore } from '@askback/store-sqlite'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { agentAdapters } from '../agents.js'
-import { version } from '../version.js'
-import { connectorsFor } from './connectors.js'
-import type { ServeOptions } from './options.js'
-import type { SharedStore } from './shared-store.js'
+import { Writable } from 'node:stream'
+import { agentAdapters } from '../config.js'
+import { escapeHidden } from '../terminal.js'
+import { createConnectors } from './connectors.js'
+import type { ServeOptions, StoreAddress } from './options.js'
+import { version, webAppFolder } from './package-files.js'
 import { gatewayIdOf, type Tokens } from './tokens.js'
-import { escapedLog } from './escaped-log.js'
-import { Trouble } from './trouble.js'
-import { webAppFolder } from './web-app.js'
 
-export interface Composed {
+/** A gateway that listens, with everything behind it. */
+export interface ComposedGateway {
   gateway: Gateway
   url: string
-  /** Logs a browser in, once. */
+  /** A link that signs a browser in, once. */
   openUrl: string
-  /** Whether that link works no more. */
+  /** Whether that link was used or has expired. */
   isLinkUsed: () => boolean
-  /** A person's, for commands on this machine while this process runs. */
+  /** The owner's token for commands on this machine. It is valid while this process runs. */
   localToken: string
-  /** Agents and deadlines are taken up where the last process left them. */
+  /** Resolves when agents and deadlines of the last process are resumed. */
   ready: Promise<void>
+}
+
+/** A store that several gateways share, and what they need to work together. */
+export interface SharedStore {
+  store: Store
+  bus: Bus
+  leases: Leases
 }
 
 const DAY_MS = 24 * 3_600_000
 
-/** Store, desk, agents and gateway, listening. Without a shared store the data is in a file of this process. */
+/** Creates store, desk, agents, connectors and gateway, and listens. Without a shared store the data is in a file. */
 export async function compose(
   options: ServeOptions,
   tokens: Tokens,
   {
     shared = null,
-    trouble = new Trouble(),
+    errors = new BackgroundErrors(),
     sharesTokens = false,
-  }: { shared?: SharedStore | null; trouble?: Trouble; sharesTokens?: boolean } = {},
-): Promise<Composed> {
+  }: { shared?: SharedStore | null; errors?: BackgroundErrors; sharesTokens?: boolean } = {},
+): Promise<ComposedGateway> {
   const metrics = new Metrics()
   const store = metrics.timed(
     shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db'), commitAside: true }),
   )
   try {
-    return await composeOn(store, metrics, options, tokens, { shared, trouble, sharesTokens })
+    return await composeOn(store, metrics, options, tokens, { shared, errors, sharesTokens })
   } catch (error) {
     await store.close()
     throw error
@@ -63,9 +78,13 @@ async function composeOn(
   metrics: Metrics,
   { config, dataFolder, host: address, port, timeoutMs, secrets, tls, requireProxy }: ServeOptions,
   tokens: Tokens,
-  { shared, trouble, sharesTokens }: { shared: SharedStore | null; trouble: Trouble; sharesTokens: boolean },
-): Promise<Composed> {
-  const { report } = trouble
+  {
+    shared,
+    errors,
+    sharesTokens,
+  }: { shared: SharedStore | null; errors: BackgroundErrors; sharesTokens: boolean },
+): Promise<ComposedGateway> {
+  const { report } = errors
   const localToken = newToken('askback_local')
   const credentials = await createCredentials({
     store,
@@ -82,29 +101,28 @@ async function composeOn(
     protectedPaths: config.protectedPaths,
     limits: { pendingPerSession, requestBytes, sessions, inMemory: (memoryMb * 1_000_000) / WEIGHT_BYTES },
     onError: report,
-    // Looked at often enough that reads are hardly ever older than the time of a lease.
+    // Polls often enough that the state is hardly ever older than a lease.
     ...(shared && { maxStaleMs: shared.leases.leaseMs, repairMs: Math.min(5000, shared.leases.leaseMs / 2) }),
     ...(timeoutMs !== undefined && { timeouts: { defaultMs: timeoutMs } }),
     ...(config.retentionDays !== undefined && { retentionMs: config.retentionDays * DAY_MS }),
   })
-  let listening: (url: string) => void = () => undefined
-  const listens = new Promise<string>((resolve) => (listening = resolve))
+  let resolveUrl: (url: string) => void = () => undefined
+  const listeningUrl = new Promise<string>((resolve) => (resolveUrl = resolve))
   const host = createHost({
     desk,
-    // The demo comes first: it is what a session without a named agent gets, and it runs everywhere.
-    // Where others take over, none may go on without its gateway: it would work beside the one that they start.
+    // With a shared store another gateway takes over lost sessions, so no agent may continue without its own gateway.
     agents: agentAdapters(config.agents, shared ? undefined : dataFolder),
     onError: report,
     ...(shared && { bus: shared.bus, leases: shared.leases }),
-    // Agents that were cut by a restart may start before the port is known.
+    // Agents of interrupted sessions may start before the port is known.
     env: async (sessionId) => ({
-      ASKBACK_URL: await listens,
+      ASKBACK_URL: await listeningUrl,
       ASKBACK_SESSION: sessionId,
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
   try {
-    const connectors = await connectorsFor({ config, secrets, host, store, credentials, onError: report })
+    const connectors = await createConnectors({ config, secrets, host, store, credentials, onError: report })
     const webApp = webAppFolder()
     const gateway = createGateway({
       host,
@@ -123,9 +141,9 @@ async function composeOn(
     const log = (error: unknown) =>
       gateway.app.log.error({ err: error }, 'Something failed in the background')
     const url = await gateway.listen({ host: address, port })
-    listening(url)
-    // What fails from here on is tried again: a start that takes long says why.
-    trouble.tell(log)
+    resolveUrl(url)
+    // From here on failures are retried, and the log says why a start takes long.
+    errors.sendTo(log)
     connectors.start()
     const code = credentials.loginCode(credentials.owner)
     const openUrl = `${url}/login?code=${code}`
@@ -136,13 +154,13 @@ async function composeOn(
     }
     return { gateway: { ...gateway, close }, url, openUrl, isLinkUsed, localToken, ready: host.ready }
   } catch (error) {
-    // Else its timers would keep the process alive.
+    // Its timers would keep the process alive.
     await host.close()
     throw error
   }
 }
 
-/** The protocol's library is large, and most gateways never hear a word of it. */
+/** Loads the library of MCP at the first call: it is large, and most gateways never need it. */
 function lazyMcp(host: Host): McpHandler {
   let handler: Promise<McpHandler> | undefined
   return async (call) => {
@@ -153,4 +171,56 @@ function lazyMcp(host: Host): McpHandler {
       await handler
     )(call)
   }
+}
+
+/** Opens a PostgreSQL database. Its library is loaded here, since most gateways keep their data in a file. */
+export async function openSharedStore(
+  { url, listenUrl, leaseMs }: StoreAddress,
+  onError: (error: unknown) => void,
+): Promise<SharedStore> {
+  const { postgresBus, postgresStore } = await import('@askback/store-postgres')
+  const base = await postgresStore({ url })
+  try {
+    const bus = await postgresBus({ url, onError, ...(listenUrl !== undefined && { listenUrl }) })
+    const store = storeOnBus(base, bus)
+    const leases = new Leases({ store, bus, onError, ...(leaseMs !== undefined && { leaseMs }) })
+    const close = async () => {
+      await bus.close()
+      await base.close()
+    }
+    return { store: { ...store, close }, bus, leases }
+  } catch (error) {
+    await base.close()
+    throw error
+  }
+}
+
+/** Collects errors of the background until the gateway listens. A start that fails prints one sentence and not these as well. */
+export class BackgroundErrors {
+  readonly #collected: unknown[] = []
+  #log: ((error: unknown) => void) | null = null
+
+  readonly report = (error: unknown): void => {
+    if (this.#log) this.#log(error)
+    else this.#collected.push(error)
+  }
+
+  sendTo(log: (error: unknown) => void): void {
+    this.#log = log
+    for (const error of this.#collected.splice(0)) log(error)
+  }
+}
+
+/**
+ * Escapes characters in the JSON lines of the log that a terminal would act on or hide. The lines quote agents, and JSON itself
+ * does not escape all of them: U+009B, for instance, begins a control sequence.
+ */
+export function escapedLog(output: Pick<NodeJS.WritableStream, 'write'>): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(line: string | Buffer, _encoding, done) {
+      output.write(escapeHidden(String(line)))
+      done()
+    },
+  })
 }

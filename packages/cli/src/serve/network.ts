@@ -1,17 +1,18 @@
 import type { GatewayConfig } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { readFileSync, statSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { createSecureContext } from 'node:tls'
-import { usageError } from '../usage.js'
-import { isLoopback } from './addresses.js'
+import { usageError } from '../arguments.js'
 
-/** In PEM. */
+/** A certificate and its key, in PEM. */
 export interface Tls {
   cert: string
   key: string
 }
 
-interface Flags {
+interface NetworkFlags {
   host: string
   'tls-cert'?: string | undefined
   'tls-key'?: string | undefined
@@ -21,12 +22,18 @@ interface Flags {
 
 export interface NetworkOptions {
   tls: Tls | null
+  /** Addresses of proxies whose forwarding headers are trusted. */
   trustProxy: string[]
+  /** Whether only these proxies may connect, since the gateway itself has no TLS. */
   requireProxy: boolean
 }
 
-/** Flags go before the environment, and that before the settings file. */
-export function networkOptions(flags: Flags, config: GatewayConfig, env: NodeJS.ProcessEnv): NetworkOptions {
+/** Flags override the environment, which overrides the settings file. */
+export function networkOptions(
+  flags: NetworkFlags,
+  config: GatewayConfig,
+  env: NodeJS.ProcessEnv,
+): NetworkOptions {
   const cert = flags['tls-cert'] ?? (env['ASKBACK_TLS_CERT'] || config.tls?.cert)
   const key = flags['tls-key'] ?? (env['ASKBACK_TLS_KEY'] || config.tls?.key)
   if ((cert === undefined) !== (key === undefined)) throw usageError('--tls-cert and --tls-key go together.')
@@ -43,7 +50,7 @@ export function networkOptions(flags: Flags, config: GatewayConfig, env: NodeJS.
 }
 
 function readTls(certFile: string, keyFile: string): Tls {
-  const tls = { cert: read(certFile), key: read(keyFile) }
+  const tls = { cert: readText(certFile), key: readText(keyFile) }
   try {
     createSecureContext(tls)
   } catch (error) {
@@ -59,10 +66,26 @@ function readTls(certFile: string, keyFile: string): Tls {
   return tls
 }
 
-function read(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     throw new AskbackError('invalid_request', `The file ${path} cannot be read.`, { cause: error })
   }
+}
+
+/** Whether only this machine can reach the address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** The names that a `Host` header may have for a gateway that listens there. */
+export function hostNamesOf(host: string): string[] {
+  if (host !== '0.0.0.0' && host !== '::') return [bracketed(host)]
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  return own.map(({ address }) => bracketed(address))
+}
+
+function bracketed(address: string): string {
+  return isIPv6(address) ? `[${address}]` : address
 }

@@ -1,15 +1,12 @@
 import type { GatewayConfig } from '@askback/gateway'
 import { parseArgs } from 'node:util'
+import { parseTimeout, usageError } from '../arguments.js'
 import { readConfig } from '../config.js'
 import { openDataFolder } from '../data-folder.js'
-import { parseTimeout } from '../duration.js'
-import { usageError } from '../usage.js'
-import { namesOf } from './addresses.js'
-import { connectorSecrets, type ConnectorSecrets } from './connector-secrets.js'
-import { networkOptions, type Tls } from './network.js'
-import type { StoreAddress } from './shared-store.js'
+import { connectorSecrets, type ConnectorSecrets } from './connectors.js'
+import { hostNamesOf, networkOptions, type Tls } from './network.js'
 
-const FLAGS = {
+export const SERVE_FLAGS = {
   host: { type: 'string', default: '127.0.0.1' },
   port: { type: 'string', default: '4100' },
   data: { type: 'string' },
@@ -29,27 +26,35 @@ const FLAGS = {
   json: { type: 'boolean', default: false },
 } as const
 
+/** A database that several gateways share. */
+export interface StoreAddress {
+  url: string
+  /** The address for the connection that listens, if `url` leads through a pooling proxy. */
+  listenUrl?: string
+  leaseMs?: number
+}
+
 export interface ServeOptions {
   host: string
   port: number
   dataFolder: string
-  /** The database that gateways share, instead of a file in the data folder. */
+  /** `null` if the data is in a file in the data folder. */
   store: StoreAddress | null
-  /** Of a request that says nothing itself; `undefined` leaves it to the desk. */
+  /** The timeout of requests that do not set one, or `null` for none. `undefined` means the default of the desk. */
   timeoutMs: number | null | undefined
   open: boolean
   json: boolean
   config: GatewayConfig
-  /** What the gateway identifies itself with, unless it speaks plain HTTP. */
+  /** `null` for plain HTTP. */
   tls: Tls | null
-  /** Whether others may come through a proxy only, as this gateway itself has no TLS. */
+  /** Whether only trusted proxies may connect, since the gateway itself has no TLS. */
   requireProxy: boolean
   secrets: ConnectorSecrets
 }
 
-/** The flags and the settings file, checked once. */
-export function serveOptions(args: string[]): ServeOptions {
-  const { values } = parseArgs({ args, options: FLAGS })
+/** Reads and checks the flags, the environment and the settings file. */
+export function readServeOptions(args: string[]): ServeOptions {
+  const { values } = parseArgs({ args, options: SERVE_FLAGS })
   const port = Number(values.port)
   if (!/^\d{1,5}$/.test(values.port) || port > 65_535) {
     throw usageError(`--port is a number from 0 to 65535, not ${JSON.stringify(values.port)}.`)
@@ -66,7 +71,7 @@ export function serveOptions(args: string[]): ServeOptions {
     tls: network.tls,
     requireProxy: network.requireProxy,
     dataFolder,
-    store: storeOf(values),
+    store: storeAddress(values),
     timeoutMs: timeoutOf(values.timeout, config.timeout),
     open: !values['no-open'] && !values.json,
     json: values.json,
@@ -74,13 +79,13 @@ export function serveOptions(args: string[]): ServeOptions {
     config: {
       ...config,
       trustProxy: network.trustProxy,
-      allowedHosts: [...namesOf(values.host), ...config.allowedHosts, ...(values['allow-host'] ?? [])],
-      allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(origin)],
+      allowedHosts: [...hostNamesOf(values.host), ...config.allowedHosts, ...(values['allow-host'] ?? [])],
+      allowedOrigins: [...config.allowedOrigins, ...(values['allow-origin'] ?? []).map(parseOrigin)],
     },
   }
 }
 
-/** The flag goes before the environment, and that before the settings file. */
+/** The flag overrides the environment, which overrides the settings file. */
 function timeoutOf(flag: string | undefined, setting: string | undefined): number | null | undefined {
   if (flag !== undefined) return parseTimeout(flag)
   const variable = process.env['ASKBACK_TIMEOUT']
@@ -88,7 +93,7 @@ function timeoutOf(flag: string | undefined, setting: string | undefined): numbe
   return setting === undefined ? undefined : parseTimeout(setting)
 }
 
-function storeOf(values: {
+function storeAddress(values: {
   store?: string | undefined
   'store-listen'?: string | undefined
   lease?: string | undefined
@@ -104,7 +109,7 @@ function storeOf(values: {
   return { url, ...(listenUrl && { listenUrl }), ...(leaseMs !== undefined && { leaseMs }) }
 }
 
-function origin(text: string): string {
+function parseOrigin(text: string): string {
   if (URL.canParse(text)) return new URL(text).origin
   throw usageError(`--allow-origin is an origin like https://example.com, not ${JSON.stringify(text)}.`)
 }

@@ -1,15 +1,19 @@
 import { AskbackError } from '@askback/protocol'
-import { announceGateway, findGateway } from '../running-gateway.js'
-import { compose, type Composed } from './compose.js'
-import { hasBrowser, openBrowser } from '../open-browser.js'
-import { serveOptions, type ServeOptions } from './options.js'
-import type { SharedStore, StoreAddress } from './shared-store.js'
-import { serveTokens, takeTokensOutOf, type Tokens } from './tokens.js'
-import { Trouble } from './trouble.js'
-import { printJson, say } from '../output.js'
+import { announceGateway, findGateway } from '../data-folder.js'
+import { hasBrowser, openBrowser } from '../open.js'
+import { printJson, say } from '../terminal.js'
+import {
+  BackgroundErrors,
+  compose,
+  openSharedStore,
+  type ComposedGateway,
+  type SharedStore,
+} from './compose.js'
+import { readServeOptions, type ServeOptions } from './options.js'
+import { moveTokensOutOf, serveTokens, type Tokens } from './tokens.js'
 
-/** What agents must not inherit: a person's token, or the way to the data. */
-const SECRETS = [
+/** Variables that agents must not inherit, because they contain tokens or give access to the data. */
+const SECRET_VARIABLES = [
   'ASKBACK_TOKEN',
   'ASKBACK_AGENT_TOKEN',
   'ASKBACK_STORE',
@@ -18,65 +22,59 @@ const SECRETS = [
   'ASKBACK_WEBHOOK_SECRET',
 ]
 
-/** Runs until it is told to stop. */
+/** `askback serve`: starts a gateway, which then runs until a signal stops it. */
 export async function serve(args: string[]): Promise<undefined> {
-  const options = serveOptions(args)
-  const trouble = new Trouble()
-  const shared = options.store && (await openShared(options.store, trouble))
+  const options = readServeOptions(args)
+  const errors = new BackgroundErrors()
+  const shared = options.store && (await openSharedStore(options.store, errors.report))
   const tokens = await tokensFor(options, shared).catch(async (error: unknown) => {
     await shared?.store.close()
     throw error
   })
   const sharesTokens = !(process.env['ASKBACK_TOKEN'] && process.env['ASKBACK_AGENT_TOKEN'])
-  for (const name of SECRETS) delete process.env[name]
-  const composed = await compose(options, tokens, { shared, trouble, sharesTokens }).catch(
+  for (const name of SECRET_VARIABLES) delete process.env[name]
+  const composed = await compose(options, tokens, { shared, errors, sharesTokens }).catch(
     (error: unknown) => {
-      throw listenProblem(error, options) ?? alreadyRuns(error, options) ?? error
+      throw listenError(error, options) ?? alreadyRunningError(error, options) ?? error
     },
   )
   try {
     await run(composed, options, tokens)
   } catch (error) {
-    // It is told why the start failed, not what else fails for the same reason.
+    // Only the reason of the failed start is printed, and not what fails because of it.
     await composed.gateway.close().catch(() => undefined)
     throw error
   }
 }
 
 async function tokensFor(options: ServeOptions, shared: SharedStore | null): Promise<Tokens> {
-  if (shared) await takeTokensOutOf(shared.store, options.dataFolder)
+  if (shared) await moveTokensOutOf(shared.store, options.dataFolder)
   return serveTokens(options, process.env)
 }
 
-/** Loaded where it is used: most gateways keep their data in a file. */
-async function openShared(address: StoreAddress, trouble: Trouble): Promise<SharedStore> {
-  const { openSharedStore } = await import('./shared-store.js')
-  return openSharedStore(address, trouble.report)
-}
-
-async function run(composed: Composed, options: ServeOptions, tokens: Tokens): Promise<void> {
+async function run(composed: ComposedGateway, options: ServeOptions, tokens: Tokens): Promise<void> {
   const { gateway, url, localToken, ready } = composed
-  const retract = announceGateway(options.dataFolder, {
+  const removeAnnouncement = announceGateway(options.dataFolder, {
     url,
     pid: process.pid,
     token: localToken,
     agentToken: tokens.agentToken,
   })
-  stopOnSignals(composed, options, retract)
+  stopOnSignals(composed, options, removeAnnouncement)
   process.on('unhandledRejection', (error) => gateway.app.log.error({ err: error }, 'Nobody took this error'))
-  // Whoever started us may stop reading.
+  // The program that started this one may stop reading its output.
   process.stdout.on('error', () => undefined)
   try {
     await ready
     sayReady(composed, options, tokens)
   } catch (error) {
-    retract()
+    removeAnnouncement()
     throw error
   }
 }
 
 function sayReady(
-  { url, openUrl, isLinkUsed }: Composed,
+  { url, openUrl, isLinkUsed }: ComposedGateway,
   { json, open, dataFolder }: ServeOptions,
   tokens: Tokens,
 ): void {
@@ -84,14 +82,14 @@ function sayReady(
     printJson({ url, openUrl, ...tokens, pid: process.pid })
     return
   }
-  const opens = open && hasBrowser(process.env)
-  process.stdout.write(`Askback is ready: ${opens ? url : openUrl}\n`)
-  // Not on stdout, where whoever started us reads one line.
+  const opensBrowser = open && hasBrowser(process.env)
+  process.stdout.write(`Askback is ready: ${opensBrowser ? url : openUrl}\n`)
+  // On stderr, since a program that started this one reads exactly one line from stdout.
   process.stderr.write(`To sign in again, or in another browser: ${commandName()} open\n`)
-  if (opens) void showInBrowser(openUrl, dataFolder, isLinkUsed)
+  if (opensBrowser) void showInBrowser(openUrl, dataFolder, isLinkUsed)
 }
 
-/** In a clone, and wherever npm started us, only npm finds the command. */
+/** How to run this command again. If npm started it, it is not on the PATH. */
 function commandName(): string {
   return process.env['npm_execpath'] ? 'npx askback' : 'askback'
 }
@@ -102,16 +100,20 @@ async function showInBrowser(openUrl: string, dataFolder: string, isLinkUsed: ()
     process.stderr.write('No browser has signed in yet. Run askback open, or askback open --print.\n')
 }
 
-/** The first signal drains, the second ends at once. */
-function stopOnSignals({ gateway }: Composed, { json }: ServeOptions, retract: () => void): void {
-  let stopping = false
+/** The first signal drains the gateway, a second one ends the process at once. */
+function stopOnSignals(
+  { gateway }: ComposedGateway,
+  { json }: ServeOptions,
+  removeAnnouncement: () => void,
+): void {
+  let isStopping = false
   const stop = () => {
-    if (stopping) process.exit(130)
-    stopping = true
+    if (isStopping) process.exit(130)
+    isStopping = true
     if (!json) process.stderr.write('Stopping; what waits stays pending. Once more to stop at once.\n')
     gateway.close().then(
       () => {
-        retract()
+        removeAnnouncement()
         process.exit(0)
       },
       (error: unknown) => {
@@ -123,8 +125,8 @@ function stopOnSignals({ gateway }: Composed, { json }: ServeOptions, retract: (
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
 }
 
-/** Whoever starts a second one most likely wants to see the first. */
-function alreadyRuns(error: unknown, { dataFolder }: ServeOptions): AskbackError | null {
+/** Names the gateway that uses the folder, since whoever starts a second one most likely wants to open the first. */
+function alreadyRunningError(error: unknown, { dataFolder }: ServeOptions): AskbackError | null {
   if (!(error instanceof AskbackError) || !error.message.includes(' is in use by process ')) return null
   const running = findGateway(dataFolder)
   return running && error.message.includes(` process ${running.pid} `)
@@ -135,7 +137,7 @@ function alreadyRuns(error: unknown, { dataFolder }: ServeOptions): AskbackError
     : null
 }
 
-function listenProblem(error: unknown, { host, port }: ServeOptions): AskbackError | null {
+function listenError(error: unknown, { host, port }: ServeOptions): AskbackError | null {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   switch (code) {
     case 'EADDRINUSE':

@@ -3,65 +3,65 @@ import { newToken } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import { readPrivate, tokensFile, writePrivate } from '../private-file.js'
-import { isLoopback } from './addresses.js'
+import { readPrivateFile, tokensFile, writePrivateFile } from '../data-folder.js'
+import { isLoopback } from './network.js'
 
 export interface Tokens {
-  /** The first person's. */
+  /** The token of the owner, who is the first person. */
   token: string
-  /** For agents that run elsewhere. */
+  /** The token of agents that the gateway did not start. */
   agentToken: string
 }
 
-/** From the environment, else as they were made at the first start. */
+/** The tokens of the environment, else those in the data folder, which are made at the first start. */
 export function serveTokens(
   { dataFolder, host }: { dataFolder: string; host: string },
   env: NodeJS.ProcessEnv,
 ): Tokens {
   const path = tokensFile(dataFolder)
-  const { tokens, keep } = chooseTokens(readPrivate(path), host, env)
-  if (keep) writePrivate(path, { ...keep })
+  const { tokens, save } = chooseTokens(readPrivateFile(path), host, env)
+  if (save) writePrivateFile(path, { ...save })
   return tokens
 }
 
-/** How an export names the tokens of a gateway, and how a shared store once held them. */
+/** The key of the tokens in an export, and in shared stores of older versions. */
 export const TOKENS_KEY = 'tokens'
 
 /**
- * Shared stores used to hold the tokens as they are. Whichever gateway starts first takes them into its own folder, so
- * that they stay good, and removes them.
+ * Older versions wrote the tokens into shared stores in plain text. The first gateway that starts moves them into its own folder,
+ * so that they stay valid, and removes them from the store.
  */
-export async function takeTokensOutOf(store: Store, dataFolder: string): Promise<void> {
+export async function moveTokensOutOf(store: Store, dataFolder: string): Promise<void> {
   const entry = await store.kv.get(TOKENS_KEY)
   if (!entry) return
   const path = tokensFile(dataFolder)
-  if (!readPrivate(path)) writePrivate(path, entry.value as Record<string, unknown>)
+  if (!readPrivateFile(path)) writePrivateFile(path, entry.value as Record<string, unknown>)
   await store.kv.put(TOKENS_KEY, null, entry.version)
 }
 
-/** Tells the gateways on a shared store apart: the same machine and folder are the same one, after a restart too. */
+/** Identifies a gateway among those on a shared store. It stays the same for the same machine and folder. */
 export function gatewayIdOf(dataFolder: string): string {
   return createHash('sha256').update(`${hostname()}\0${dataFolder}`).digest('hex').slice(0, 32)
 }
 
-/** `keep` is what must be kept for the next start, if that changed. */
+/** `save` is what to write for the next start; `null` if nothing changed. */
 function chooseTokens(
-  kept: Record<string, unknown> | null,
+  stored: Record<string, unknown> | null,
   host: string,
   env: NodeJS.ProcessEnv,
-): { tokens: Tokens; keep: Tokens | null } {
+): { tokens: Tokens; save: Tokens | null } {
   const given = { token: env['ASKBACK_TOKEN'], agentToken: env['ASKBACK_AGENT_TOKEN'] }
-  if (!isLoopback(host) && !given.token && !kept) {
+  if (!isLoopback(host) && !given.token && !stored) {
     throw new AskbackError(
       'invalid_request',
       `Others can reach ${host}: set ASKBACK_TOKEN and ASKBACK_AGENT_TOKEN first, or start once on 127.0.0.1 to have tokens made.`,
     )
   }
-  const made = {
-    token: text(kept?.['token']) ?? newToken('askback_person'),
-    agentToken: text(kept?.['agentToken']) ?? newToken('askback_agents'),
+  const own = {
+    token: textOrNull(stored?.['token']) ?? newToken('askback_person'),
+    agentToken: textOrNull(stored?.['agentToken']) ?? newToken('askback_agents'),
   }
-  const tokens = { token: given.token || made.token, agentToken: given.agentToken || made.agentToken }
+  const tokens = { token: given.token || own.token, agentToken: given.agentToken || own.agentToken }
   if (tokens.token === tokens.agentToken) {
     throw new AskbackError(
       'invalid_request',
@@ -69,10 +69,10 @@ function chooseTokens(
     )
   }
   const isNeeded = !given.token || !given.agentToken
-  const isNew = made.token !== kept?.['token'] || made.agentToken !== kept['agentToken']
-  return { tokens, keep: isNeeded && isNew ? made : null }
+  const isNew = own.token !== stored?.['token'] || own.agentToken !== stored['agentToken']
+  return { tokens, save: isNeeded && isNew ? own : null }
 }
 
-function text(value: unknown): string | null {
+function textOrNull(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }

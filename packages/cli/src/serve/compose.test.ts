@@ -1,9 +1,9 @@
 import { createDesk, createHost, memoryStore } from '@askback/core'
 import { createCredentials, createGateway } from '@askback/gateway'
 import { expect, it } from 'vitest'
-import { escapedLog } from './escaped-log.js'
+import { escapedLog } from './compose.js'
 
-it('escapes what agents say in the lines of the log, and keeps the values', async () => {
+it('escapes the words of agents in the lines of the log, and keeps the values', async () => {
   const words = 'Bash\u001b[2J\u009b31m\u007f\u202e\nforged'
   let text = ''
   const log = escapedLog({ write: (line: string | Uint8Array) => Boolean((text += String(line))) })

@@ -10,43 +10,44 @@ import {
   type QuestionReply,
   type QuestionRequest,
 } from '@askback/protocol'
-import { usageError } from '../usage.js'
+import { usageError } from './arguments.js'
 
-export interface Said {
+/** The arguments of `askback answer` that make up an answer. */
+export interface AnswerArguments {
   words: string[]
   message?: string | undefined
   scope?: string | undefined
   updatedInput?: Json | undefined
 }
 
-/** What the words of a command line mean as an answer to this request. The gateway checks whether it fits. */
-export function readAnswer(item: Interaction, said: Said): Json {
-  switch (item.kind) {
+/** Turns the words of a command line into an answer to this request. Whether it fits is checked by the gateway. */
+export function readAnswer(interaction: Interaction, given: AnswerArguments): Json {
+  switch (interaction.kind) {
     case 'question':
-      return { answers: replies(item.request as QuestionRequest, said.words) as Json }
+      return { answers: readReplies(interaction.request as QuestionRequest, given.words) as Json }
     case 'approval':
-      return approval(said) as Json
+      return readApproval(given) as Json
     case 'plan_review':
-      return plan(said) as Json
+      return readPlanDecision(given) as Json
     case 'form':
-      return { values: formValues(item.request as FormRequest, said.words) }
+      return { values: readFormValues(interaction.request as FormRequest, given.words) }
     default:
-      throw usageError(`An answer to ${item.kind} is JSON: --answer '{…}'.`)
+      throw usageError(`An answer to ${interaction.kind} is JSON: --answer '{…}'.`)
   }
 }
 
-/** One word for each question; if there is just one that takes several, all words are for it. */
-function replies({ questions }: QuestionRequest, words: string[]): QuestionReply[] {
+/** One word for each question. If there is only one question, all words are for it. */
+function readReplies({ questions }: QuestionRequest, words: string[]): QuestionReply[] {
   const [only] = questions
-  if (only && questions.length === 1) return [reply(only, words)]
+  if (only && questions.length === 1) return [readReply(only, words)]
   if (words.length === questions.length) {
-    return questions.map((question, index) => reply(question, words.slice(index, index + 1)))
+    return questions.map((question, index) => readReply(question, words.slice(index, index + 1)))
   }
   throw usageError(`There are ${questions.length} questions: give one answer for each, in order.`)
 }
 
-/** Each word is read as a text would be on any other surface. */
-function reply(question: Question, words: string[]): QuestionReply {
+/** Reads each word like a text on any other surface. */
+function readReply(question: Question, words: string[]): QuestionReply {
   const quoted = JSON.stringify(question.question)
   if (words.length === 0) throw usageError(`What is the answer to ${quoted}?`)
   if (words.length > 1 && !question.multiSelect) throw usageError(`${quoted} takes one answer.`)
@@ -57,7 +58,12 @@ function reply(question: Question, words: string[]): QuestionReply {
   return { selected, ...(other !== undefined && { other }) }
 }
 
-function approval({ words: [decision, ...more], message, scope, updatedInput }: Said): ApprovalAnswer {
+function readApproval({
+  words: [decision, ...more],
+  message,
+  scope,
+  updatedInput,
+}: AnswerArguments): ApprovalAnswer {
   if ((decision !== 'approve' && decision !== 'deny') || more.length > 0) {
     throw usageError('An approval is answered with approve or deny.')
   }
@@ -69,7 +75,10 @@ function approval({ words: [decision, ...more], message, scope, updatedInput }: 
   }
 }
 
-function plan({ words: [decision, ...more], message: feedback }: Said): PlanReviewAnswer {
+function readPlanDecision({
+  words: [decision, ...more],
+  message: feedback,
+}: AnswerArguments): PlanReviewAnswer {
   const decisions = ['clean_edit', 'edit', 'default', 'adjust'] as const
   const known = decisions.find((each) => each === decision)
   if (known === 'adjust' && !feedback?.trim())
@@ -78,8 +87,8 @@ function plan({ words: [decision, ...more], message: feedback }: Said): PlanRevi
   throw usageError('A plan is answered with clean_edit, edit, default, or adjust and --message.')
 }
 
-/** `name=value`, several times where a field takes several. */
-function formValues({ schema }: FormRequest, words: string[]): Record<string, Json> {
+/** Reads `name=value` words. A name may be repeated if its field takes several values. */
+function readFormValues({ schema }: FormRequest, words: string[]): Record<string, Json> {
   const all = schema.fields ?? schema.sections?.flatMap((section) => section.fields) ?? []
   const fields = new Map(all.map((field) => [field.name, field]))
   const values: Record<string, Json> = {}
@@ -88,14 +97,14 @@ function formValues({ schema }: FormRequest, words: string[]): Record<string, Js
     const field = fields.get(name)
     if (!field)
       throw usageError(`A form is answered with NAME=VALUE; the names are ${[...fields.keys()].join(', ')}.`)
-    const value = valueOf(field, text)
+    const value = readValue(field, text)
     values[name] = field.type === 'multiselect' ? [...((values[name] as Json[]) ?? []), value] : value
   }
   return values
 }
 
-/** Of the type that the field takes, where the text can be read so. */
-function valueOf({ type, options = [] }: FormField, text: string): Json {
+/** Converts a text to the type of the field, if it can be read as that type. */
+function readValue({ type, options = [] }: FormField, text: string): Json {
   const chosen = options.find(({ value }) => String(value) === text)
   if (chosen) return chosen.value
   if (type === 'number' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)

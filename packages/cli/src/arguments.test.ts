@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseTimeout, shortDuration } from './duration.js'
+import { parseTimeout, shortDuration } from './arguments.js'
 
 it.each([
   ['10m', 600_000],
@@ -8,9 +8,9 @@ it.each([
   ['500ms', 500],
   ['2d', 172_800_000],
   ['never', null],
-])('%s is %j', (text, ms) => expect(parseTimeout(text)).toBe(ms))
+])('reads %s as %j ms', (text, ms) => expect(parseTimeout(text)).toBe(ms))
 
-it.each(['', '10', 'm', '-1m', '0s', '1w', '1 m', 'Never', '1e3s'])('%j is no time', (text) => {
+it.each(['', '10', 'm', '-1m', '0s', '1w', '1 m', 'Never', '1e3s'])('refuses %j as a time', (text) => {
   expect(() => parseTimeout(text)).toThrow('--timeout is a time')
   expect(() => parseTimeout(text, 'ASKBACK_TIMEOUT')).toThrow('ASKBACK_TIMEOUT is a time')
 })
@@ -21,4 +21,4 @@ it.each([
   [60_000, '1m'],
   [7_199_000, '1h'],
   [200_000_000, '2d'],
-])('%d ms are %s', (ms, text) => expect(shortDuration(ms)).toBe(text))
+])('shortens %d ms to %s', (ms, text) => expect(shortDuration(ms)).toBe(text))

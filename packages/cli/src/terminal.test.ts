@@ -1,7 +1,16 @@
 import { expect, it } from 'vitest'
-import { table } from './table.js'
+import { jsonLine, table } from './terminal.js'
 
-it('has one line for each row, whatever agents have written', () => {
+it('escapes characters in JSON that a terminal acts on or hides, and keeps the value', () => {
+  const value = { title: 'a\u009b2J\u202eb\u{e0041} é 👍🏽 "\\', list: ['\u001b[2J', '日本'] }
+  const line = jsonLine(value)
+  expect(JSON.parse(line)).toEqual(value)
+  expect(line).toBe(
+    String.raw`{"title":"a\u009b2J\u202eb\udb40\udc41 é 👍🏽 \"\\","list":["\u001b[2J","日本"]}`,
+  )
+})
+
+it('prints one line for each row, whatever agents have written', () => {
   const text = table([
     ['1', 'Bash {"command":"ls"}\n2  approval  forged\r\n\u001b[2J\u009b1m\u202e'],
     ['22', 'b'],
