@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What we use of Telegram's own shapes. */
+/** The parts of Telegram's types that the tests use. */
 interface MessageEntity {
   type: string
   offset: number
@@ -20,7 +20,7 @@ interface Update {
 
 export const TOKEN = '123456:a-token-that-nobody-may-log'
 
-interface Sent {
+interface SentMessage {
   message_id: number
   chat: string
   text: string
@@ -31,6 +31,7 @@ interface Sent {
 
 type Fields = Record<string, unknown>
 
+/** An error response of the Bot API. */
 class Refusal extends Error {
   readonly code: number
   readonly retryAfter: number | undefined
@@ -41,11 +42,11 @@ class Refusal extends Error {
   }
 }
 
-/** A Bot API server that is as strict as Telegram's in what a bot meets every day. */
+/** A Bot API server in this process. It enforces the limits of Telegram that a bot meets every day. */
 export class BotApiServer {
-  readonly messages: Sent[] = []
+  readonly messages: SentMessage[] = []
   readonly alerts: string[] = []
-  /** Every call, by its method. */
+  /** The methods of all calls. */
   readonly calls: string[] = []
   webhook: { url: string; secret: string } | null = null
   isDown = false
@@ -70,36 +71,36 @@ export class BotApiServer {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  in(chat: string): Sent[] {
+  in(chat: string): SentMessage[] {
     return this.messages.filter((message) => message.chat === chat)
   }
 
-  /** Refuses everything to this chat for so long, from the next on. */
+  /** From the next call on, refuses all calls to this chat for so many seconds. */
   limit(chat: string, seconds: number): void {
     this.#limits.set(chat, seconds)
   }
 
-  delete(message: Sent): void {
+  delete(message: SentMessage): void {
     this.messages.splice(this.messages.indexOf(message), 1)
   }
 
-  /** Taps the newest button that begins so. */
+  /** Taps the newest button whose label begins like this. */
   tap(chat: string, user: number, label: string): Update {
     for (const message of this.in(chat).toReversed()) {
       const button = message.markup.inline_keyboard.flat().find(({ text }) => labelOf(text).startsWith(label))
       if (button) return this.tapData(message, user, button.callback_data)
     }
-    throw new Error(`no button ${label} in ${JSON.stringify(this.in(chat).map(({ markup }) => markup))}`)
+    throw new Error(`No button ${label} in ${JSON.stringify(this.in(chat).map(({ markup }) => markup))}`)
   }
 
-  tapData(message: Sent, user: number, data: string): Update {
+  tapData(message: SentMessage, user: number, data: string): Update {
     const id = `q${this.#nextId++}`
     this.#queries.add(id)
     const query = { id, from: person(user), chat_instance: 'c', data, message: this.#shown(message) }
     return this.push({ update_id: this.#nextId++, callback_query: query })
   }
 
-  write(chat: string, user: number, text: string, replyTo?: Sent): Update {
+  write(chat: string, user: number, text: string, replyTo?: SentMessage): Update {
     const message_id = this.#nextId++
     const message = {
       message_id,
@@ -114,7 +115,7 @@ export class BotApiServer {
 
   push(update: Update): Update {
     this.#updates.push(update)
-    for (const wake of this.#waiting) wake()
+    for (const resolve of this.#waiting) resolve()
     return update
   }
 
@@ -182,12 +183,12 @@ export class BotApiServer {
     return this.#updates.slice(0, 100)
   }
 
-  #send(fields: Fields): Sent {
+  #send(fields: Fields): SentMessage {
     const chat = String(fields['chat_id'])
     this.#count(chat)
-    const document = fields['document'] as Sent['document'] | undefined
+    const document = fields['document'] as SentMessage['document'] | undefined
     if (!document) checkText(fields)
-    const sent: Sent = {
+    const sent: SentMessage = {
       message_id: this.#nextId++,
       chat,
       text: document ? '' : String(fields['text']).trim(),
@@ -199,7 +200,7 @@ export class BotApiServer {
     return sent
   }
 
-  #edit(fields: Fields): Sent {
+  #edit(fields: Fields): SentMessage {
     const chat = String(fields['chat_id'])
     this.#count(chat)
     const message = this.in(chat).find(({ message_id }) => message_id === Number(fields['message_id']))
@@ -234,7 +235,7 @@ export class BotApiServer {
     return true
   }
 
-  /** About one a second, with some more at once; twenty a minute in a group. */
+  /** Enforces about one message per second with short bursts, and twenty per minute in a group. */
   #count(chat: string): void {
     const now = Date.now()
     const seconds = this.#limits.get(chat)
@@ -252,7 +253,7 @@ export class BotApiServer {
     this.#recent.set(chat, [...recent, now])
   }
 
-  #shown({ message_id, chat, text, markup }: Sent): object {
+  #shown({ message_id, chat, text, markup }: SentMessage): object {
     return { message_id, date: 1, chat: chatOf(chat), text, reply_markup: markup }
   }
 }

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, onTestFinished } from 'vitest'
-import { commandFile as file } from './command-file.js'
+import { commandFile as file } from '../e2e/http/command-file.js'
 
-/** The command in a terminal: `script` has been on every Linux for decades, and needs no compiler. */
+/** Runs the command in a terminal, which the program `script` provides. It is part of every Linux and needs no compiler. */
 export class PseudoTerminal {
-  /** Every byte, as a terminal would get it. */
+  /** Every byte that the terminal received since `forget`. */
   raw = ''
   readonly ended: Promise<number | null>
   readonly #child: ChildProcess
@@ -32,8 +32,8 @@ export class PseudoTerminal {
     this.#child.stdin!.write(keys)
   }
 
-  /** Waits until a person could have read it, after what was read before. */
-  async sees(words: string | RegExp): Promise<void> {
+  /** Waits until these words were printed. */
+  async expectText(words: string | RegExp): Promise<void> {
     await expect.poll(() => stripVTControlCharacters(this.raw), { interval: 20 }).toMatch(words)
   }
 

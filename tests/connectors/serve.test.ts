@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BotApiServer, labelOf, TOKEN } from './bot-api-server.js'
-import { commandFile } from './command-file.js'
+import { commandFile } from '../e2e/http/command-file.js'
 
-interface Ready {
+/** What `askback serve --json` prints. */
+interface ReadyLine {
   url: string
   token: string
   agentToken: string
@@ -19,12 +20,13 @@ const CHAT = '1001'
 const SECRET = 'the-secret-of-the-webhook'
 let folder: string
 let telegram: BotApiServer
-let hooked: { type: string; id: string }[]
+/** The calls that the webhook received. */
+let webhookCalls: { type: string; id: string }[]
 const receiver = createServer((request, response) => {
   let text = ''
   request.setEncoding('utf8').on('data', (data: string) => (text += data))
   request.on('end', () => {
-    hooked.push(JSON.parse(text) as { type: string; id: string })
+    webhookCalls.push(JSON.parse(text) as { type: string; id: string })
     response.end()
   })
 })
@@ -34,7 +36,7 @@ let output = ''
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'askback-connectors-'))
   telegram = await new BotApiServer().listen()
-  hooked = []
+  webhookCalls = []
   output = ''
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
 })
@@ -56,10 +58,10 @@ function run(args: string[], env: Record<string, string> = {}): ChildProcess {
   return child
 }
 
-async function serve(env: Record<string, string> = {}): Promise<Ready> {
+async function serve(env: Record<string, string> = {}): Promise<ReadyLine> {
   const child = run(['serve', '--port', '0', '--json'], env)
   children.push(child)
-  return JSON.parse(await stdoutOf(child, true)) as Ready
+  return JSON.parse(await stdoutOf(child, true)) as ReadyLine
 }
 
 function stdoutOf(child: ChildProcess, firstLine = false): Promise<string> {
@@ -82,7 +84,7 @@ function stop(child: ChildProcess): Promise<unknown> {
   return ended
 }
 
-function settings(connectors: object): void {
+function writeSettings(connectors: object): void {
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ connectors }))
 }
 
@@ -93,13 +95,13 @@ async function post<Body>(url: string, token: string, body: object): Promise<Bod
 
 const controls = () =>
   telegram.in(CHAT).flatMap(({ markup }) => markup.inline_keyboard.flat().map(({ text }) => labelOf(text)))
-async function shows(label: string): Promise<void> {
+async function expectControl(label: string): Promise<void> {
   await expect.poll(controls, { interval: 20 }).toContain(label)
 }
 
-it('a person pairs and answers in Telegram, a webhook is told, and a restart goes on with both', async () => {
+it('a person pairs and answers in Telegram, a webhook is called, and both continue after a restart', async () => {
   const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
-  settings({ telegram: { apiRoot: telegram.url }, webhooks: [{ url: hook }] })
+  writeSettings({ telegram: { apiRoot: telegram.url }, webhooks: [{ url: hook }] })
   const env = { ASKBACK_TELEGRAM_TOKEN: TOKEN, ASKBACK_WEBHOOK_SECRET: SECRET }
   const { url, agentToken } = await serve(env)
   const { session } = await post<{ session: { id: string } }>(`${url}/api/sessions`, agentToken, {
@@ -115,7 +117,7 @@ it('a person pairs and answers in Telegram, a webhook is told, and a restart goe
   const { interaction } = await post<{ interaction: Interaction }>(`${url}${interactions}`, agentToken, asked)
   const { code } = JSON.parse(await stdoutOf(run(['telegram', 'pair', '--json']))) as { code: string }
   telegram.write(CHAT, 1001, `/pair ${code}`)
-  await shows('Approve')
+  await expectControl('Approve')
   await stop(children[0]!)
 
   const again = await serve(env)
@@ -124,44 +126,44 @@ it('a person pairs and answers in Telegram, a webhook is told, and a restart goe
     headers: { authorization: `Bearer ${again.token}` },
   })
   expect(await waited.json()).toMatchObject({ interaction: { settlement: 'approved', via: 'telegram' } })
-  // What was sent while the first was stopped may come again, with the same id.
-  const told = () => [...new Map(hooked.map(({ id, type }) => [id, type])).values()]
-  await expect.poll(told).toEqual(['interaction.requested', 'interaction.settled'])
+  // A call that was in progress when the first gateway stopped may be repeated, with the same id.
+  const receivedTypes = () => [...new Map(webhookCalls.map(({ id, type }) => [id, type])).values()]
+  await expect.poll(receivedTypes).toEqual(['interaction.requested', 'interaction.settled'])
   await expect.poll(controls).toEqual([])
   expect(telegram.in(CHAT).filter(({ text }) => text.includes('Approve Bash?'))).toHaveLength(1)
   expect(output).not.toMatch(/a-token-that-nobody-may-log|the-secret-of-the-webhook/)
 })
 
-describe('the chat of a person who is revoked', () => {
+describe('the chat of a revoked person', () => {
   const env = { ASKBACK_TELEGRAM_TOKEN: TOKEN }
   const asked = { kind: 'approval', toolName: 'Bash', request: { input: { command: 'ls' } } }
 
-  async function ask({ url, agentToken }: Ready): Promise<void> {
+  async function ask({ url, agentToken }: ReadyLine): Promise<void> {
     const path = `${url}/api/sessions`
     const { session } = await post<{ session: { id: string } }>(path, agentToken, { agent: null })
     await post(`${path}/${session.id}/interactions`, agentToken, asked)
   }
 
-  async function pairGrace(ready: Ready): Promise<void> {
+  async function pairGrace(ready: ReadyLine): Promise<void> {
     const made = await post<{ token: string }>(`${ready.url}/api/tokens`, ready.token, { person: 'grace' })
     const pairing = run(['telegram', 'pair', '--json', '--url', ready.url], { ASKBACK_TOKEN: made.token })
     const { code } = JSON.parse(await stdoutOf(pairing)) as { code: string }
     telegram.write(CHAT, 1001, `/pair ${code}`)
-    await shows('Approve')
+    await expectControl('Approve')
   }
 
-  async function revokeGrace({ url, token }: Ready): Promise<void> {
+  async function revokeGrace({ url, token }: ReadyLine): Promise<void> {
     const headers = { authorization: `Bearer ${token}` }
     expect((await fetch(`${url}/api/tokens/grace`, { method: 'DELETE', headers })).status).toBe(200)
   }
 
-  async function acts({ url, token }: Ready): Promise<string> {
+  async function acts({ url, token }: ReadyLine): Promise<string> {
     const headers = { authorization: `Bearer ${token}` }
     return (await fetch(`${url}/api/audit?only=acts`, { headers })).text()
   }
 
-  it('closes its cards at once, and shows no more', async () => {
-    settings({ telegram: { apiRoot: telegram.url } })
+  it('closes its cards at once, and shows no new ones', async () => {
+    writeSettings({ telegram: { apiRoot: telegram.url } })
     const ready = await serve(env)
     await ask(ready)
     await pairGrace(ready)
@@ -174,36 +176,36 @@ describe('the chat of a person who is revoked', () => {
     expect(controls()).toEqual([])
   })
 
-  it('is closed at the next start, if the bot was not connected meanwhile', async () => {
-    settings({ telegram: { apiRoot: telegram.url } })
+  it('is closed at the next start, if the bot was not connected when the person was revoked', async () => {
+    writeSettings({ telegram: { apiRoot: telegram.url } })
     const first = await serve(env)
     await ask(first)
     await pairGrace(first)
     await stop(children.pop()!)
-    settings({})
+    writeSettings({})
     const second = await serve()
     await revokeGrace(second)
     expect(await acts(second)).not.toContain('"unpaired"')
     await stop(children.pop()!)
-    settings({ telegram: { apiRoot: telegram.url } })
+    writeSettings({ telegram: { apiRoot: telegram.url } })
     const third = await serve(env)
     await expect.poll(() => acts(third)).toContain('"unpaired"')
     await expect.poll(controls).toEqual([])
   })
 })
 
-it('secrets in files must be for their owner only, and must be there', async () => {
+it('secrets must exist, and files with secrets must be readable by their owner only', async () => {
   const tokenFile = join(folder, 'bot-token')
   writeFileSync(tokenFile, `${TOKEN}\n`)
   chmodSync(tokenFile, 0o644)
-  settings({ telegram: { tokenFile, apiRoot: telegram.url } })
+  writeSettings({ telegram: { tokenFile, apiRoot: telegram.url } })
   await expect(stdoutOf(run(['serve', '--json', '--port', '0']))).rejects.toThrow('chmod 600')
-  settings({ telegram: {} })
+  writeSettings({ telegram: {} })
   await expect(stdoutOf(run(['serve', '--json', '--port', '0']))).rejects.toThrow('ASKBACK_TELEGRAM_TOKEN')
-  settings({ webhooks: [{ url: 'https://example.com/' }] })
+  writeSettings({ webhooks: [{ url: 'https://example.com/' }] })
   await expect(stdoutOf(run(['serve', '--json', '--port', '0']))).rejects.toThrow('ASKBACK_WEBHOOK_SECRET')
   chmodSync(tokenFile, 0o600)
-  settings({ telegram: { tokenFile, apiRoot: telegram.url } })
+  writeSettings({ telegram: { tokenFile, apiRoot: telegram.url } })
   await serve()
   await expect.poll(() => telegram.calls).toContain('getUpdates')
 })

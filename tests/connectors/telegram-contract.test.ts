@@ -10,7 +10,7 @@ connectorContract('Telegram', async (): Promise<ConnectorUnderTest> => {
   const server = await new BotApiServer().listen()
   const { kv } = memoryStore()
   const place = '7000'
-  const acted = async (act: () => void) => {
+  const untilAlert = async (act: () => void) => {
     const before = server.alerts.length
     act()
     await expect.poll(() => server.alerts.length).toBeGreaterThan(before)
@@ -38,7 +38,7 @@ connectorContract('Telegram', async (): Promise<ConnectorUnderTest> => {
         .filter(({ text, controls }) => controls.length > 0 || /Send .* as a text\.$/m.test(text)),
       everything: [...server.in(place).map(({ text }) => text), ...server.alerts].join('\n'),
     }),
-    tap: (label, by) => acted(() => server.tap(place, users[by], label)),
+    tap: (label, by) => untilAlert(() => server.tap(place, users[by], label)),
     type: async (text, by) => void server.write(place, users[by], text),
     setDown: (down) => void (server.isDown = down),
     end: () => server.close(),

@@ -13,14 +13,14 @@ import {
   running,
   server,
   settled,
-  several,
+  multiSelect,
   startForAda,
   store,
   until,
-} from './telegram-world.js'
+} from './telegram-setup.js'
 
-describe('what goes wrong', () => {
-  it('lesson 47: a double tap counts once, and says how it came out', async () => {
+describe('faults', () => {
+  it('a double tap counts once, and the second reply says how the request ended', async () => {
     await startForAda()
     const item = await ask('approval', command)
     await until(() => controls().includes('Approve'))
@@ -31,9 +31,9 @@ describe('what goes wrong', () => {
     expect((await settled(item)).settlement).toBe('approved')
   })
 
-  it('an update that comes twice counts once, also after a restart', async () => {
+  it('a repeated update counts once, also after a restart', async () => {
     await startForAda()
-    await ask('question', several)
+    await ask('question', multiSelect)
     await until(() => controls().includes('A'))
     const update = server.tap(CHAT, ADA, 'A')
     await until(() => controls().includes('Done (1)'))
@@ -48,9 +48,9 @@ describe('what goes wrong', () => {
     expect(controls()).toContain('Done (2)')
   })
 
-  it('updates that come out of order all count', async () => {
+  it('updates that arrive out of order all count', async () => {
     await startForAda()
-    const item = await ask('question', several)
+    const item = await ask('question', multiSelect)
     await until(() => controls().includes('A'))
     const [card] = server.in(CHAT)
     const data = card!.markup.inline_keyboard.flat().map((button) => button.callback_data)
@@ -74,7 +74,7 @@ describe('what goes wrong', () => {
     expect((await settled(item)).answer).toEqual({ answers: [{ selected: ['A', 'B'] }] })
   })
 
-  it('lesson 47: a button of no card gets a short notice, and goes', async () => {
+  it('a button that belongs to no card is answered with a notice and removed', async () => {
     await startForAda()
     server.messages.push({
       message_id: 4242,
@@ -90,7 +90,7 @@ describe('what goes wrong', () => {
     await until(() => server.alerts.length === 2)
   })
 
-  it('an answer in the web app ends a feedback step, and the text goes nowhere', async () => {
+  it('an answer in the web app ends the wait for feedback, and a later text is discarded', async () => {
     await startForAda()
     const item = await ask('plan_review', { plan: 'A plan' })
     await until(() => controls().includes('Adjust…'))
@@ -112,7 +112,7 @@ describe('what goes wrong', () => {
     ).toBe(false)
   })
 
-  it('the token stands in no error', async () => {
+  it('no error contains the token', async () => {
     server.isDown = true
     await startForAda()
     await until(() => errors.length > 0)

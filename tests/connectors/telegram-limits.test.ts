@@ -13,15 +13,15 @@ import {
   running,
   server,
   settled,
-  several,
+  multiSelect,
   startForAda,
   status,
   texts,
   until,
-} from './telegram-world.js'
+} from './telegram-setup.js'
 
-describe('what Telegram takes', () => {
-  it('lesson 46: labels of any length become ids, and the whole label is shown', async () => {
+describe('the limits of Telegram', () => {
+  it('a long label is shown completely, and its button carries only an id', async () => {
     await startForAda()
     const label = `Use 🐘 PostgreSQL ${'with a very long explanation '.repeat(8)}`
     const item = await ask('question', {
@@ -33,7 +33,7 @@ describe('what Telegram takes', () => {
     expect((await settled(item)).answer).toEqual({ answers: [{ selected: [label] }] })
   })
 
-  it('long input comes as a file before the buttons, and the message says so', async () => {
+  it('long input is sent as a file before the buttons, and the message says so', async () => {
     await startForAda()
     const lines = Array.from({ length: 412 }, (_, n) => `echo "*_[line ${n}](x) 🐘"`).join('\n')
     const item = await ask('approval', { input: { command: lines } })
@@ -51,8 +51,8 @@ describe('what Telegram takes', () => {
   const long = 'x'.repeat(5000)
   const fields = Array.from({ length: 300 }, (_, n): [string, Json] => [`field-${n}`, 'value'])
   it.each<[string, string, Json, string]>([
-    ['fields', 'approval', { input: Object.fromEntries(fields) }, 'field-299:\nvalue'],
-    ['a name of a field', 'approval', { input: { [`${long}!`]: 1 } }, `"${long}!":\n1`],
+    ['a list of fields', 'approval', { input: Object.fromEntries(fields) }, 'field-299:\nvalue'],
+    ['the name of a field', 'approval', { input: { [`${long}!`]: 1 } }, `"${long}!":\n1`],
     ['a header', 'question', { questions: [{ header: long, question: 'Which?', options: [] }] }, long],
     [
       'a label',
@@ -60,7 +60,7 @@ describe('what Telegram takes', () => {
       { message: 'M', schema: { fields: [{ name: 'a', label: long, type: 'text' }] } },
       long,
     ],
-  ])('what is too long for a message is in the file, also %s', async (_name, kind, request, words) => {
+  ])('the file also contains %s that is too long for a message', async (_name, kind, request, words) => {
     await startForAda()
     await host.desk.open({ sessionId: 's', kind, request, toolName: 'Bash' })
     await until(() => server.in(CHAT).length === 2)
@@ -70,7 +70,7 @@ describe('what Telegram takes', () => {
     expect(errors).toEqual([])
   })
 
-  it('a choice without a button is chosen by its number', async () => {
+  it('a choice without a button can be chosen by its number', async () => {
     await startForAda()
     const options = Array.from({ length: 150 }, (_, n) => ({ value: n, label: `Region ${n}` }))
     const fields = [{ name: 'region', type: 'select', options }]
@@ -81,7 +81,7 @@ describe('what Telegram takes', () => {
     expect(errors).toEqual([])
   })
 
-  it('a card that is too long only from its next step on is shown again, with the file', async () => {
+  it('a card that becomes too long at its next step is shown again with a file', async () => {
     await startForAda()
     const item = await ask('approval', { input: { command: 'x'.repeat(4030) } })
     await until(() => controls().includes('Approve'))
@@ -99,7 +99,7 @@ describe('what Telegram takes', () => {
   })
 
   it.each(['a_b*c[d](e)`f', '<b>&amp;</b>', '😀'.repeat(2040), 'ends with blanks   \n\n', '\u202e\u0000x'])(
-    'lesson 48: an input of any characters arrives: %j',
+    'input with any characters is shown: %j',
     async (input) => {
       await startForAda()
       await ask('approval', { input: { command: input }, title: input, reason: '🐘 because' })
@@ -108,7 +108,7 @@ describe('what Telegram takes', () => {
     },
   )
 
-  it('a long answer of an agent comes in pieces', async () => {
+  it('a long text of an agent is split into several messages', async () => {
     await startForAda()
     await running.context.setPlace(CHAT, { sessions: 'all', current: 's' })
     await host.desk.report({
@@ -119,7 +119,7 @@ describe('what Telegram takes', () => {
     expect(texts().join(' ').match(/🐘/gu)).toHaveLength(1200)
   })
 
-  it('what an agent says is quoted, so that it cannot pose as a card of ours', async () => {
+  it('the words of an agent are quoted, so that they cannot imitate a card', async () => {
     await startForAda()
     await running.context.setPlace(CHAT, { sessions: 'all', current: 's' })
     const forged = 'Approve Bash? · Release\n\ncommand:\nls'
@@ -139,7 +139,7 @@ describe('what Telegram takes', () => {
     expect(quoted).toEqual([[['blockquote', forged]], [['blockquote', forged]]])
   })
 
-  it('has the head of a card on one line, whatever the session and the tool are called', async () => {
+  it('the first line of a card stays one line, whatever the names of session and tool', async () => {
     const sessionId = 'named'
     await host.desk.createSession({ id: sessionId, agent: null, title: 'Release\n\ncommand:\nls' })
     await startForAda()
@@ -151,7 +151,7 @@ describe('what Telegram takes', () => {
     )
   })
 
-  it('waits as long as it is told to, and loses nothing', async () => {
+  it('waits as long as Telegram says, and loses nothing', async () => {
     await startForAda()
     await until(() => server.calls.includes('getUpdates'))
     server.limit(CHAT, 1)
@@ -162,9 +162,9 @@ describe('what Telegram takes', () => {
     expect(errors).toEqual([])
   })
 
-  it('a message that was deleted is shown anew when it changes, and is no trouble when it closes', async () => {
+  it('a deleted message is sent again when its card changes, and ignored when its card closes', async () => {
     await startForAda()
-    const item = await ask('question', several)
+    const item = await ask('question', multiSelect)
     await until(() => controls().includes('A'))
     server.tap(CHAT, ADA, 'A')
     server.delete(server.in(CHAT)[0]!)

@@ -21,10 +21,10 @@ import {
   store,
   texts,
   until,
-} from './telegram-world.js'
+} from './telegram-setup.js'
 
 describe('who may answer', () => {
-  it('nobody, unless named or paired', async () => {
+  it('nobody who is neither configured nor paired', async () => {
     await start()
     await ask('approval', command)
     server.write(String(MALLORY), MALLORY, 'hello')
@@ -35,7 +35,7 @@ describe('who may answer', () => {
     expect(controls(String(MALLORY))).toEqual([])
   })
 
-  it('the person who taps is checked, not the chat', async () => {
+  it('checks the account that taps, and not only the chat', async () => {
     await start({ users: [{ id: ADA, name: 'Ada' }], chats: [Number(GROUP)] })
     const item = await ask('approval', command)
     await until(() => controls(GROUP).includes('Approve'))
@@ -47,7 +47,7 @@ describe('who may answer', () => {
     expect(await settled(item)).not.toHaveProperty('message')
   })
 
-  it('a tap in a chat that is none of ours does nothing', async () => {
+  it('ignores a tap in a chat that is not connected', async () => {
     await startForAda()
     const item = await ask('approval', command)
     await until(() => controls().includes('Approve'))
@@ -60,7 +60,7 @@ describe('who may answer', () => {
 })
 
 describe('pairing', () => {
-  it('takes a code once, shows what waits, and answers in that person’s name', async () => {
+  it('takes a code once, shows pending requests, and answers in the name of that person', async () => {
     await start()
     const item = await ask('approval', command)
     await until(() => server.calls.includes('getUpdates'))
@@ -85,7 +85,7 @@ describe('pairing', () => {
     expect(controls()).toEqual([])
   })
 
-  it('stays paired over a restart', async () => {
+  it('survives a restart', async () => {
     await start()
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code.toLowerCase()}`)
     await expectSaid('You answer here as grace')
@@ -107,7 +107,7 @@ describe('pairing', () => {
     expect(await status(item)).toBe('pending')
   })
 
-  it('takes no code of a person who was revoked after it was made', async () => {
+  it('refuses the code of a person who was revoked after it was made', async () => {
     let isKnown = true
     await start({ isKnown: () => isKnown })
     const { code } = connector.pair({ id: 'grace' })
@@ -117,7 +117,7 @@ describe('pairing', () => {
     expect(await store.kv.list('connector/telegram/person/')).toEqual([])
   })
 
-  it('ends with the person, and so does the chat that only they connected', async () => {
+  it('ends when the person is revoked, together with the chat that only they connected', async () => {
     await start()
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
     server.write(GROUP, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
@@ -138,7 +138,7 @@ describe('pairing', () => {
     expect(await store.kv.list('connector/telegram/person/')).toMatchObject([{ value: { id: 'bob' } }])
   })
 
-  it('ends at the next start for whoever was revoked in between', async () => {
+  it('ends at the next start for a person who was revoked in between', async () => {
     await start()
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
     await until(() => running.context.places().length === 1)
@@ -148,7 +148,7 @@ describe('pairing', () => {
     expect(await store.kv.list('connector/telegram/person/')).toEqual([])
   })
 
-  it('ends guessing after a few tries', async () => {
+  it('refuses more guesses after a few wrong codes', async () => {
     await start()
     const { code } = connector.pair({ id: 'grace' })
     for (let n = 0; n < 5; n++) server.write(String(MALLORY), MALLORY, `/pair WRONG${n}`)
@@ -157,8 +157,8 @@ describe('pairing', () => {
   })
 })
 
-describe('text', () => {
-  it('goes to what it replies to', async () => {
+describe('a text', () => {
+  it('answers the message that it replies to', async () => {
     await startForAda()
     const first = await ask('question', question)
     await until(() => controls().length === 3)
@@ -172,7 +172,7 @@ describe('text', () => {
     expect((await settled(first)).answer).toEqual({ answers: [{ selected: ['B'] }] })
   })
 
-  it('is refused with the way out where several sessions wait', async () => {
+  it('is refused while several sessions have pending requests, and the reply says what to do', async () => {
     await startForAda()
     await host.desk.createSession({ id: 'other', agent: null })
     await ask('question', question)
@@ -182,7 +182,7 @@ describe('text', () => {
     await expectSaid('Reply to the message that you mean')
   })
 
-  it('works with commands: a session of one’s own, its mode, a stop and a clear', async () => {
+  it('can be a command: to start a session, set its mode, stop and clear it', async () => {
     await startForAda()
     server.write(CHAT, ADA, '/mode plan')
     await expectSaid('No session is chosen')
@@ -215,7 +215,7 @@ describe('text', () => {
     await expectSaid('There is no such command')
   })
 
-  it('/follow keeps a chat to one session', async () => {
+  it('/follow limits a chat to one session', async () => {
     await start({ users: [{ id: ADA }], chats: [ADA] })
     await running.context.setPlace(CHAT, { sessions: 'all', current: 's' })
     server.write(CHAT, ADA, '/follow this')
@@ -229,7 +229,7 @@ describe('text', () => {
     await until(() => controls().includes('Approve'))
   })
 
-  it('/pending shows again what waits, with one set of buttons', async () => {
+  it('/pending shows pending requests again, and leaves one set of buttons', async () => {
     await startForAda()
     await ask('question', question)
     await until(() => controls().length === 3)
@@ -252,7 +252,7 @@ describe('a webhook', () => {
     },
   })
 
-  it('takes updates with its secret, and nothing without', async () => {
+  it('takes updates with its secret only', async () => {
     await start({
       users: [{ id: ADA }],
       chats: [ADA],
@@ -268,7 +268,7 @@ describe('a webhook', () => {
     expect(server.calls).not.toContain('getUpdates')
   })
 
-  it('is closed where it is not used', async () => {
+  it('takes no updates if it is not configured', async () => {
     await startForAda()
     expect(await connector.receive({ 'x-telegram-bot-api-secret-token': '' }, body(1))).toBe(false)
   })

@@ -11,16 +11,16 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 
-interface Call {
+interface ReceivedCall {
   headers: IncomingHttpHeaders
   text: string
   body: { id: string; type: string; interaction: { kind: string; settlement?: string } | null }
 }
 
 const SECRET = 'whsec_c2VjcmV0LW9mLXRoZS13ZWJob29r'
-let calls: Call[]
-/** What the receiver answers, in order; 200 when there is none left. */
-let answers: { status: number; headers?: Record<string, string> }[]
+let calls: ReceivedCall[]
+/** The next responses of the receiver; 200 when none is left. 0 closes the connection. */
+let responses: { status: number; headers?: Record<string, string> }[]
 let errors: unknown[]
 let store: Store
 let host: Host
@@ -31,16 +31,16 @@ const server = createServer((request, response) => {
   let text = ''
   request.setEncoding('utf8').on('data', (data: string) => (text += data))
   request.on('end', () => {
-    const { status, headers = {} } = answers.shift() ?? { status: 200 }
+    const { status, headers = {} } = responses.shift() ?? { status: 200 }
     if (status === 0) return void request.socket.destroy()
-    calls.push({ headers: request.headers, text, body: JSON.parse(text) as Call['body'] })
+    calls.push({ headers: request.headers, text, body: JSON.parse(text) as ReceivedCall['body'] })
     response.writeHead(status, headers).end('{"ignored":true}')
   })
 })
 
 beforeEach(async () => {
   calls = []
-  answers = []
+  responses = []
   errors = []
   store = memoryStore()
   const onError = (error: unknown) => errors.push(error)
@@ -77,14 +77,14 @@ async function ask(): Promise<string> {
 const approve = (interactionId: string) =>
   host.desk.respond({ interactionId, answer: { decision: 'approve' }, by: { id: 'ada' } })
 const types = () => calls.map(({ body }) => body.type)
-async function seen(count: number): Promise<void> {
+async function expectCalls(count: number): Promise<void> {
   await expect.poll(() => calls.length, { interval: 10 }).toBe(count)
 }
 
-it('tells what waits and what is settled, in order and signed', async () => {
+it('calls for requests and settlements, in order and signed', async () => {
   await start()
   await approve(await ask())
-  await seen(2)
+  await expectCalls(2)
   expect(types()).toEqual(['interaction.requested', 'interaction.settled'])
   expect(calls[1]!.body.interaction).toMatchObject({
     kind: 'approval',
@@ -99,17 +99,17 @@ it('tells what waits and what is settled, in order and signed', async () => {
   expect(new Set(calls.map(({ body }) => body.id)).size).toBe(2)
 })
 
-it('signs as the standard has it', () => {
+it('signs as the standard defines it', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1614265330, body: '{"test": 2432232314}' }
   expect(signWebhook(secret, message)).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
 })
 
-it('tries again with the same id until it is taken, and keeps the order', async () => {
-  answers = [{ status: 500 }, { status: 0 }, { status: 302, headers: { location: 'http://127.0.0.1:1/' } }]
+it('repeats a call with the same id until it succeeds, and keeps the order', async () => {
+  responses = [{ status: 500 }, { status: 0 }, { status: 302, headers: { location: 'http://127.0.0.1:1/' } }]
   await start({ random: () => 0, clock: quickClock() })
   await approve(await ask())
-  await seen(4)
+  await expectCalls(4)
   const [first] = calls
   expect(calls.slice(0, 3).map(({ body }) => body.id)).toEqual([
     first!.body.id,
@@ -120,39 +120,39 @@ it('tries again with the same id until it is taken, and keeps the order', async 
   expect(errors).toHaveLength(1)
 })
 
-it('waits as long as it is asked to', async () => {
-  answers = [{ status: 429, headers: { 'retry-after': '120' } }]
+it('waits as long as Retry-After says', async () => {
+  responses = [{ status: 429, headers: { 'retry-after': '120' } }]
   const waits: number[] = []
   await start({ clock: quickClock(waits) })
   await ask()
-  await seen(2)
+  await expectCalls(2)
   expect(waits).toContain(120_000)
 })
 
-it('goes on after a restart where it was, and begins with what comes', async () => {
+it('begins with new events at its first start, and continues where it was after a restart', async () => {
   await ask()
   await start()
   const item = await ask()
-  await seen(1)
+  await expectCalls(1)
   await running.stop()
   await approve(item)
   await start()
-  // It may have been stopped before it knew that the first was taken: then that comes again, with the same id.
-  const told = () => [
+  // If it was stopped before it knew that the first call succeeded, that call is repeated with the same id.
+  const receivedTypes = () => [
     ...new Map(calls.map(({ headers, body }) => [headers['webhook-id'], body.type])).values(),
   ]
-  await expect.poll(told).toEqual(['interaction.requested', 'interaction.settled'])
+  await expect.poll(receivedTypes).toEqual(['interaction.requested', 'interaction.settled'])
 })
 
-it('gives up on one that is never taken, and sends the next', async () => {
-  answers = Array.from({ length: 3 }, () => ({ status: 400 }))
+it('gives up on a call that never succeeds, and sends the next', async () => {
+  responses = Array.from({ length: 3 }, () => ({ status: 400 }))
   await start({ giveUpMs: 1000, clock: quickClock(), random: () => 1 })
   await approve(await ask())
   await expect.poll(() => types().at(-1)).toBe('interaction.settled')
   expect(errors.map(String).join()).toContain('given up')
 })
 
-/** Every wait is over at once, and counts as time that went by. */
+/** A clock on which every wait ends after 5 ms, and the time advances by the whole wait. */
 function quickClock(waits: number[] = []) {
   let now = 1_800_000_000_000
   return {

@@ -113,7 +113,7 @@ function withNewRequest(error: unknown, answeredId: string): unknown {
   const id = status === 'pending' ? interactionId : supersededBy
   return id === undefined || id === answeredId
     ? error
-    : new AskbackError(code, `${message}\nIt is asked again: askback answer ${id}`, { details })
+    : new AskbackError(code, `${message}\nIt is asked anew: askback answer ${id}`, { details })
 }
 
 function fieldOf(value: Json, name: string): Json | undefined {

@@ -27,7 +27,7 @@ describe('at a terminal', () => {
   it.each(['y', 'yes', 'Y'])('shows what it adds, and writes it after %j', async (answer) => {
     const { HOME, file } = homeWith()
     const terminal = new PseudoTerminal(install, { HOME })
-    await terminal.sees('Write it? [y/N]')
+    await terminal.expectText('Write it? [y/N]')
     expect(terminal.raw).toContain(`This goes into ${file}:`)
     expect(terminal.raw).toContain('"PermissionRequest"')
     expect(existsSync(file)).toBe(false)
@@ -46,7 +46,7 @@ describe('at a terminal', () => {
   ])('writes nothing after %s', async (_, pressed) => {
     const { HOME, file } = homeWith('{"model": "opus"}')
     const terminal = new PseudoTerminal(install, { HOME })
-    await terminal.sees('Write it? [y/N]')
+    await terminal.expectText('Write it? [y/N]')
     terminal.press(pressed)
     expect(await terminal.ended).toBe(4)
     expect(terminal.raw).toContain('Nothing was changed.')

@@ -5,6 +5,7 @@ import type { Interaction, Json } from '@askback/protocol'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { BotApiServer, labelOf, TOKEN } from './bot-api-server.js'
 
+/** Ids of Telegram accounts. Mallory may not answer. */
 export const ADA = 1001
 export const BOB = 1002
 export const MALLORY = 6666
@@ -47,12 +48,14 @@ export async function ask(kind: string, request: object, sessionId = 's'): Promi
   return (await host.desk.open({ sessionId, kind, request: request as Json, toolName })).interaction
 }
 
-export async function until(look: () => boolean | undefined): Promise<void> {
-  await expect.poll(look, { interval: 10 }).toBe(true)
+/** Waits until the condition holds. */
+export async function until(isTrue: () => boolean | undefined): Promise<void> {
+  await expect.poll(isTrue, { interval: 10 }).toBe(true)
 }
 export const texts = (chat = CHAT) => server.in(chat).map(({ text }) => text)
 export const controls = (chat = CHAT) =>
   server.in(chat).flatMap(({ markup }) => markup.inline_keyboard.flat().map(({ text }) => labelOf(text)))
+/** Waits until a message or an alert has these words. */
 export async function expectSaid(words: string | RegExp, chat = CHAT): Promise<void> {
   const read = () => [...texts(chat), ...server.alerts].join('\n')
   await expect.poll(read, { interval: 10 }).toMatch(words)
@@ -63,10 +66,10 @@ export const settled = ({ interactionId, sessionId }: Interaction) =>
   host.desk.watch(sessionId, interactionId)
 
 export const question = { questions: [{ question: 'Which?', options: [{ label: 'A' }, { label: 'B' }] }] }
-export const several = { questions: [{ ...question.questions[0]!, multiSelect: true }] }
+export const multiSelect = { questions: [{ ...question.questions[0]!, multiSelect: true }] }
 export const command = { input: { command: 'ls' } }
 
-/** Repeats what it is told. */
+/** An agent that repeats each message. */
 const echo: AgentAdapter = {
   id: 'echo',
   name: 'Echo',

@@ -1,1 +1,0 @@
-export { commandFile } from '../e2e/http/command-file.js'
