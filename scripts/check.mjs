@@ -1,30 +1,31 @@
-// The whole gate. `--accept` only runs the tests, and raises the committed minimum of their number.
+// Runs all checks: format, lint, types, unused code and tests. With `--accept` it only runs the tests, and then raises the
+// committed minimum of their number.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { accept, runTests } from './tests.mjs'
 import { root, toolEnv } from './workspace.mjs'
 
-const accepting = process.argv.includes('--accept')
-const broken = accepting ? [] : await runStatic(['format:check', 'lint', 'types', 'unused'])
+const isAccepting = process.argv.includes('--accept')
+const failedChecks = isAccepting ? [] : await runScripts(['format:check', 'lint', 'types', 'unused'])
 const { passed, failed, problems } = runTests()
 
-if (accepting && failed + problems.length === 0) accept(passed)
+if (isAccepting && failed + problems.length === 0) accept(passed)
 for (const problem of problems) console.error(problem)
-for (const name of broken) console.error(`npm run ${name} failed`)
+for (const name of failedChecks) console.error(`npm run ${name} failed`)
 
 const total = Object.values(passed).reduce((sum, count) => sum + count, 0)
-const failures = failed + broken.length + problems.length
+const failures = failed + failedChecks.length + problems.length
 console.log(`${total} passed, ${failures} failed`)
 process.exitCode = failures === 0 && total > 0 ? 0 : 1
 
 /**
- * Runs package scripts side by side and prints the output of those that fail.
+ * Runs package scripts in parallel, and prints the output of those that fail.
  *
  * @param {string[]} names
  * @returns {Promise<string[]>} The names of those that failed.
  */
-async function runStatic(names) {
+async function runScripts(names) {
   /** @type {{ scripts: Record<string, string> }} */
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const results = await Promise.all(

@@ -1,5 +1,5 @@
-// Runs before `askback` is packed or published: the package carries the build of the web app in its folder `web`. With
-// `--remove`, after that: the command would prefer the copy to a newer build of this workspace.
+// Runs before `askback` is packed or published, and copies the built web app into the package's folder `web`. With `--remove` it
+// runs afterwards and removes the copy, which the command would prefer to a newer build of this workspace.
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './workspace.mjs'

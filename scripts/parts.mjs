@@ -1,4 +1,5 @@
-// Prints every real part the tests run against, with its version; a missing one fails with one sentence.
+// Prints the version of every program that the tests use. If one is missing, it is installed if possible; else this fails with one
+// sentence.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -6,10 +7,15 @@ import { join } from 'node:path'
 import { root } from './workspace.mjs'
 
 /**
- * `find` gives the part's version, or undefined where it is missing. A part with `apt` is installed from that Debian
- * package when it is missing and this runs as root; one with `npm` by `npm ci` in that folder.
+ * `findVersion` returns undefined if the program is missing. With `apt`, it is then installed from that Debian package if this runs
+ * as root; with `npm`, by `npm ci` in that folder.
  *
- * @typedef {{ name: string; find: () => string | undefined; apt?: string; npm?: string; help: string }} Part
+ * @typedef {object} Program
+ * @property {string} name
+ * @property {() => string | undefined} findVersion
+ * @property {string} [apt]
+ * @property {string} [npm]
+ * @property {string} help
  */
 
 const AGENTS = 'tests/agents'
@@ -17,26 +23,31 @@ const SDK = '@anthropic-ai/claude-agent-sdk'
 const CODEX = '@openai/codex'
 const ACP_AGENT = '@zed-industries/claude-code-acp'
 
-/** @type {Part[]} */
-const parts = [
-  { name: 'node', find: () => process.versions.node, help: 'install Node.js 20.19 or newer' },
-  { name: 'npm', find: () => output('npm', ['--version']), help: 'install npm' },
-  { name: 'sqlite', find: sqliteVersion, help: 'run `npm ci`' },
-  { name: 'postgresql', find: postgresVersion, apt: 'postgresql', help: 'install PostgreSQL 14 or newer' },
-  { name: 'pgbouncer', find: pgbouncerVersion, apt: 'pgbouncer', help: 'install PgBouncer' },
-  { name: 'chromium', find: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
-  { name: 'claude', find: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
-  { name: 'codex', find: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
-  { name: 'acp agent', find: acpAgentVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+/** @type {Program[]} */
+const programs = [
+  { name: 'node', findVersion: () => process.versions.node, help: 'install Node.js 20.19 or newer' },
+  { name: 'npm', findVersion: () => output('npm', ['--version']), help: 'install npm' },
+  { name: 'sqlite', findVersion: sqliteVersion, help: 'run `npm ci`' },
+  {
+    name: 'postgresql',
+    findVersion: postgresVersion,
+    apt: 'postgresql',
+    help: 'install PostgreSQL 14 or newer',
+  },
+  { name: 'pgbouncer', findVersion: pgbouncerVersion, apt: 'pgbouncer', help: 'install PgBouncer' },
+  { name: 'chromium', findVersion: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
+  { name: 'claude', findVersion: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+  { name: 'codex', findVersion: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+  { name: 'acp agent', findVersion: acpAgentVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
 ]
 
-for (const part of parts) {
-  const version = part.find() ?? installed(part)
+for (const program of programs) {
+  const version = program.findVersion() ?? install(program)
   if (version === undefined) {
-    console.error(`${part.name} is missing: ${part.help}.`)
+    console.error(`${program.name} is missing: ${program.help}.`)
     process.exit(1)
   }
-  console.log(`${part.name.padEnd(12)}${version}`)
+  console.log(`${program.name.padEnd(12)}${version}`)
 }
 
 function sqliteVersion() {
@@ -53,14 +64,14 @@ function sqliteVersion() {
   }
 }
 
-/** Debian keeps its programs out of the path, by version. */
+/** Debian installs PostgreSQL outside of the PATH, in one folder per version. */
 function postgresVersion() {
   const folder = '/usr/lib/postgresql'
   const versions = existsSync(folder)
     ? readdirSync(folder).sort((one, other) => Number(other) - Number(one))
     : []
-  const programs = [...versions.map((version) => join(folder, version, 'bin/postgres')), 'postgres']
-  for (const program of programs) {
+  const candidates = [...versions.map((version) => join(folder, version, 'bin/postgres')), 'postgres']
+  for (const program of candidates) {
     const version = output(program, ['--version'])
     if (version !== undefined) return version.replace(/^postgres \(PostgreSQL\) /, '')
   }
@@ -68,8 +79,8 @@ function postgresVersion() {
 }
 
 function pgbouncerVersion() {
-  const told = output('/usr/sbin/pgbouncer', ['--version']) ?? output('pgbouncer', ['--version'])
-  return told?.split('\n', 1)[0]?.replace(/^PgBouncer /, '')
+  const text = output('/usr/sbin/pgbouncer', ['--version']) ?? output('pgbouncer', ['--version'])
+  return text?.split('\n', 1)[0]?.replace(/^PgBouncer /, '')
 }
 
 function chromiumVersion() {
@@ -78,9 +89,10 @@ function chromiumVersion() {
 
 function claudeVersion() {
   const found = agentVersion(SDK)
-  const programs = `${SDK}-${process.platform}-${process.arch}`
-  const told = found && output(join(root, AGENTS, 'node_modules', programs, 'claude'), ['--version'])
-  return told === undefined ? undefined : `SDK ${found}, ${told}`
+  const platformPackage = `${SDK}-${process.platform}-${process.arch}`
+  const version =
+    found && output(join(root, AGENTS, 'node_modules', platformPackage, 'claude'), ['--version'])
+  return version === undefined ? undefined : `SDK ${found}, ${version}`
 }
 
 function codexVersion() {
@@ -94,7 +106,7 @@ function acpAgentVersion() {
 }
 
 /**
- * The lock that was installed must be the lock that is there, or the tests would run against another version.
+ * The installed version, if it is the one in the committed lock file. Else the tests would run against another version.
  *
  * @param {string} name
  */
@@ -120,17 +132,17 @@ function lockedVersion(path, name) {
   }
 }
 
-/** @param {Part} part */
-function installed(part) {
-  if (part.npm !== undefined) {
-    spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: join(root, part.npm), stdio: 'inherit' })
-    return part.find()
+/** @param {Program} program */
+function install(program) {
+  if (program.npm !== undefined) {
+    spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: join(root, program.npm), stdio: 'inherit' })
+    return program.findVersion()
   }
-  if (part.apt === undefined || process.getuid?.() !== 0) return undefined
+  if (program.apt === undefined || process.getuid?.() !== 0) return undefined
   const options = ['--quiet', '--yes', '--no-install-recommends']
   output('apt-get', ['update', '--quiet'])
-  output('apt-get', ['install', ...options, part.apt])
-  return part.find()
+  output('apt-get', ['install', ...options, program.apt])
+  return program.findVersion()
 }
 
 /**

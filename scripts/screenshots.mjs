@@ -1,5 +1,5 @@
-// Makes pictures of the states of the web app into `screenshots/`: desktop and phone, light and dark. All of them, or those
-// whose names are given.
+// Takes screenshots of the states of the web app, on desktop and phone, light and dark, and writes them to `screenshots/`. Arguments
+// limit them to states whose names contain one of these words.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, devices } from 'playwright-core'
@@ -27,15 +27,15 @@ const looks = /** @type {const} */ ([
 
 try {
   const context = await browser.newContext()
-  const signingIn = await context.newPage()
-  await signingIn.goto(gateway.openUrl)
-  await signingIn.waitForURL(`${gateway.url}/`)
-  const signedIn = await context.storageState()
+  const loginPage = await context.newPage()
+  await loginPage.goto(gateway.openUrl)
+  await loginPage.waitForURL(`${gateway.url}/`)
+  const loginState = await context.storageState()
   for (const [name, { prepare, show, isSignedOut = false }] of Object.entries(states)) {
-    // What one state prepares stands in the pictures of the next ones, as it does for people.
+    // Prepared also if it is not wanted: later states build on what earlier ones prepared.
     const hash = (await prepare?.(gateway)) ?? ''
-    if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue
-    const login = isSignedOut ? {} : { storageState: signedIn }
+    if (wanted.length > 0 && !wanted.some((word) => name.includes(word))) continue
+    const login = isSignedOut ? {} : { storageState: loginState }
     await Promise.all(
       looks.map(async ({ look, ...device }) => {
         const window = await browser.newContext({ ...device, ...login, reducedMotion: 'reduce' })
@@ -44,7 +44,7 @@ try {
         await page.locator('#root :is(button, h1):visible').first().waitFor()
         await show?.(page)
         await page.evaluate(() => document.fonts.ready)
-        // Cards take what they need on demand.
+        // Cards load parts of themselves on demand.
         await page.waitForTimeout(400)
         await page.screenshot({ path: join(folder, `${name}-${look}.png`) })
         await window.close()

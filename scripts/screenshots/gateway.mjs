@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { root } from '../workspace.mjs'
 
 /** @typedef {Awaited<ReturnType<typeof startGateway>>} Gateway */
-/** @typedef {{ sessionId: string; interactionId: string }} Asked */
+/** @typedef {{ sessionId: string; interactionId: string }} InteractionIds */
 
-/** As somebody runs it who has just installed it. */
+/** Starts a gateway with default settings on an empty data folder. */
 export async function startGateway() {
   const data = mkdtempSync(join(tmpdir(), 'askback-screenshots-'))
   const command = join(root, 'packages/cli/bin/askback.js')
@@ -56,7 +56,7 @@ export async function startGateway() {
     /**
      * @param {string} sessionId
      * @param {object} body
-     * @returns {Promise<Asked>}
+     * @returns {Promise<InteractionIds>}
      */
     async ask(sessionId, body) {
       const { interaction } = await call(`/sessions/${sessionId}/interactions`, body, {
@@ -66,37 +66,37 @@ export async function startGateway() {
     },
 
     /**
-     * The oldest that waits in a session.
+     * Waits for the oldest pending interaction of a session.
      *
      * @param {string} sessionId
-     * @returns {Promise<Asked>}
+     * @returns {Promise<InteractionIds>}
      */
-    async waiting(sessionId) {
+    async pending(sessionId) {
       for (;;) {
-        const { interactions } = /** @type {{ interactions: Asked[] }} */ (
+        const { interactions } = /** @type {{ interactions: InteractionIds[] }} */ (
           await call('/interactions?status=pending', null, { method: 'GET' })
         )
-        const item = interactions.find((each) => each.sessionId === sessionId)
-        if (item) return item
+        const found = interactions.find((each) => each.sessionId === sessionId)
+        if (found) return found
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     },
 
     /**
-     * @param {Asked} asked
+     * @param {InteractionIds} ids
      * @param {unknown} answer
      */
     async answer({ sessionId, interactionId }, answer) {
       await call(`/sessions/${sessionId}/interactions/${interactionId}/response`, { answer })
     },
 
-    /** @param {Asked} asked */
+    /** @param {InteractionIds} ids */
     async cancel({ sessionId, interactionId }) {
       await call(`/sessions/${sessionId}/interactions/${interactionId}`, null, { method: 'DELETE' })
     },
 
     /**
-     * Calls that followed each other, as an outside agent tells of them.
+     * Reports several tool calls of one turn, as an outside agent does.
      *
      * @param {string} sessionId
      * @param {number} turn

@@ -1,4 +1,4 @@
-// What agents ask for in the pictures.
+// The requests in the screenshots.
 
 export const database = {
   kind: 'question',

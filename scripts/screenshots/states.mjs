@@ -4,31 +4,32 @@ import { database, deploy, layout, migrate, release, rewrite } from './requests.
 /** @import { Gateway } from './gateway.mjs' */
 
 /**
- * @typedef {object} State
- * @property {(gateway: Gateway) => Promise<string>} [prepare] Makes what is shown, and says where.
- * @property {(page: Page) => Promise<unknown>} [show] What somebody does there.
+ * @typedef {object} ScreenshotState
+ * @property {(gateway: Gateway) => Promise<string>} [prepare] Prepares the data, and resolves to the hash of the page.
+ * @property {(page: Page) => Promise<unknown>} [show] What a person does on the page before the screenshot.
  * @property {boolean} [isSignedOut]
  */
 
+/** The session of the demo agent. */
 let tour = ''
-const onTour = async () => `#/s/${tour}`
+const openTour = async () => `#/s/${tour}`
 
 /** @type {(answer: unknown) => (gateway: Gateway) => Promise<string>} */
-const goesOn = (answer) => async (gateway) => {
-  await gateway.answer(await gateway.waiting(tour), answer)
-  await gateway.waiting(tour)
-  return onTour()
+const answerTour = (answer) => async (gateway) => {
+  await gateway.answer(await gateway.pending(tour), answer)
+  await gateway.pending(tour)
+  return openTour()
 }
 
 /** @type {(body: object) => (gateway: Gateway) => Promise<string>} */
-const asks = (body) => async (gateway) => {
+const ask = (body) => async (gateway) => {
   const sessionId = await gateway.session(null, { title: 'The shop', cwd: '/home/ada/shop' })
   await gateway.ask(sessionId, body)
   return `#/s/${sessionId}`
 }
 
 /** @type {(gateway: Gateway) => Promise<string>} */
-async function asksAndEnds(gateway) {
+async function askAndSettle(gateway) {
   const sessionId = await gateway.session(null, { title: 'How things end' })
   await gateway.answer(await gateway.ask(sessionId, database), {
     answers: [{ selected: ['SQLite'], note: 'for now' }],
@@ -47,7 +48,7 @@ async function asksAndEnds(gateway) {
 }
 
 /** @type {(gateway: Gateway) => Promise<string>} */
-async function hasALongSession(gateway) {
+async function createLongSession(gateway) {
   const sessionId = await gateway.session(null, { title: 'A long one' })
   for (let turn = 0; turn < 40; turn++) await gateway.reportCalls(sessionId, turn)
   await gateway.ask(sessionId, database)
@@ -60,21 +61,21 @@ const press = (name) => async (page) => {
   if (await button.isVisible().catch(() => false)) await button.click()
 }
 /** @type {(page: Page) => Promise<void>} */
-const card = (page) => page.locator('.ab-card').last().waitFor()
+const waitForCard = (page) => page.locator('.ab-card').last().waitFor()
 /** @type {(...steps: ((page: Page) => Promise<unknown>)[]) => (page: Page) => Promise<void>} */
-const all =
+const inOrder =
   (...steps) =>
   async (page) => {
     for (const step of steps) await step(page)
   }
 /** @type {(page: Page) => Promise<void>} */
-const picksSqlite = (page) =>
+const pickSqlite = (page) =>
   page
     .getByRole('radio', { name: /SQLite/ })
     .last()
     .click()
 /** @type {(page: Page) => Promise<void>} */
-const goesOffline = async (page) => {
+const goOffline = async (page) => {
   await page.context().setOffline(true)
   await page
     .getByText(/can’t be reached/)
@@ -82,7 +83,7 @@ const goesOffline = async (page) => {
     .waitFor()
 }
 /** @type {(page: Page) => Promise<void>} */
-const isRefused = async (page) => {
+const failToSubmit = async (page) => {
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
     const server = socket.connectToServer()
     socket.onMessage((message) => {
@@ -96,12 +97,12 @@ const isRefused = async (page) => {
     })
   })
   await page.reload()
-  await picksSqlite(page)
+  await pickSqlite(page)
   await page.getByRole('button', { name: 'Submit' }).click()
   await page.getByRole('button', { name: 'Try again' }).waitFor()
 }
 /** @type {(page: Page) => Promise<void>} */
-const isOfAnotherKind = async (page) => {
+const changeToCustomKind = async (page) => {
   await page.route(/\/api\/sessions\/[^/]+$/, async (route) => {
     const response = await route.fetch()
     await route.fulfill({
@@ -110,79 +111,84 @@ const isOfAnotherKind = async (page) => {
     })
   })
   await page.reload()
-  await card(page)
+  await waitForCard(page)
 }
 
-/** @type {Record<string, State>} */
+/** @type {Record<string, ScreenshotState>} */
 export const states = {
   welcome: {},
   'signed-out': { isSignedOut: true },
   question: {
     prepare: async (gateway) => {
       tour = await gateway.session('demo', { title: 'The tour', text: 'Show me around.' })
-      await gateway.waiting(tour)
-      return onTour()
+      await gateway.pending(tour)
+      return openTour()
     },
-    show: card,
+    show: waitForCard,
   },
   'question-other': {
-    prepare: onTour,
+    prepare: openTour,
     show: async (page) => {
       await page.getByRole('radio', { name: /Other/ }).click()
       await page.locator('.ab-option textarea').fill('DuckDB, next to the app')
       await press('Add a note')(page)
     },
   },
-  questions: { prepare: goesOn({ answers: [{ selected: ['PostgreSQL'] }] }), show: card },
+  questions: { prepare: answerTour({ answers: [{ selected: ['PostgreSQL'] }] }), show: waitForCard },
   approval: {
-    prepare: goesOn({ answers: [{ selected: ['Search, by name'] }, { selected: ['End to end'] }] }),
-    show: card,
+    prepare: answerTour({ answers: [{ selected: ['Search, by name'] }, { selected: ['End to end'] }] }),
+    show: waitForCard,
   },
-  'approval-rule': { prepare: onTour, show: all(card, (page) => page.getByText('This session').click()) },
-  'approval-reason': { prepare: onTour, show: all(card, press('Deny with a reason…')) },
-  'approval-editor': { prepare: onTour, show: all(card, press('Edit…')) },
-  edit: { prepare: goesOn({ decision: 'approve' }), show: card },
-  'edit-split': { prepare: onTour, show: all(card, press('Side by side')) },
-  plan: { prepare: goesOn({ decision: 'approve' }), show: card },
-  'plan-adjust': { prepare: onTour, show: all(card, press('Adjust…')) },
-  'plan-rich': { prepare: asks(rewrite), show: card },
-  'question-preview': { prepare: asks(layout), show: card },
-  'approval-long': { prepare: asks(deploy), show: card },
+  'approval-rule': {
+    prepare: openTour,
+    show: inOrder(waitForCard, (page) => page.getByText('This session').click()),
+  },
+  'approval-reason': { prepare: openTour, show: inOrder(waitForCard, press('Deny with a reason…')) },
+  'approval-editor': { prepare: openTour, show: inOrder(waitForCard, press('Edit…')) },
+  edit: { prepare: answerTour({ decision: 'approve' }), show: waitForCard },
+  'edit-split': { prepare: openTour, show: inOrder(waitForCard, press('Side by side')) },
+  plan: { prepare: answerTour({ decision: 'approve' }), show: waitForCard },
+  'plan-adjust': { prepare: openTour, show: inOrder(waitForCard, press('Adjust…')) },
+  'plan-rich': { prepare: ask(rewrite), show: waitForCard },
+  'question-preview': { prepare: ask(layout), show: waitForCard },
+  'approval-long': { prepare: ask(deploy), show: waitForCard },
   'approval-suggestions': {
-    prepare: asks(deploy),
-    show: all(card, press(/Show all/), (page) => page.getByText('Rules that the agent').click()),
+    prepare: ask(deploy),
+    show: inOrder(waitForCard, press(/Show all/), (page) => page.getByText('Rules that the agent').click()),
   },
-  'approval-preview': { prepare: asks(migrate), show: card },
+  'approval-preview': { prepare: ask(migrate), show: waitForCard },
   'approval-always': {
-    prepare: asks(migrate),
-    show: all(card, (page) => page.getByText('Always', { exact: true }).click()),
+    prepare: ask(migrate),
+    show: inOrder(waitForCard, (page) => page.getByText('Always', { exact: true }).click()),
   },
-  form: { prepare: asks(release), show: card },
+  form: { prepare: ask(release), show: waitForCard },
   'form-errors': {
-    prepare: asks(release),
-    show: all(card, (page) => page.waitForTimeout(400), press('Submit')),
+    prepare: ask(release),
+    show: inOrder(waitForCard, (page) => page.waitForTimeout(400), press('Submit')),
   },
-  countdown: { prepare: asks({ ...database, timeoutMs: 100_000 }), show: card },
-  ends: { prepare: asksAndEnds, show: card },
-  inbox: { prepare: async () => '#/inbox', show: card },
-  refused: { prepare: asks(database), show: isRefused },
-  offline: { prepare: asks(database), show: all(card, goesOffline) },
-  kept: { prepare: asks(database), show: all(card, goesOffline, picksSqlite, press('Submit')) },
-  unknown: { prepare: asks(database), show: isOfAnotherKind },
-  long: { prepare: hasALongSession, show: card },
+  countdown: { prepare: ask({ ...database, timeoutMs: 100_000 }), show: waitForCard },
+  ends: { prepare: askAndSettle, show: waitForCard },
+  inbox: { prepare: async () => '#/inbox', show: waitForCard },
+  refused: { prepare: ask(database), show: failToSubmit },
+  offline: { prepare: ask(database), show: inOrder(waitForCard, goOffline) },
+  kept: { prepare: ask(database), show: inOrder(waitForCard, goOffline, pickSqlite, press('Submit')) },
+  unknown: { prepare: ask(database), show: changeToCustomKind },
+  long: { prepare: createLongSession, show: waitForCard },
   'long-past': {
-    prepare: hasALongSession,
-    show: all(card, (page) => page.locator('.ab-scroller').evaluate((element) => element.scrollBy(0, -2000))),
+    prepare: createLongSession,
+    show: inOrder(waitForCard, (page) =>
+      page.locator('.ab-scroller').evaluate((element) => element.scrollBy(0, -2000)),
+    ),
   },
   new: { prepare: async () => '#/new' },
-  settings: { prepare: async () => '#/inbox', show: all(press(/^Menu/), press('Settings')) },
-  keys: { prepare: async () => '#/inbox', show: all(press(/^Menu/), press('Keyboard shortcuts')) },
-  mode: { prepare: onTour, show: all(card, press(/^Permission mode/)) },
-  menu: { prepare: onTour, show: all(card, press(/^Menu/)) },
+  settings: { prepare: async () => '#/inbox', show: inOrder(press(/^Menu/), press('Settings')) },
+  keys: { prepare: async () => '#/inbox', show: inOrder(press(/^Menu/), press('Keyboard shortcuts')) },
+  mode: { prepare: openTour, show: inOrder(waitForCard, press(/^Permission mode/)) },
+  menu: { prepare: openTour, show: inOrder(waitForCard, press(/^Menu/)) },
   'tour-end': {
     prepare: async (gateway) => {
-      await gateway.answer(await gateway.waiting(tour), { decision: 'edit' })
-      return onTour()
+      await gateway.answer(await gateway.pending(tour), { decision: 'edit' })
+      return openTour()
     },
     show: (page) => page.getByText('That was the tour.').waitFor(),
   },

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 const guides = new URL('../../docs/guides/', import.meta.url)
 const zod: unknown = createRequire(new URL('../../packages/protocol/package.json', import.meta.url))('zod')
 
-it('the tool of one’s own in the guide runs, and prints what it says', async () => {
+it('the custom tool of the guide runs and prints what the guide says', async () => {
   const guide = readFileSync(new URL('interactive-tools.md', guides), 'utf8')
   const samples = [...guide.matchAll(/```ts\n(.*?)```/gsu)].map(([, code = '']) => code)
   const sample = samples.find((code) => code.includes('defineInteraction(')) ?? ''
@@ -27,8 +27,8 @@ it('the tool of one’s own in the guide runs, and prints what it says', async (
   expect(expected).toBe("{ slot: 'Tuesday 9:00' }")
 })
 
-it('the index names every guide', () => {
+it('the index links to every guide', () => {
   const index = readFileSync(new URL('README.md', guides), 'utf8')
-  const named = readdirSync(guides).filter((name) => name !== 'README.md' && !index.includes(`(${name})`))
-  expect(named).toEqual([])
+  const missing = readdirSync(guides).filter((name) => name !== 'README.md' && !index.includes(`(${name})`))
+  expect(missing).toEqual([])
 })

@@ -6,10 +6,10 @@ const core = new URL('../../packages/core/src/', import.meta.url)
 const page = readFileSync(new URL('../../docs/PROTOCOL.md', import.meta.url), 'utf8')
 const rules = Array.from({ length: 13 }, (_, index) => `L${index + 1}`)
 
-describe('the page of the protocol', () => {
+describe('docs/PROTOCOL.md', () => {
   it.each(
     sessionEvent.options.map((option) => [option.shape.type.value, Object.keys(option.shape)] as const),
-  )('has the event %s with its fields', (type, fields) => {
+  )('lists the event %s with its fields', (type, fields) => {
     const row = page.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${type}\``)) ?? ''
     const own = fields.filter(
       (field) => !['seq', 'id', 'sessionId', 'at', 'responseId', 'type'].includes(field),
@@ -23,12 +23,12 @@ describe('the page of the protocol', () => {
     ...settlementKind.options,
     ...via.options,
     ...rules.map((rule) => `**${rule}**`),
-  ])('has %s', (word) => {
+  ])('mentions %s', (word) => {
     expect(page).toContain(word.startsWith('**') ? word : `\`${word}\``)
   })
 })
 
-it.each(rules)('the rule %s is held by a test of the core that says so', (rule) => {
+it.each(rules)('a test of the core names the rule %s', (rule) => {
   const tests = readdirSync(core, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.test.ts'),
   )

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 
-it('the sample in the README runs, and prints what it says', async () => {
+it('the sample of the README runs and prints what the README says', async () => {
   const sample = /```ts\n(.*?)```/su.exec(readme)?.[1] ?? ''
   const expected = /console\.log\(.*\) \/\/ (.*)\n/u.exec(sample)?.[1]
   const { code } = await transformWithOxc(sample, 'sample.ts')
@@ -19,7 +19,7 @@ it('the sample in the README runs, and prints what it says', async () => {
     ...values: unknown[]
   ) => Promise<void>
   await run(core, console)
-  // As Node prints it.
+  // Formatted as `console.log` of Node prints it.
   expect(printed.map((value) => format(value))).toEqual([expected])
   expect(expected).toContain('SQLite')
 })

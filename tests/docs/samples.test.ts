@@ -5,8 +5,8 @@ import { expect, it } from 'vitest'
 import { root } from '../architecture/workspace.js'
 
 /**
- * Every TypeScript sample of the documentation is type-checked as a program of its own. What a sample takes from the
- * text around it (`host`, `prompt`) is declared in a comment before it, which nobody sees on the rendered page:
+ * Type-checks every TypeScript sample of the documentation as a separate program. Names that a sample uses without declaring them
+ * (`host`, `prompt`) are declared in a comment before it, which the rendered page does not show:
  *
  *     <!-- sample context
  *     declare const prompt: string
@@ -34,7 +34,7 @@ function writeSamples(): string[] {
       const { context = '', language, code } = groups!
       const path = `${document.replace(/\.md$/u, '')}.${++number}.${language}`
       mkdirSync(dirname(join(folder, path)), { recursive: true })
-      // One that imports nothing would be a script, and share its names with all others.
+      // Without an import or export a sample would be a script, and share its names with all others.
       writeFileSync(join(folder, path), `${context}${code}\nexport {}\n`)
       written.push(path)
     }
@@ -51,7 +51,7 @@ function read(document: string): string {
   }
 }
 
-it('every TypeScript sample of the documentation is type-checked', () => {
+it('every TypeScript sample of the documentation compiles', () => {
   const samples = writeSamples()
   expect(samples).toContain('docs/guides/interactive-tools.1.ts')
   const agents = '../../../../tests/agents/node_modules'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root } from '../architecture/workspace.js'
 import { newPage } from '../e2e/web/browser.js'
 
-/** What `npm install askback` brings of this repository. */
+/** The packages of this repository that `npm install askback` installs. */
 const PACKAGES = [
   'protocol',
   'core',
@@ -24,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'askback-packed-'))
 const installed = join(folder, 'node_modules/askback')
 afterAll(() => rmSync(folder, { recursive: true }))
 
-// Builds everything, then installs it from the registry: minutes on a machine that is busy with other tests.
+// Builds and packs everything, and installs its dependencies from the registry. Under load that takes minutes.
 beforeAll(() => {
   npm(root, ['run', '--silent', 'build'])
   const workspaces = PACKAGES.flatMap((name) => ['--workspace', `packages/${name}`])
@@ -51,11 +51,11 @@ it('installs on this version of Node.js without the overrides of the workspace',
   })
 })
 
-it('leaves no copy of the web app in the workspace, which would be served in place of a newer build', () => {
+it('leaves no copy of the web app in the workspace, which would be served instead of a newer build', () => {
   expect(existsSync(join(root, 'packages/cli/web'))).toBe(false)
 })
 
-it('carries the web app, and serves it', async () => {
+it('contains the web app and serves it', async () => {
   expect(existsSync(join(installed, 'web/index.html'))).toBe(true)
   const child = spawn(
     join(folder, 'node_modules/.bin/askback'),
