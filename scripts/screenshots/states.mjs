@@ -171,7 +171,7 @@ export const states = {
   inbox: { prepare: async () => '#/inbox', show: waitForCard },
   refused: { prepare: ask(database), show: failToSubmit },
   offline: { prepare: ask(database), show: inOrder(waitForCard, goOffline) },
-  kept: { prepare: ask(database), show: inOrder(waitForCard, goOffline, pickSqlite, press('Submit')) },
+  queued: { prepare: ask(database), show: inOrder(waitForCard, goOffline, pickSqlite, press('Submit')) },
   unknown: { prepare: ask(database), show: changeToCustomKind },
   long: { prepare: createLongSession, show: waitForCard },
   'long-past': {

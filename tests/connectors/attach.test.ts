@@ -277,7 +277,7 @@ it('continues after a restart of the gateway, with its new token', async () => {
   const created = await call<{ session: { id: string } }>(first, '/api/sessions', { agent: null })
   const path = `/api/sessions/${created.session.id}/interactions`
   const request = { input: { command: 'ls' } }
-  const kept = await call<{ interaction: Interaction }>(first, path, { kind: 'approval', request, ...bash })
+  const opened = await call<{ interaction: Interaction }>(first, path, { kind: 'approval', request, ...bash })
   const terminal = new PseudoTerminal(['attach', '--data', folder], {})
   await terminal.expectText('a approve')
   terminal.forget()
@@ -285,7 +285,7 @@ it('continues after a restart of the gateway, with its new token', async () => {
   await terminal.expectText('The gateway is away.')
   const second = await serve(folder, new URL(first.url).port)
   await terminal.expectText('The gateway is back.')
-  const { interactionId } = kept.interaction
+  const { interactionId } = opened.interaction
   await call(second, `${path}/${interactionId}/response`, { answer: { decision: 'deny' } })
   await terminal.expectText('Denied by')
   await call(second, path, { kind: 'question', request: { questions: [database] } })

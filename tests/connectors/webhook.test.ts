@@ -157,11 +157,11 @@ function quickClock(waits: number[] = []) {
   let now = 1_800_000_000_000
   return {
     now: () => now,
-    alarm(at: number, wake: () => void) {
+    alarm(at: number, ring: () => void) {
       waits.push(at - now)
       const timer = setTimeout(() => {
         now = Math.max(now, at)
-        wake()
+        ring()
       }, 5)
       return () => clearTimeout(timer)
     },

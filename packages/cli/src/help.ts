@@ -55,7 +55,7 @@ export const COMMAND_HELP = {
   },
   open: {
     usage: ['open'],
-    summary: 'log another browser in at the gateway that runs',
+    summary: 'sign another browser in at the gateway that runs here',
     options: [
       ['--print', 'print the link instead; it works once, for ten minutes'],
       ['--data DIR', 'the gateway that runs on this folder'],
@@ -127,7 +127,7 @@ export const COMMAND_HELP = {
   },
   pending: {
     usage: ['pending'],
-    summary: 'list what waits for a person, one line a request',
+    summary: 'list pending requests, one per line',
     options: [...JSON_OUTPUT, ...GATEWAY],
     examples: ['askback pending', 'askback pending --json'],
   },
@@ -180,7 +180,7 @@ export const COMMAND_HELP = {
   },
   audit: {
     usage: ['audit'],
-    summary: 'print who settled what, and who changed what else matters',
+    summary: 'print who settled which request, and other acts of people',
     options: [
       ['--format jsonl|csv', 'the format (jsonl)'],
       ['--only decisions|acts', 'only answers, or only everything else'],
@@ -237,7 +237,7 @@ export const COMMAND_HELP = {
   },
   restore: {
     usage: ['restore FILE'],
-    summary: 'put what askback backup wrote in place, while no gateway runs there',
+    summary: 'put a backup in place, while no gateway runs on the data folder',
     options: [
       ['--replace', 'delete the data that is there, and put the backup in its place'],
       ['--data DIR', 'the data folder (the default one)'],
@@ -250,20 +250,20 @@ export const COMMAND_HELP = {
     usage: ['export [FILE]'],
     summary: 'write all sessions, one JSON a line, while no gateway runs on the file',
     options: [
-      ['--with-credentials', 'tokens and logins too: the file then lets in whoever has it'],
+      ['--with-credentials', 'tokens and logins too: anybody who has the file can then sign in'],
       ...STORE,
     ],
     examples: ['askback export backup.jsonl'],
   },
   import: {
     usage: ['import FILE'],
-    summary: 'read in what askback export wrote; may be run again',
+    summary: 'read what askback export wrote; can be repeated',
     options: STORE,
     examples: ['askback import backup.jsonl --store postgres://localhost/askback'],
   },
   doctor: {
     usage: ['doctor'],
-    summary: 'check what is here, what is missing, and say what to do about it',
+    summary: 'check the installation, and say what to do about problems',
     options: [
       ['--deep', 'also read all data, and compare every index with the logs'],
       ['--accept-loss', 'let a gateway start on data that lacks acknowledged writes'],

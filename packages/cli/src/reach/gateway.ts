@@ -192,7 +192,7 @@ export function gatewayOnFolder(folder: string): Gateway {
 }
 
 function untrustedCertificate(error: unknown): AskbackError {
-  const message = `The certificate of the gateway is not trusted here (${codeOf(error)}). Set NODE_EXTRA_CA_CERTS to the file of whoever issued it.`
+  const message = `The certificate of the gateway is not trusted here (${codeOf(error)}). Set NODE_EXTRA_CA_CERTS to the certificate file of its issuer.`
   return new AskbackError('unavailable', message, { cause: error })
 }
 

@@ -125,7 +125,7 @@ function stopOnSignals(
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
 }
 
-/** Names the gateway that uses the folder, since whoever starts a second one most likely wants to open the first. */
+/** Names the gateway that uses the folder, since a person who starts a second one most likely wants to open the first. */
 function alreadyRunningError(error: unknown, { dataFolder }: ServeOptions): AskbackError | null {
   if (!(error instanceof AskbackError) || !error.message.includes(' is in use by process ')) return null
   const running = findGateway(dataFolder)

@@ -158,7 +158,7 @@ function splitLines(text: string): string[] {
 
 /**
  * The whole value. A single-line string is shown without quotes, unless it could then be mistaken for another JSON value or
- * its blanks could not be seen: `true` and `"true"` must look different to whoever approves them.
+ * its blanks could not be seen: `true` and `"true"` must look different to the person who approves them.
  */
 function jsonText(value: Json): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2)

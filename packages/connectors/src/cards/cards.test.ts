@@ -49,7 +49,7 @@ describe('an input', () => {
     ['a second tap deselects', many, picked('a, b', 'c'), tap('o1'), { do: 'show', view: picked('a, b') }],
     ['Done without a selection is refused', many, EMPTY_VIEW, tap('done'), refused],
     [
-      'Done goes on to the next question',
+      'Done continues with the next question',
       many,
       picked('a, b'),
       tap('done'),

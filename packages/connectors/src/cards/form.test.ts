@@ -98,16 +98,18 @@ describe('a form', () => {
       { name: 'b', type: 'text' },
     ]
     const long = `${'🐘'.repeat(30)} and more`
-    const kept = interaction('form', {
+    const withInitial = interaction('form', {
       message: '?',
       schema: { fields },
       initialValues: { a: long, b: null },
     })
-    const { controls, parts } = bodyOf(kept, EMPTY_VIEW)
+    const { controls, parts } = bodyOf(withInitial, EMPTY_VIEW)
     expect(controls[0]).toMatchObject({ id: 'keep', label: `Keep: ${'🐘'.repeat(20)}…` })
     expect(parts.at(-1)).toEqual({ as: 'quote', label: 'What can be kept', text: long })
-    const next = handleInput(kept, EMPTY_VIEW, tap('keep'))
-    expect(next.do === 'show' && bodyOf(kept, next.view).controls.map(({ id }) => id)).toEqual(['skip'])
+    const next = handleInput(withInitial, EMPTY_VIEW, tap('keep'))
+    expect(next.do === 'show' && bodyOf(withInitial, next.view).controls.map(({ id }) => id)).toEqual([
+      'skip',
+    ])
   })
 
   it('counts the fields that have a value', () => {

@@ -119,7 +119,7 @@ export class CardDisplay {
     await records.remove(record)
   }
 
-  /** The place was removed. It may have lost its access, so it is not told how the interaction ends. */
+  /** The place was removed. It may have lost its access, so its cards do not show how the interaction ends. */
   async #withdraw(record: CardRecord, interaction: Interaction | null): Promise<void> {
     await this.#options.records.remove(record)
     await this.#close(record, interaction, 'This is no longer shown here.', 'step')

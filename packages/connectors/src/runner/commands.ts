@@ -60,7 +60,7 @@ export const connectorCommands = Object.entries(COMMANDS).map(([command, { help 
 
 /**
  * Runs a text that begins with a slash, and resolves to what to tell the person, or to `null` if there is no such command.
- * Errors that the person can understand are told as well; others are thrown.
+ * Errors that the person can understand are part of that reply; others are thrown.
  *
  * @example
  * const reply = await runCommand(context, { place: 'chat-1', text: '/sessions', by: { id: 'ada' } })

@@ -62,7 +62,7 @@ export class Pairings {
     return revoked.flat()
   }
 
-  /** Makes a code. Whoever sends it first acts as this person from then on. */
+  /** Makes a code. The account that sends it first acts as this person from then on. */
   newCode(by: Actor): { code: string; expiresAt: number } {
     const now = this.#clock.now()
     for (const [code, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(code)

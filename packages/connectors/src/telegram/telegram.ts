@@ -33,7 +33,7 @@ export interface TelegramOptions {
 }
 
 export interface TelegramConnector extends Connector {
-  /** Makes a one-time code. Whoever sends it to the bot acts as this person. */
+  /** Makes a one-time code. The account that sends it to the bot acts as this person from then on. */
   pair(by: Actor): { code: string; expiresAt: number; link?: string }
   /** For a person who was revoked: ends their pairings, and removes the chats that only they connected. */
   forget(personId: string): Promise<void>
