@@ -3,7 +3,7 @@ import Database from 'libsql'
 /**
  * A statement with the values it was run with; without values it was executed unprepared.
  *
- * @typedef {{ sql: string; values?: unknown[] }} Write
+ * @typedef {{ sql: string; values?: unknown[]; call?: 'run' | 'get' }} Write
  */
 
 // oxlint-disable-next-line typescript/unbound-method -- called with the connection that it is meant for
@@ -19,10 +19,15 @@ export function watchWrites() {
   /** @this {Database.Database} */
   function preparing(/** @type {string} */ sql) {
     const statement = prepare.call(this, sql)
-    const run = statement.run.bind(statement)
+    if (!/^(INSERT|UPDATE|DELETE)/.test(sql)) return statement
+    const [run, get] = [statement.run.bind(statement), statement.get.bind(statement)]
     statement.run = (/** @type {unknown[]} */ values = []) => {
-      watch.notes?.push({ sql, values })
+      watch.notes?.push({ sql, values, call: 'run' })
       return run(values)
+    }
+    statement.get = (/** @type {unknown[]} */ values = []) => {
+      watch.notes?.push({ sql, values, call: 'get' })
+      return get(values)
     }
     return statement
   }
@@ -52,12 +57,12 @@ export function bareLoop(path, before, parts) {
    * @param {Write} write
    * @returns {() => unknown}
    */
-  function ready({ sql, values }) {
+  function ready({ sql, values, call = 'run' }) {
     if (!values) return () => exec.call(db, sql)
     const statement = prepared.get(sql) ?? prepare.call(db, sql)
     prepared.set(sql, statement)
     const parsedValues = values.map(parsed)
-    return () => statement.run(parsedValues.map(serialised))
+    return () => statement[call](parsedValues.map(serialised))
   }
   for (const write of before) ready(write)()
   // The store has switched automatic checkpoints off, and its own are not recorded.

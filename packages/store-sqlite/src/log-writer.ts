@@ -39,17 +39,17 @@ export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogW
   const findHead = db.get<[number, number]>(
     'SELECT key, (SELECT max(last_seq) FROM log WHERE session = key) FROM sessions WHERE id = ?',
   )
-  const insertLog = db.run(
+  const insertLog = db.write(
     'INSERT INTO log (pos, session, first_seq, last_seq, sum, body) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const insertSession = db.run(
+  const insertSession = db.write(
     'INSERT INTO sessions (key, id, info, status, permission_mode, updated_at) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const updateSession = db.run('UPDATE sessions SET updated_at = ? WHERE key = ?')
-  const updateStatus = db.run(
+  const updateSession = db.write('UPDATE sessions SET updated_at = ? WHERE key = ?')
+  const updateStatus = db.write(
     'UPDATE sessions SET updated_at = ?, status = ?, permission_mode = ? WHERE key = ?',
   )
-  const insertAudit = db.run('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
+  const insertAudit = db.write('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
   const index = eventIndex(db, (position, rows) => {
     for (const [offset, each] of rows.entries()) {
       const { row, message } = splitMessage(each)
@@ -129,17 +129,17 @@ type IndexEvent = (
 ) => void
 
 function eventIndex(db: Connection, audit: (position: number, rows: AuditRow[]) => void): IndexEvent {
-  const callTool = db.run('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
-  const endTool = db.run('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
-  const open = db.run(
+  const callTool = db.write('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
+  const endTool = db.write('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
+  const open = db.write(
     'INSERT OR REPLACE INTO interactions (id, session, tool_call_id, request, expires_at, pending) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const progress = db.run('UPDATE interactions SET progress = ? WHERE id = ?')
-  const settle = db.run(
+  const progress = db.write('UPDATE interactions SET progress = ? WHERE id = ?')
+  const settle = db.write(
     'UPDATE interactions SET response = ?, delivered = ?, pending = ifnull(?, pending) WHERE id = ?',
   )
-  const close = db.run('UPDATE interactions SET pending = 0 WHERE id = ?')
-  const deliver = db.run('UPDATE interactions SET delivered = 1 WHERE id = ?')
+  const close = db.write('UPDATE interactions SET pending = 0 WHERE id = ?')
+  const deliver = db.write('UPDATE interactions SET delivered = 1 WHERE id = ?')
 
   return (session, position, event, appended, pending) => {
     audit(position, auditRows(event))
