@@ -4,6 +4,7 @@ import type { Leases } from '../cluster/leases.js'
 import type { Reported } from '../decide/command.js'
 import type { Advance } from '../desk/committed.js'
 import type { Desk } from '../desk/desk.js'
+import { fencedError } from '../desk/engine-errors.js'
 import type { Fence } from '../store/store.js'
 import type { AgentContext, AgentProcess, Ending } from './agent.js'
 import type { AgentList } from './agent-list.js'
@@ -59,7 +60,8 @@ export class AgentProcesses {
     if (!running?.isStarted || !running.agent) return false
     this.#interrupting.add(sessionId)
     try {
-      await running.agent.interrupt()
+      // One whose session was taken over waits for its last report for ever, until it is ended.
+      await Promise.race([running.agent.interrupt(), running.dismissed])
     } finally {
       this.#interrupting.delete(sessionId)
     }
@@ -123,12 +125,15 @@ export class AgentProcesses {
     await Promise.allSettled([...this.#running.keys(), ...this.#ending.keys()].map((id) => this.end(id)))
   }
 
-  /** What happens to an agent, told in its stead. */
-  async report(
-    sessionId: string,
-    events: Reported[],
-    fence = this.#options.leases?.fence(sessionId),
-  ): Promise<void> {
+  /** What happens to an agent, told in its stead. Without the lease nobody here may speak for it. */
+  async report(sessionId: string, events: Reported[]): Promise<void> {
+    const { leases } = this.#options
+    const fence = leases?.lastFence(sessionId)
+    if (leases && !fence) throw fencedError()
+    await this.#write(sessionId, events, fence)
+  }
+
+  async #write(sessionId: string, events: Reported[], fence: Fence | undefined): Promise<void> {
     if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
   }
 
@@ -169,7 +174,7 @@ export class AgentProcesses {
     if (wasCurrent) this.#running.delete(sessionId)
     if (!ending) return
     const left = this.#options.live.unfinished(sessionId)
-    await this.#attempt(() => this.report(sessionId, left, fence))
+    await this.#attempt(() => this.#write(sessionId, left, fence))
     // Also if that could not be kept: else an answer would start nobody.
     await this.#attempt(() => this.#told.ended(sessionId, ending, wasCurrent))
   }
@@ -219,7 +224,8 @@ export class AgentProcesses {
       model: state.model,
       permissionMode: session.permissionMode,
       agentSessionId: state.agentSessionId,
-      session: desk.session(sessionId, {}, fence),
+      // One that is deleted must not come back because its agent goes on asking.
+      session: desk.session(sessionId, null, fence),
       report: (...events) => this.#reportOf(sessionId, fence, events),
       live: (delta) => live.emit(sessionId, delta),
     }
@@ -238,7 +244,7 @@ export class AgentProcesses {
   async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
     try {
       const told = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
-      await this.report(sessionId, this.#withUnfinished(sessionId, told), fence)
+      await this.#write(sessionId, this.#withUnfinished(sessionId, told), fence)
     } catch (error) {
       if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
       this.#told.fencedOff(sessionId)

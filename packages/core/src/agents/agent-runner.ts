@@ -2,34 +2,64 @@ import {
   AskbackError,
   type EventOf,
   type PermissionMode,
+  type SessionEvent,
   type SessionStateJson,
   type SessionStatus,
 } from '@askback/protocol'
 import { systemClock } from '../clock.js'
 import type { Reported } from '../decide/command.js'
 import { AGENT_LOST } from '../decide/report.js'
-import type { Lease } from '../cluster/leases.js'
+import { InOrder } from '../in-order.js'
 import { Retry } from '../retry.js'
-import type { AgentContext, Ending } from './agent.js'
+import type { Ending } from './agent.js'
+import { commandFrom, jsonOf, type AgentCommand } from './agent-command.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
-import { InterruptedSessions } from './interrupted-sessions.js'
-import { jsonOf, letterOf, type Letter } from './letters.js'
+import { AttendedSessions, type AttendedSession, type Before, type TurnMessage } from './attended-sessions.js'
 import { GivenUp } from './running-agent.js'
 
-/** In one turn: an agent that falls over what it was told would be started again for ever. */
-const MOST_LOSSES = 3
+/** In one turn: an agent that crashes on what it was given would be started again for ever. */
+const MAX_LOSSES = 3
 
-/** Starts, feeds and ends the agents of this process' sessions, and takes up what a restart cut. */
+/** How a command ended, as the desk recorded it. */
+interface Stopped {
+  repeated: boolean
+  /** The turn that was open when the command was first sent. */
+  turnId?: string
+}
+
+interface AttendOptions {
+  /** A message that no agent was given before. */
+  messageId?: string | undefined
+  /** What the log says about an agent that is gone. */
+  message?: string
+  /** Where there are no leases to tell. */
+  run?: Before['run']
+  /** Its lease is that of a dead process, and has to go if it is not needed. */
+  isOrphan?: boolean
+}
+
+/**
+ * Starts, feeds and ends the agents of this process' sessions. What is to be done for a session follows from its log: `attend`
+ * compares the two, and can be called at any time by anybody. So a command is only a reason to look, and nothing depends on
+ * its arriving once. For every open turn there is a process that attends to it, or will:
+ *
+ * - the one that holds the lease of the session, and follows its log;
+ * - the one that took a message, until it holds the lease or has put a command into the mailbox of the one that does;
+ * - where either has died, whoever takes over: its leases, its mailbox, and open turns that nobody has a lease for.
+ */
 export class AgentRunner {
   readonly #options: AgentProcessesOptions
   readonly #processes: AgentProcesses
-  readonly #interrupted: InterruptedSessions
+  readonly #attended: AttendedSessions
   readonly #retry: Retry
+  /** What is done for one session is done in order. An agent that is starting is not waited for. */
+  readonly #inOrder = new InOrder()
+  /** Sessions that will be looked at again because of what they were told, and have not been yet. */
+  readonly #queued = new Set<string>()
+  /** Sessions in which a message may still become durable though its append has failed. */
+  readonly #unsure = new Set<string>()
   /** How often the agent of a turn that is open was lost. */
   readonly #losses = new Map<string, number>()
-  readonly #acquiring = new Map<string, Promise<Lease | undefined>>()
-  /** How many are about to start the agent of a session. */
-  readonly #starting = new Map<string, number>()
   readonly #stopListening: () => void
 
   constructor(options: AgentProcessesOptions) {
@@ -39,76 +69,58 @@ export class AgentRunner {
       ended: (...ended) => this.#ended(...ended),
       fencedOff: (sessionId) => this.#lose(sessionId),
     })
-    this.#interrupted = new InterruptedSessions(options.desk, (sessionId) => {
-      void this.#repeated(() => this.#resume(sessionId))
+    this.#attended = new AttendedSessions(options.desk, {
+      changed: (sessionId, events) => this.#changed(sessionId, events),
+      deleted: (sessionId) => void this.#repeated(() => this.#drop(sessionId)),
     })
-    this.#stopListening = options.desk.on(({ sessionId, events }) => {
-      options.live.finished(sessionId, events)
-      for (const event of events) if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
+    this.#stopListening = options.desk.on(({ sessionId, events }) => this.#heard(sessionId, events))
+  }
+
+  /** Does what the log of the session asks for, here or in the process that has its lease. What fails is tried again. */
+  attend(sessionId: string, options: AttendOptions = {}): Promise<void> {
+    return this.#repeated(() => this.#inOrder.run(sessionId, () => this.#attend(sessionId, options)))
+  }
+
+  /** The same, and again if a message of which nobody knows becomes durable later. */
+  attendUnsure(sessionId: string): Promise<void> {
+    this.#unsure.add(sessionId)
+    return this.attend(sessionId)
+  }
+
+  /** `cancel` cancels what is pending. Nothing that this settles starts a lost agent: it would only hear of the interrupt. */
+  async interrupt(sessionId: string, cancel: () => Promise<Stopped>): Promise<void> {
+    await this.#inOrder.run(sessionId, async () => {
+      const { turnId } = await cancel()
+      if (turnId === undefined) return
+      await this.#firstInOrder(sessionId, () => this.#interrupt(sessionId, turnId))
     })
-  }
-
-  async send(sessionId: string, message: { text: string; turnId: string }): Promise<void> {
-    try {
-      const agent = await this.#keepLease(sessionId, async () => {
-        if (await this.#elsewhere({ do: 'send', sessionId, ...message }, true)) return null
-        return { started: this.#processes.start(sessionId, await this.#takeCut(sessionId)) }
-      })
-      await (await agent?.started)?.send(message)
-    } catch (error) {
-      await this.#failed(sessionId, message.turnId, error)
-    }
-  }
-
-  /** What settles meanwhile does not start a lost agent again: it would only hear that it was stopped. */
-  async unwoken(
-    sessionId: string,
-    stop: () => Promise<{ repeated: boolean }>,
-  ): Promise<{ repeated: boolean }> {
-    const wasInterrupted = this.#interrupted.delete(sessionId)
-    let repeated = true
-    try {
-      ;({ repeated } = await stop())
-      return { repeated }
-    } finally {
-      // Nothing was stopped.
-      if (wasInterrupted && repeated) {
-        await this.#interrupted.add(sessionId)
-        await this.#resumeIfAnswered(sessionId)
-      }
-    }
-  }
-
-  /** The desk has cancelled what was pending. */
-  async interrupt(sessionId: string): Promise<void> {
-    if (await this.#elsewhere({ do: 'interrupt', sessionId })) return
-    const turnId = await this.#activeTurn(sessionId)
-    if (!(await this.#processes.interrupt(sessionId))) await this.#processes.end(sessionId)
-    await this.#endTurn(sessionId, turnId)
   }
 
   /** The next message starts a fresh context. */
-  async clear(sessionId: string): Promise<void> {
-    if (await this.#elsewhere({ do: 'clear', sessionId })) return
-    const turnId = await this.#activeTurn(sessionId)
-    await this.stop(sessionId)
-    await this.#endTurn(sessionId, turnId)
+  async clear(sessionId: string, cancel: () => Promise<Stopped>): Promise<void> {
+    await this.#inOrder.run(sessionId, async () => {
+      const { turnId } = await cancel()
+      await this.#firstInOrder(sessionId, () => this.#clear(sessionId, turnId))
+    })
   }
 
-  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    if (await this.#elsewhere({ do: 'setPermissionMode', sessionId, mode })) return
-    await this.#processes.setPermissionMode(sessionId, mode)
+  setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    return this.#repeated(() => this.#setPermissionMode(sessionId, mode))
   }
 
-  async stop(sessionId: string): Promise<void> {
-    if (await this.#elsewhere({ do: 'stop', sessionId })) return
-    await this.#end(sessionId)
-    await this.#release(sessionId)
-  }
-
-  async #end(sessionId: string): Promise<void> {
-    this.#interrupted.delete(sessionId)
-    await this.#processes.end(sessionId)
+  /** Ends the agent if it runs here. Elsewhere it ends when its process learns that the session is gone. */
+  async delete(sessionId: string, erase: () => Promise<void>): Promise<void> {
+    const erased = this.#inOrder.run(sessionId, async () => {
+      await this.#processes.end(sessionId)
+      try {
+        await erase()
+      } finally {
+        // If it is still there, its turn must not stay open without an agent.
+        if (this.#attended.get(sessionId)) await this.#firstInOrder(sessionId, () => this.#attend(sessionId))
+      }
+    })
+    // Also before its turn: what is under way may wait for the agent.
+    await Promise.all([this.#processes.end(sessionId), erased])
   }
 
   /** At start: sessions whose agent went down with the last process. What is pending in them stays pending. */
@@ -117,30 +129,13 @@ export class AgentRunner {
       await adapter.recover?.().catch((error: unknown) => this.#options.onError(error))
     }
     await this.#options.leases?.start({
-      mail: (letter) => this.#open(letterOf(letter)),
-      orphans: (sessionIds, letters) => this.#takeOver(sessionIds, letters.map(letterOf)),
+      mail: (command) => this.#execute(commandFrom(command)),
+      orphans: (sessionIds, commands) => this.#takeOver(sessionIds, commands.map(commandFrom)),
       lost: (sessionIds) => {
         for (const sessionId of sessionIds) this.#lose(sessionId)
       },
     })
-    await this.#retry.untilDone(() => this.#recoverStrays(RESTARTED))
-  }
-
-  /** Sessions that look as if an agent ran, which nobody runs: who should have may have died before it said so. */
-  async #recoverStrays(message: string): Promise<void> {
-    const { desk, leases } = this.#options
-    const taken = await leases?.taken()
-    let after: string | undefined
-    do {
-      const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
-      for (const { id, agent, status, updatedAt } of page.items) {
-        if (agent === null || !isActive(status)) continue
-        if (taken && (taken.sessionIds.has(id) || updatedAt > taken.since)) continue
-        // One whose log cannot be read must not keep the others waiting.
-        await this.#repeated(() => this.#recoverOne(id, message))
-      }
-      after = page.next ?? undefined
-    } while (after !== undefined)
+    await this.#retry.untilDone(() => this.#attendStrays(RESTARTED))
   }
 
   /** Ends every process; sessions stay as they are and are recovered at the next start. */
@@ -151,200 +146,254 @@ export class AgentRunner {
     await this.#options.leases?.close()
   }
 
-  /** Hands a command to the process that runs the agent, if that is another; `take` makes it this one if it is none. */
-  async #elsewhere(letter: Letter, take = false): Promise<boolean> {
-    const { leases } = this.#options
-    if (!leases) return false
-    const { sessionId } = letter
-    const lease = take ? await this.#acquire(sessionId) : await leases.find(sessionId)
-    if (!lease || lease.mine) return false
-    await leases.post(lease.owner, jsonOf(letter))
-    return true
+  /** Open turns that nobody has a lease for: who should have may have died before it took one. */
+  async #attendStrays(message: string): Promise<void> {
+    const { desk, leases } = this.#options
+    const taken = await leases?.taken()
+    let after: string | undefined
+    do {
+      const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
+      for (const { id, agent, status } of page.items) {
+        if (agent === null || !isActive(status) || taken?.has(id)) continue
+        // Without leases nobody can tell whether its agent was started.
+        await this.attend(id, { message, run: 'presumably' })
+      }
+      after = page.next ?? undefined
+    } while (after !== undefined)
   }
 
-  async #open(letter: Letter): Promise<void> {
-    const { sessionId } = letter
-    try {
-      switch (letter.do) {
-        case 'send': {
-          const { text, turnId } = letter
-          // Ended on the way here: its person has been told.
-          return await this.#repeated(async () => {
-            if ((await this.#activeTurn(sessionId)) === turnId) await this.send(sessionId, { text, turnId })
-          })
-        }
+  /** The process that ran these agents is gone. Its commands come first: they name messages that no agent was given. */
+  async #takeOver(sessionIds: string[], commands: AgentCommand[]): Promise<void> {
+    for (const command of commands) await this.#execute(command, TAKEN_OVER)
+    for (const sessionId of sessionIds) await this.attend(sessionId, { isOrphan: true })
+    await this.#attendStrays(TAKEN_OVER)
+  }
+
+  /** Fails if it could not be done: then it stays in the mailbox. */
+  async #execute(command: AgentCommand, message?: string): Promise<void> {
+    const { sessionId } = command
+    const work = async () => {
+      switch (command.do) {
+        case 'interrupt':
+          return this.#interrupt(sessionId, command.turnId)
+        case 'clear':
+          return this.#clear(sessionId, command.turnId)
         case 'setPermissionMode':
-          return await this.setPermissionMode(sessionId, letter.mode)
+          return this.#setPermissionMode(sessionId, command.mode)
         default:
-          return await this[letter.do](sessionId)
+          return this.#attend(sessionId, { ...(message && { message }), messageId: command.messageId })
       }
-    } catch (error) {
-      if (!isMissing(error)) this.#options.onError(error)
     }
+    await this.#inOrder.run(sessionId, work).catch(unlessOver)
   }
 
-  /** The process that ran these agents is gone. What is pending in them stays pending. */
-  async #takeOver(sessionIds: string[], letters: Letter[]): Promise<void> {
-    for (const sessionId of sessionIds) {
-      const waits = letters.some((letter) => letter.do === 'send' && letter.sessionId === sessionId)
-      await this.#repeated(() => this.#takeOne(sessionId, waits))
-    }
-    for (const letter of letters) await this.#open(letter)
-    await this.#recoverStrays(TAKEN_OVER)
-  }
-
-  async #takeOne(sessionId: string, hasMessage: boolean): Promise<void> {
-    const { desk } = this.#options
-    if (this.#processes.stopped || !(await this.#acquire(sessionId))?.mine || this.#processes.has(sessionId))
-      return
-    const snapshot = await desk.snapshot(sessionId, { fresh: true }).catch((error: unknown) => {
-      if (isMissing(error)) return null
-      throw error
-    })
-    if (snapshot && snapshot.session.agent !== null && isActive(snapshot.session.status))
-      await this.#recoverOne(sessionId, TAKEN_OVER, hasMessage)
-    else await this.#release(sessionId)
-  }
-
-  /** Others took this process for dead, and have the session now: its agent is to write nothing more, and ends. */
-  #lose(sessionId: string): void {
-    const { leases } = this.#options
-    leases?.forget(sessionId)
-    const lose = async () => {
-      await this.#end(sessionId)
-      // If nobody else has it, this process takes it up again: a turn that nobody runs would never end.
-      if (leases && !this.#processes.stopped) await this.#takeOne(sessionId, false)
-    }
-    void this.#repeated(lose)
-  }
-
-  async #recoverOne(sessionId: string, message: string, hasMessage = false): Promise<void> {
-    const lease = await this.#acquire(sessionId)
-    if (lease && !lease.mine) return
-    if (this.#processes.has(sessionId) || this.#interrupted.has(sessionId)) return
-    if (await this.#processes.reconnect(sessionId)) return
-    await this.#interrupted.add(sessionId)
-    await this.#settleCut(sessionId, { message, hasMessage })
-  }
-
-  /** Until it is done, unless the session is deleted or another's by then: a turn that nobody runs would never end. */
-  #repeated(work: () => Promise<void>): Promise<void> {
-    return this.#retry.attempt(() => work().catch(unlessOver))
-  }
-
-  async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
-    await this.#repeated(async () => {
-      if (wasCurrent && ending.how !== 'stopped') await this.#gone(sessionId, ending)
-      if (!this.#processes.stopped && !this.#interrupted.has(sessionId)) await this.#release(sessionId)
-    })
-  }
-
-  /** Says why the agent of a cut turn is gone, and ends the turn, unless an answer or a message goes on with it. */
-  async #settleCut(
+  async #attend(
     sessionId: string,
-    { message, hasMessage = false }: { message?: string; hasMessage?: boolean },
+    { messageId, message = TAKEN_OVER, run = 'never', isOrphan = false }: AttendOptions = {},
   ): Promise<void> {
-    let isSaid = message === undefined
-    await this.#repeated(async () => {
-      if (this.#processes.has(sessionId)) return
-      if (message !== undefined && !isSaid)
-        await this.#processes.report(sessionId, [{ type: 'error', code: AGENT_LOST, message, fatal: false }])
-      isSaid = true
-      if (!hasMessage) await this.#waitOrEnd(sessionId)
-    })
-  }
-
-  /** An agent that nobody stopped has ended. What is pending stays so, and its answer starts the agent again. */
-  async #gone(sessionId: string, ending: Exclude<Ending, { how: 'stopped' }>): Promise<void> {
-    const state = await this.#state(sessionId)
-    const turnId = state.activeTurnId
-    if (this.#processes.stopped || this.#processes.has(sessionId) || turnId === null) return
-    // Before anybody is told: from here on an answer or a message takes the turn up.
-    await this.#interrupted.add(sessionId)
-    if (ending.how === 'lost') {
-      const { message } = ending
-      const losses = (this.#losses.get(turnId) ?? 0) + 1
-      if (losses > MOST_LOSSES) {
-        this.#interrupted.delete(sessionId)
-        return this.#failed(sessionId, turnId, new Error(message))
-      }
-      this.#losses.set(turnId, losses)
-    }
-    await this.#settleCut(sessionId, ending.how === 'lost' ? { message: ending.message } : {})
-  }
-
-  /** Two at once would write the key of the lease anew, and each fence off what the other has begun. */
-  #acquire(sessionId: string): Promise<Lease | undefined> {
-    const underway = this.#acquiring.get(sessionId)
-    if (underway) return underway
-    const acquiring = Promise.resolve(this.#options.leases?.acquire(sessionId)).finally(() =>
-      this.#acquiring.delete(sessionId),
-    )
-    this.#acquiring.set(sessionId, acquiring)
-    return acquiring
-  }
-
-  /** Unless a message starts an agent meanwhile, which needs the lease. */
-  async #release(sessionId: string): Promise<void> {
-    if (this.#starting.has(sessionId) || this.#processes.has(sessionId)) return
-    await this.#options.leases?.release(sessionId)
-  }
-
-  /** What `work` starts has the lease from the beginning. */
-  async #keepLease<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
-    this.#starting.set(sessionId, (this.#starting.get(sessionId) ?? 0) + 1)
+    if (this.#processes.stopped) return
+    const { leases } = this.#options
+    const isKnown = isOrphan || this.#attended.get(sessionId) || leases?.fence(sessionId)
+    // A lease that is not needed would cost two writes.
+    if (!isKnown && (await this.#activeTurn(sessionId)) === null) return
+    if (!(await this.#hasLease(sessionId, { do: 'attend', sessionId, ...(messageId && { messageId }) })))
+      return
     try {
-      return await work()
-    } finally {
-      const left = this.#starting.get(sessionId)! - 1
-      if (left > 0) this.#starting.set(sessionId, left)
-      else this.#starting.delete(sessionId)
-    }
-  }
-
-  async #waitOrEnd(sessionId: string): Promise<void> {
-    const state = await this.#state(sessionId)
-    if (unanswered(state)) return this.#resume(sessionId)
-    if (state.pending.length > 0) return
-    this.#interrupted.delete(sessionId)
-    await this.#endTurn(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
-    await this.#release(sessionId)
-  }
-
-  async #resumeIfAnswered(sessionId: string): Promise<void> {
-    const state = await this.#state(sessionId)
-    if (unanswered(state)) await this.#resume(sessionId)
-  }
-
-  async #resume(sessionId: string): Promise<void> {
-    const cut = await this.#keepLease(sessionId, async () => {
-      const taken = await this.#takeCut(sessionId)
-      return taken && { turnId: taken.turnId, started: this.#processes.start(sessionId, taken) }
-    })
-    try {
-      await cut?.started
+      const before = { run: leases ? runBefore(leases.takeovers(sessionId)) : run, messageId }
+      const session = this.#attended.get(sessionId) ?? (await this.#begin(sessionId, before, message))
+      if (messageId !== undefined) session.expect(messageId)
+      await this.#reconcile(sessionId, session)
     } catch (error) {
-      await this.#failed(sessionId, cut!.turnId, error)
+      if (error instanceof GivenUp) return
+      if (isMissing(error)) return this.#drop(sessionId)
+      if (leases && isFenced(error)) return this.#lose(sessionId)
+      throw error
     }
   }
 
-  /** What the agent of a cut turn has to take up; once. */
-  async #takeCut(sessionId: string): Promise<AgentContext['resume']> {
-    if (!this.#interrupted.has(sessionId)) return null
+  async #begin(sessionId: string, before: Before, message: string): Promise<AttendedSession> {
+    const session = await this.#attended.add(sessionId, before)
+    if (!session.isCut || this.#processes.has(sessionId)) return session
+    if (await this.#processes.reconnect(sessionId)) session.isCut = false
+    else session.unsaid = message
+    return session
+  }
+
+  /** Makes what runs here fit the log. */
+  async #reconcile(sessionId: string, session: AttendedSession): Promise<void> {
+    if (this.#processes.stopped) return
     const state = await this.#state(sessionId)
-    // Not before: if that fails it is still to be taken up.
-    if (!this.#interrupted.delete(sessionId)) return null
-    return state.activeTurnId === null ? null : { turnId: state.activeTurnId, state }
+    const isRunning = this.#processes.has(sessionId)
+    const isCut = !isRunning && state.activeTurnId !== null && session.isCut
+    if (isCut && session.unsaid !== null) {
+      const said: Reported = { type: 'error', code: AGENT_LOST, message: session.unsaid, fatal: false }
+      await this.#processes.report(sessionId, [said])
+      session.unsaid = null
+    }
+    const messages = session.takeMessages(state)
+    if (messages.length > 0 || (isCut && unanswered(state))) {
+      session.isCut = false
+      return this.#give(sessionId, messages, isCut ? state : null)
+    }
+    if (isRunning) return
+    if (state.activeTurnId !== null) {
+      if (isCut && state.pending.length > 0) return
+      // The agent is gone, and nothing will start it again.
+      await this.#endTurn(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
+    }
+    await this.#drop(sessionId)
+  }
+
+  /** Starts the agent unless it runs, and gives it these messages. `cut` is the state of a turn that it has to go on with. */
+  #give(sessionId: string, messages: TurnMessage[], cut: SessionStateJson | null): void {
+    const turnId = messages.at(-1)?.turnId ?? cut?.activeTurnId
+    const resume = cut?.activeTurnId ? { turnId: cut.activeTurnId, state: cut } : null
+    const started = this.#processes.start(sessionId, resume)
+    const given = started.then(async (agent) => {
+      for (const message of messages) await agent.send({ text: message.text, turnId: message.turnId })
+    })
+    given.catch((error: unknown) => {
+      if (error instanceof GivenUp || turnId === undefined || turnId === null) return
+      void this.#repeated(() => this.#inOrder.run(sessionId, () => this.#failed(sessionId, turnId, error)))
+    })
+  }
+
+  /** The session needs nothing any more. A message that became durable meanwhile may have been meant for this process. */
+  async #drop(sessionId: string): Promise<void> {
+    const { leases } = this.#options
+    this.#attended.delete(sessionId)
+    await this.#processes.end(sessionId)
+    if (!leases) return
+    await leases.release(sessionId)
+    const state = await this.#state(sessionId).catch(unlessMissing)
+    if (state && state.activeTurnId !== null) void this.attend(sessionId)
+  }
+
+  async #interrupt(sessionId: string, turnId: string): Promise<void> {
+    if ((await this.#activeTurn(sessionId)) !== turnId) return
+    if (!(await this.#hasLease(sessionId, { do: 'interrupt', sessionId, turnId }))) return
+    if (!(await this.#processes.interrupt(sessionId))) await this.#processes.end(sessionId)
+    await this.#endTurn(sessionId, turnId)
+    await this.#attend(sessionId)
+  }
+
+  async #clear(sessionId: string, turnId: string | undefined): Promise<void> {
+    const { leases } = this.#options
+    const activeTurn = await this.#activeTurn(sessionId)
+    // The agent of a later turn has begun with the fresh context.
+    if (activeTurn !== null && activeTurn !== turnId) return
+    if (activeTurn === null && leases && !(await leases.find(sessionId))) return
+    const command: AgentCommand = { do: 'clear', sessionId, ...(turnId !== undefined && { turnId }) }
+    if (!(await this.#hasLease(sessionId, command))) return
+    await this.#processes.end(sessionId)
+    if (turnId !== undefined) await this.#endTurn(sessionId, turnId)
+    await this.#attend(sessionId)
+  }
+
+  async #setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    const { leases, desk } = this.#options
+    const lease = await leases?.find(sessionId)
+    if (leases && lease && !lease.mine) {
+      // Where that process is gone, the next agent starts with the new mode.
+      await leases.post(lease.owner, jsonOf({ do: 'setPermissionMode', sessionId, mode }))
+      return
+    }
+    // It may have been changed again since.
+    const { session } = await desk.snapshot(sessionId, { fresh: true })
+    if (session.permissionMode === mode) await this.#processes.setPermissionMode(sessionId, mode)
+  }
+
+  /** Whether this process has the lease, or there are none. If another has it, that one gets the command. */
+  async #hasLease(sessionId: string, command: AgentCommand): Promise<boolean> {
+    const { leases } = this.#options
+    if (!leases) return true
+    for (;;) {
+      const lease = await leases.acquire(sessionId)
+      if (lease.mine) return true
+      if (await leases.post(lease.owner, jsonOf(command))) return false
+    }
+  }
+
+  /** Others took this process for dead, and may have the session now: its agent must write nothing more, and ends. */
+  #lose(sessionId: string): void {
+    this.#options.leases?.forget(sessionId)
+    this.#attended.delete(sessionId)
+    void this.#repeated(async () => {
+      // Not in order: what waits for this agent ends with it.
+      await this.#processes.end(sessionId)
+      await this.attend(sessionId)
+    })
+  }
+
+  #heard(sessionId: string, events: SessionEvent[]): void {
+    this.#options.live.finished(sessionId, events)
+    for (const event of events) {
+      if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
+      if (event.type === 'user_message' && this.#unsure.delete(sessionId)) void this.attend(sessionId)
+    }
+  }
+
+  /** Something became durable in a session that this process attends to. */
+  #changed(sessionId: string, events: SessionEvent[]): void {
+    const isMessage = ({ type }: SessionEvent) => type === 'user_message'
+    const concernsLost = ({ type }: SessionEvent) => type === 'interaction_response' || type === 'turn_ended'
+    const isRunning = this.#processes.has(sessionId)
+    if (!events.some((event) => isMessage(event) || (!isRunning && concernsLost(event)))) return
+    if (this.#queued.has(sessionId)) return
+    this.#queued.add(sessionId)
+    void this.#repeated(() =>
+      this.#inOrder.run(sessionId, async () => {
+        this.#queued.delete(sessionId)
+        if (this.#attended.get(sessionId)) await this.#attend(sessionId)
+      }),
+    )
+  }
+
+  /** An agent has ended. What is pending stays so, and its answer starts the agent again. */
+  async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
+    let isCounted = !wasCurrent
+    await this.#repeated(() =>
+      this.#inOrder.run(sessionId, async () => {
+        const session = this.#attended.get(sessionId)
+        if (!session || this.#processes.stopped || this.#processes.has(sessionId)) return
+        const turnId = await this.#activeTurn(sessionId)
+        if (!isCounted && turnId !== null) this.#cut(session, turnId, ending)
+        isCounted = true
+        const isHopeless = turnId !== null && (this.#losses.get(turnId) ?? 0) > MAX_LOSSES
+        if (!isHopeless) return this.#attend(sessionId)
+        await this.#failed(sessionId, turnId, new Error(session.unsaid ?? 'The agent was lost.'))
+      }),
+    )
+  }
+
+  #cut(session: AttendedSession, turnId: string, ending: Ending): void {
+    session.isCut = true
+    if (ending.how !== 'lost') return
+    session.unsaid = ending.message
+    this.#losses.set(turnId, (this.#losses.get(turnId) ?? 0) + 1)
   }
 
   async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
-    if (error instanceof GivenUp) return
     const message = error instanceof Error ? error.message : String(error)
-    const failure: Reported[] = [
+    await this.#processes.report(sessionId, [
       { type: 'error', code: 'agent_failed', message, fatal: true },
       { type: 'turn_ended', turnId, reason: 'error' },
-    ]
-    await this.#repeated(() => this.#processes.report(sessionId, failure))
+    ])
+    await this.#attend(sessionId)
+  }
+
+  /** Unless it has ended by itself. A message may have begun the next one meanwhile, which goes on. */
+  async #endTurn(
+    sessionId: string,
+    turnId: string,
+    end: Pick<EventOf<'turn_ended'>, 'reason' | 'cause'> = { reason: 'interrupted' },
+  ): Promise<void> {
+    if ((await this.#activeTurn(sessionId)) !== turnId) return
+    const left = this.#options.live.unfinished(sessionId)
+    await this.#processes.report(sessionId, [
+      ...left.map((event) => ({ ...event, turnId })),
+      { type: 'turn_ended', turnId, ...end },
+    ])
   }
 
   /** As it is in the store: a command can come before the news of what it is about. */
@@ -356,23 +405,29 @@ export class AgentRunner {
     return (await this.#state(sessionId)).activeTurnId
   }
 
-  /** Unless it has ended by itself. A message may have begun the next one meanwhile, which goes on. */
-  async #endTurn(
-    sessionId: string,
-    turnId: string | null,
-    end: Pick<EventOf<'turn_ended'>, 'reason' | 'cause'> = { reason: 'interrupted' },
-  ): Promise<void> {
-    if (turnId === null || (await this.#activeTurn(sessionId)) !== turnId) return
-    const left = this.#options.live.unfinished(sessionId)
-    await this.#processes.report(sessionId, [
-      ...left.map((event) => ({ ...event, turnId })),
-      { type: 'turn_ended', turnId, ...end },
-    ])
+  /** For whoever has its turn already: the first attempt is made at once, and the others have to wait for theirs. */
+  #firstInOrder(sessionId: string, work: () => Promise<void>): Promise<void> {
+    let isFirst = true
+    return this.#repeated(() => {
+      if (!isFirst) return this.#inOrder.run(sessionId, work)
+      isFirst = false
+      return work()
+    })
+  }
+
+  /** Until it is done, unless the session is deleted or another's by then: a turn that nobody runs would never end. */
+  #repeated(work: () => Promise<void>): Promise<void> {
+    return this.#retry.attempt(() => work().catch(unlessOver))
   }
 }
 
 const RESTARTED = 'The agent was stopped by a restart of the gateway.'
 const TAKEN_OVER = 'The gateway that ran the agent is gone. Another one has taken over.'
+
+function runBefore(takeovers: number): Before['run'] {
+  if (takeovers === 0) return 'never'
+  return takeovers === 1 ? 'maybe' : 'presumably'
+}
 
 function isActive(status: SessionStatus): boolean {
   return status === 'running' || status === 'waiting'
@@ -382,10 +437,18 @@ function isMissing(error: unknown): boolean {
   return error instanceof AskbackError && error.code === 'not_found'
 }
 
+function isFenced(error: unknown): boolean {
+  return error instanceof AskbackError && error.code === 'forbidden'
+}
+
+function unlessMissing(error: unknown): null {
+  if (isMissing(error)) return null
+  throw error
+}
+
 /** Deleted, or another process' by now. */
 function unlessOver(error: unknown): void {
-  const isOver = error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)
-  if (!isOver) throw error
+  if (!isMissing(error) && !isFenced(error)) throw error
 }
 
 /** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */

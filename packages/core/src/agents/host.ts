@@ -1,12 +1,12 @@
-import type {
-  Actor,
-  CreateSessionBody,
-  LiveEvent,
-  MessageBody,
-  PermissionMode,
-  Session,
-  SessionEvent,
-  Routed,
+import {
+  AskbackError,
+  type Actor,
+  type CreateSessionBody,
+  type LiveEvent,
+  type MessageBody,
+  type PermissionMode,
+  type Session,
+  type Routed,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Bus } from '../cluster/bus.js'
@@ -87,30 +87,36 @@ export class Host {
 
   /** The turn goes on in the background; its events tell how. */
   async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed> {
-    const { events, repeated, routed, interactionId } = await this.desk.message(input)
-    const turnId = repeated ? null : turnOf(events)
-    if (turnId !== null) this.#runner.send(input.sessionId, { text: input.text, turnId }).catch(this.#onError)
-    return { routed, ...(routed === 'interaction' && interactionId !== undefined && { interactionId }) }
+    const { sessionId } = input
+    try {
+      const { events, repeated, routed, interactionId } = await this.desk.message(input)
+      // One that was sent before may have been given to an agent.
+      const messageId = repeated ? undefined : events.find(({ type }) => type === 'user_message')?.id
+      if (routed === 'agent') this.#runner.attend(sessionId, { messageId }).catch(this.#onError)
+      return { routed, ...(routed === 'interaction' && interactionId !== undefined && { interactionId }) }
+    } catch (error) {
+      // It may be durable nevertheless.
+      const isUnknown = error instanceof AskbackError && error.code === 'unavailable'
+      if (isUnknown) this.#runner.attendUnsure(sessionId).catch(this.#onError)
+      throw error
+    }
   }
 
   async interrupt(sessionId: string, origin: Origin): Promise<void> {
-    const { repeated } = await this.#runner.unwoken(sessionId, () => this.desk.interrupt(sessionId, origin))
-    if (!repeated) await this.#runner.interrupt(sessionId)
+    await this.#runner.interrupt(sessionId, () => this.desk.interrupt(sessionId, origin))
   }
 
   async clear(sessionId: string, origin: Origin): Promise<void> {
-    const { repeated } = await this.#runner.unwoken(sessionId, () => this.desk.clear(sessionId, origin))
-    if (!repeated) await this.#runner.clear(sessionId)
+    await this.#runner.clear(sessionId, () => this.desk.clear(sessionId, origin))
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin = {}): Promise<void> {
-    const { repeated } = await this.desk.setPermissionMode(sessionId, mode, origin)
-    if (!repeated) await this.#runner.setPermissionMode(sessionId, mode)
+    await this.desk.setPermissionMode(sessionId, mode, origin)
+    await this.#runner.setPermissionMode(sessionId, mode)
   }
 
   async deleteSession(sessionId: string, origin: Origin): Promise<void> {
-    await this.#runner.stop(sessionId)
-    await this.desk.deleteSession(sessionId, origin)
+    await this.#runner.delete(sessionId, () => this.desk.deleteSession(sessionId, origin))
   }
 
   /** For what scripts in the shells of a session's agent write, while this process runs it and after it was taken over. */
@@ -136,9 +142,4 @@ export class Host {
 
 export function createHost(options: HostOptions): Host {
   return new Host(options)
-}
-
-function turnOf(events: SessionEvent[]): string | null {
-  const said = events.find((event) => event.type === 'user_message')
-  return said?.turnId ?? null
 }

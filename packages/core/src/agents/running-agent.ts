@@ -11,6 +11,9 @@ export class GivenUp extends AskbackError {
 /** An agent that runs, or is about to. Its program may hang while it starts, so that nobody but its messages waits for that. */
 export class RunningAgent {
   readonly started: Promise<AgentProcess>
+  /** Resolves when it is told to end: what waits for it to do something waits for nothing any more. */
+  readonly dismissed: Promise<void>
+  #dismiss: () => void = () => undefined
   readonly #giveUp = new AbortController()
   #agent: AgentProcess | null = null
   #isStarted = false
@@ -20,6 +23,7 @@ export class RunningAgent {
     start: (signal: AbortSignal) => Promise<AgentProcess>,
     greet: (agent: AgentProcess) => Promise<void> = async () => {},
   ) {
+    this.dismissed = new Promise((resolve) => (this.#dismiss = resolve))
     this.started = this.#start(start, greet)
   }
 
@@ -33,6 +37,7 @@ export class RunningAgent {
   }
 
   async end(): Promise<void> {
+    this.#dismiss()
     if (!this.#isStarted) this.#giveUp.abort()
     // That it never started was told to whoever sent the message.
     const agent = await this.started.catch(() => null)

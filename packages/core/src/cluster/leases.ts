@@ -1,6 +1,7 @@
 import { AskbackError, type Json } from '@askback/protocol'
 import { systemClock, type Clock } from '../clock.js'
 import { newId as randomId } from '../ids.js'
+import { InOrder } from '../in-order.js'
 import { Retry } from '../retry.js'
 import type { Fence, KvEntry, Store } from '../store/store.js'
 import type { Bus } from './bus.js'
@@ -18,10 +19,13 @@ export interface LeasesOptions {
 /** Whose a session is: ours, with the fence for what its agent writes, or another's. */
 export type Lease = { mine: true; fence: Fence } | { mine: false; owner: string }
 
-/** What a process is told: of its own mail, of sessions whose owner is gone, and of those that were taken from it. */
+/** Who acts for this process. A handler that fails is called again at the next beat. */
 export interface LeaseEvents {
-  mail: (letter: Json) => Promise<void>
-  orphans: (sessionIds: string[], letters: Json[]) => Promise<void>
+  /** A command in the mailbox of this process. It is removed after this, so a crash or a lost reply can repeat it. */
+  mail: (command: Json) => Promise<void>
+  /** Sessions whose owner is gone, and the commands that it has left, which are removed after this. */
+  orphans: (sessionIds: string[], commands: Json[]) => Promise<void>
+  /** Sessions that were taken from this process. */
   lost: (sessionIds: string[]) => void
 }
 
@@ -43,7 +47,13 @@ export class Leases {
   readonly #newId: () => string
   readonly #leaseMs: number
   readonly #retry: Retry
+  /** Acquires and releases of one session never overlap: each would fence off what the other has begun. */
+  readonly #inOrder = new InOrder()
   readonly #held = new Map<string, Fence>()
+  /** Leases whose release failed: the key may still name this process. */
+  readonly #unreleased = new Map<string, Fence>()
+  /** From how many owners in a row, each of which has died, the leases above were taken. */
+  readonly #takeovers = new Map<string, number>()
   /** Of sessions that were taken from this process. */
   readonly #lost = new Map<string, Fence>()
   /** Of these nobody has been told yet. */
@@ -60,7 +70,14 @@ export class Leases {
   #disarm: () => void = () => undefined
   #stopListening: (() => void) | undefined
   #work: Promise<void> = Promise.resolve()
+  /** Runs beside the beats: this process must look alive while it works for another. */
+  #takingOver: Promise<void> | null = null
+  /** Until a takeover has succeeded: what a dead process has left is found by nobody else. */
+  #mustTakeOver = false
   #collecting: 'no' | 'yes' | 'again' = 'no'
+  /** Keys in the mailbox that are being handled, or were and could not be removed. */
+  readonly #handling = new Set<string>()
+  readonly #handled = new Set<string>()
   #closed = false
   /** Before that nobody could see that it lives. */
   readonly #joined: Promise<void>
@@ -95,44 +112,34 @@ export class Leases {
     this.#hasJoined()
     // One that fails is made up for by the next beat.
     await this.#look().catch(this.#options.onError)
+    await this.#takingOver
     this.#arm()
   }
 
   /** Takes the session for this process, unless another that lives has it. */
-  async acquire(sessionId: string): Promise<Lease> {
-    const { kv } = this.#options.store
-    const key = LEASES + sessionId
-    await this.#joined
-    for (;;) {
-      if (this.#closed) throw new AskbackError('unavailable', 'The gateway is stopping.')
-      const fence = this.#held.get(sessionId)
-      if (fence) return { mine: true, fence }
-      const id = this.#id
-      const entry = await kv.get(key)
-      const owner = entry && ownerOf(entry)
-      if (owner !== null && owner !== id && (await kv.get(MEMBERS + owner))) return { mine: false, owner }
-      // Also where it is ours already: a release that is still under way must not delete it after this.
-      if (!(await kv.put(key, { gateway: id }, entry?.version ?? null))) continue
-      const taken = await kv.get(key)
-      if (!taken || ownerOf(taken) !== id || this.#id !== id) continue
-      this.#held.set(sessionId, { key, version: taken.version })
-      this.#lost.delete(sessionId)
-    }
+  acquire(sessionId: string): Promise<Lease> {
+    return this.#inOrder.run(sessionId, () => this.#acquire(sessionId))
   }
 
-  /** Whose it is, without taking it. */
+  /** Whose it is, without taking it; `null` if no living process has it. */
   async find(sessionId: string): Promise<Lease | null> {
     const fence = this.#held.get(sessionId)
     if (fence) return { mine: true, fence }
     const entry = await this.#options.store.kv.get(LEASES + sessionId)
-    return entry ? { mine: false, owner: ownerOf(entry) } : null
+    const owner = entry && ownerOf(entry)
+    if (owner === null || owner === this.#id || !(await this.#lives(owner))) return null
+    return { mine: false, owner }
   }
 
-  /** The sessions that some process has. What changed after `since` may be taken just now. */
-  async taken(): Promise<{ sessionIds: Set<string>; since: number }> {
-    const since = this.#clock.now() - this.#leaseMs / 2
+  /** How many owners in a row died before this process took the lease that it holds; 0 if nobody had it. */
+  takeovers(sessionId: string): number {
+    return this.#takeovers.get(sessionId) ?? 0
+  }
+
+  /** The sessions that some process has. */
+  async taken(): Promise<Set<string>> {
     const leases = await this.#options.store.kv.list(LEASES)
-    return { sessionIds: new Set(leases.map(({ key }) => key.slice(LEASES.length))), since }
+    return new Set(leases.map(({ key }) => key.slice(LEASES.length)))
   }
 
   fence(sessionId: string): Fence | undefined {
@@ -144,10 +151,17 @@ export class Leases {
     return this.#held.get(sessionId) ?? this.#lost.get(sessionId)
   }
 
-  async release(sessionId: string): Promise<void> {
-    const fence = this.#held.get(sessionId)
-    if (!this.#held.delete(sessionId) || !fence) return
-    await this.#options.store.kv.put(fence.key, null, fence.version)
+  /** If this fails, call it again: the key may still be there. */
+  release(sessionId: string): Promise<void> {
+    return this.#inOrder.run(sessionId, async () => {
+      const fence = this.#held.get(sessionId) ?? this.#unreleased.get(sessionId)
+      if (!fence) return
+      this.#held.delete(sessionId)
+      this.#takeovers.delete(sessionId)
+      this.#unreleased.set(sessionId, fence)
+      await this.#options.store.kv.put(fence.key, null, fence.version)
+      this.#unreleased.delete(sessionId)
+    })
   }
 
   /** It was found out that another has it. */
@@ -155,13 +169,18 @@ export class Leases {
     const fence = this.#held.get(sessionId)
     if (fence) this.#lost.set(sessionId, fence)
     this.#held.delete(sessionId)
+    this.#takeovers.delete(sessionId)
   }
 
-  /** A letter that its process gets once; if it is gone, whoever takes over its sessions does. */
-  async post(to: string, letter: Json): Promise<void> {
+  /**
+   * Puts a command into the mailbox of a process. Returns whether that process was alive afterwards: if so it gets the command
+   * at least once, or whoever takes over from it does. Otherwise the command may be found by nobody.
+   */
+  async post(to: string, command: Json): Promise<boolean> {
     const place = String(this.#clock.now()).padStart(15, '0')
-    await this.#options.store.kv.put(`${MAIL}${to}/${place}-${this.#newId()}`, letter, null)
+    await this.#options.store.kv.put(`${MAIL}${to}/${place}-${this.#newId()}`, command, null)
     this.#options.bus?.publish({ type: 'mail', to })
+    return this.#lives(to)
   }
 
   /** Whoever is left takes over at once. */
@@ -180,12 +199,41 @@ export class Leases {
   /** Looks around now, as after a sleep. */
   async wake(): Promise<void> {
     this.#soon()
-    await this.#work
+    await this.settled()
   }
 
   /** Resolves when what has begun is done. */
   async settled(): Promise<void> {
     await this.#work
+    await this.#takingOver
+  }
+
+  async #acquire(sessionId: string): Promise<Lease> {
+    const { kv } = this.#options.store
+    const key = LEASES + sessionId
+    await this.#joined
+    for (;;) {
+      if (this.#closed) throw new AskbackError('unavailable', 'The gateway is stopping.')
+      const fence = this.#held.get(sessionId)
+      if (fence) return { mine: true, fence }
+      const id = this.#id
+      const entry = await kv.get(key)
+      const owner = entry && ownerOf(entry)
+      if (owner !== null && owner !== id && (await this.#lives(owner))) return { mine: false, owner }
+      const takeovers = entry ? takeoversOf(entry) + (owner === id ? 0 : 1) : 0
+      // Also where the key names this process: a write of ours whose reply was lost must not take effect after this.
+      if (!(await kv.put(key, { gateway: id, takeovers }, entry?.version ?? null))) continue
+      const taken = await kv.get(key)
+      if (!taken || ownerOf(taken) !== id || this.#id !== id) continue
+      this.#held.set(sessionId, { key, version: taken.version })
+      this.#takeovers.set(sessionId, takeovers)
+      this.#lost.delete(sessionId)
+      this.#unreleased.delete(sessionId)
+    }
+  }
+
+  async #lives(id: string): Promise<boolean> {
+    return (await this.#options.store.kv.get(MEMBERS + id)) !== null
   }
 
   async #join(): Promise<void> {
@@ -256,7 +304,10 @@ export class Leases {
       else if (await this.#isSilent(id, version, now)) gone = (await kv.put(key, null, version)) || gone
     }
     for (const id of known) this.#others.delete(id)
-    if (gone || known.size > 0) await this.#takeOver()
+    if (gone || known.size > 0) this.#mustTakeOver = true
+    this.#takingOver ??= this.#takeOver()
+      .catch(this.#options.onError)
+      .finally(() => (this.#takingOver = null))
   }
 
   async #isSilent(id: string, version: number, now: number): Promise<boolean> {
@@ -269,19 +320,24 @@ export class Leases {
   /** Members are read after what they hold: one that joined in between is not missed. */
   async #takeOver(): Promise<void> {
     const { kv } = this.#options.store
-    const leases = await kv.list(LEASES)
-    const mail = await kv.list(MAIL)
-    const members = new Set((await kv.list(MEMBERS)).map(({ key }) => key.slice(MEMBERS.length)))
-    const orphans = leases.filter((entry) => !members.has(ownerOf(entry)))
-    const letters: Json[] = []
-    for (const { key, value, version } of mail) {
-      const to = key.slice(MAIL.length, key.lastIndexOf('/'))
-      if (!members.has(to) && (await kv.put(key, null, version))) letters.push(value)
+    while (this.#mustTakeOver && !this.#closed) {
+      this.#mustTakeOver = false
+      try {
+        const leases = await kv.list(LEASES)
+        const mail = await kv.list(MAIL)
+        const members = new Set((await kv.list(MEMBERS)).map(({ key }) => key.slice(MEMBERS.length)))
+        const orphans = leases.filter((entry) => !members.has(ownerOf(entry)))
+        const left = mail.filter(({ key }) => !members.has(key.slice(MAIL.length, key.lastIndexOf('/'))))
+        await this.#events.orphans(
+          orphans.map(({ key }) => key.slice(LEASES.length)),
+          left.map(({ value }) => value),
+        )
+        for (const { key, version } of left) await kv.put(key, null, version)
+      } catch (error) {
+        this.#mustTakeOver = true
+        throw error
+      }
     }
-    await this.#events.orphans(
-      orphans.map(({ key }) => key.slice(LEASES.length)),
-      letters,
-    )
   }
 
   #collect(): void {
@@ -290,7 +346,7 @@ export class Leases {
       return
     }
     this.#collecting = 'yes'
-    this.#open()
+    this.#readMail()
       .catch(this.#options.onError)
       .finally(() => {
         const again = this.#collecting === 'again'
@@ -299,13 +355,31 @@ export class Leases {
       })
   }
 
-  async #open(): Promise<void> {
-    const { kv } = this.#options.store
-    for (const { key, value, version } of await kv.list(`${MAIL}${this.#id}/`)) {
+  /** Begins with the commands in the order of the mailbox, and waits for none: one that hangs must not block the others. */
+  async #readMail(): Promise<void> {
+    const entries = await this.#options.store.kv.list(`${MAIL}${this.#id}/`)
+    const present = new Set(entries.map(({ key }) => key))
+    for (const key of this.#handled) if (!present.has(key)) this.#handled.delete(key)
+    for (const entry of entries) {
       if (this.#closed) return
-      if (await kv.put(key, null, version)) await this.#events.mail(value)
+      if (this.#handling.has(entry.key)) continue
+      this.#handling.add(entry.key)
+      void this.#handle(entry)
+        .catch(this.#options.onError)
+        .finally(() => this.#handling.delete(entry.key))
     }
   }
+
+  /** Removed only after it was executed: a reply that is lost in between costs a repetition, never the command. */
+  async #handle({ key, value, version }: KvEntry): Promise<void> {
+    if (!this.#handled.has(key)) await this.#events.mail(value)
+    this.#handled.add(key)
+    await this.#options.store.kv.put(key, null, version)
+  }
+}
+
+function takeoversOf({ value }: KvEntry): number {
+  return (value as { takeovers?: number }).takeovers ?? 0
 }
 
 function ownerOf({ value }: KvEntry): string {

@@ -146,6 +146,8 @@ export interface Decision extends PartialDecision {
   /** No matching tool call is recorded yet: append nothing and run the command again when one is. */
   wait?: true
   routed?: Routed['routed']
+  /** The turn that was open when a person stopped it; a retry of the command is about that turn and no later one. */
+  turnId?: string
 }
 
 export type Refusal = { code: 'already_settled' } | { code: 'invalid_answer'; errors: Record<string, string> }

@@ -53,7 +53,12 @@ export function message(state: SessionState, command: MessageCommand, context: C
 /** L8: cancels everything pending. The turn itself ends when the agent reports its end. */
 export function interrupt(state: SessionState, command: CommandOf<'interrupt'>, context: Context): Decision {
   const { by, via } = command
-  return cancelPending(state, { ...optional({ by, via }), message: 'The session was interrupted.' }, context)
+  const cancelled = cancelPending(
+    state,
+    { ...optional({ by, via }), message: 'The session was interrupted.' },
+    context,
+  )
+  return { ...cancelled, ...stopped(state) }
 }
 
 export function clear(state: SessionState, command: CommandOf<'clear'>, context: Context): Decision {
@@ -63,7 +68,8 @@ export function clear(state: SessionState, command: CommandOf<'clear'>, context:
     { ...optional({ by, via }), message: 'The session was cleared.' },
     context,
   )
-  return mergeParts(cancelled, { events: [{ type: 'context_cleared', ...optional({ by }) }] })
+  const all = mergeParts(cancelled, { events: [{ type: 'context_cleared', ...optional({ by }) }] })
+  return { ...all, ...stopped(state) }
 }
 
 export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _context: Context): Decision {
@@ -97,6 +103,11 @@ export function end(state: SessionState, command: CommandOf<'end'>, context: Con
 /** Key of the record that a session, with this log, is to be erased. It lets a deletion go on after a crash. */
 export function erasureKey(sessionId: string): string {
   return `erase/${sessionId}`
+}
+
+/** The turn that the command stops, if one is open. */
+function stopped({ activeTurnId }: SessionState): Pick<Decision, 'turnId'> {
+  return activeTurnId === null ? {} : { turnId: activeTurnId }
 }
 
 function routeAmong(

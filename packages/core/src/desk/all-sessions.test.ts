@@ -36,12 +36,14 @@ function allSessions() {
   }
   const append = (id: string) =>
     rows.push({ cursor: String(rows.length + 1), sessionId: 's', events: [{ id } as SessionEvent] })
+  const erase = (sessionId: string) => rows.push({ cursor: String(rows.length + 1), sessionId, events: [] })
   return {
     all,
     clock,
     errors,
     heads,
     append,
+    erase,
     follower,
     page: (size: number) => (pageSize = size),
     fail: (times: number) => (failures = times),
@@ -92,6 +94,23 @@ describe('the events of all sessions on a shared store', () => {
     expect(errors).toHaveLength(1)
   })
 
+  it('say that a session is gone, in their order', async () => {
+    const { all, append, erase, heads } = allSessions()
+    const seen: string[] = []
+    const following = all.follow(
+      (events) => seen.push(...events.map(({ id }) => id)),
+      (sessionId) => seen.push(`${sessionId} is gone`),
+    )
+    heads[0]!()
+    await following
+    append('a')
+    erase('s')
+    append('b')
+    all.hint()
+    await tick()
+    expect(seen).toEqual(['a', 's is gone', 'b'])
+  })
+
   it('begin anew for those who come after everyone had left', async () => {
     const { all, append, follower, heads } = allSessions()
     const one = follower()
@@ -107,6 +126,20 @@ describe('the events of all sessions on a shared store', () => {
     await tick()
     expect(one.seen).toEqual([])
     expect(two.seen).toEqual(['seen'])
+  })
+
+  it('say that a session is gone where only this process writes, too', async () => {
+    const desk = createDesk({ store: memoryStore(), clock: fakeClock() })
+    await desk.createSession({ id: 's' })
+    const told: string[] = []
+    const stop = await desk.followAll(
+      (events) => told.push(...events.map(({ type }) => type)),
+      (sessionId) => told.push(`${sessionId} is gone`),
+    )
+    await desk.deleteSession('s')
+    expect(told).toEqual(['session_status', 's is gone'])
+    stop()
+    desk.close()
   })
 
   it('are told though nobody rang before the desk had its first look for news', async () => {

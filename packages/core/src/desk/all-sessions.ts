@@ -2,7 +2,7 @@ import type { SessionEvent } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Store } from '../store/store.js'
 import { eventTexts } from './event-texts.js'
-import type { Listener } from './listeners.js'
+import type { GoneListener, Listener } from './listeners.js'
 
 /** Called with events of one session that became durable together, and the same as JSON texts. */
 export type AllSessionsListener = (events: SessionEvent[], texts: () => string[]) => void
@@ -10,9 +10,14 @@ export type AllSessionsListener = (events: SessionEvent[], texts: () => string[]
 interface AllSessionsPorts {
   store: Store
   clock: Clock
-  /** Subscribes to the events that become durable in this process. */
-  on: (listener: Listener) => () => void
+  /** Subscribes to the events that become durable in this process, and to erased sessions. */
+  on: (listener: Listener, gone?: GoneListener) => () => void
   onError: (error: unknown) => void
+}
+
+interface AllSessionsFollower {
+  listener: AllSessionsListener
+  gone: GoneListener | undefined
 }
 
 const PAGE = 500
@@ -25,7 +30,7 @@ const RETRY_MS = 1000
  */
 export class AllSessions {
   readonly #ports: AllSessionsPorts
-  readonly #listeners = new Set<AllSessionsListener>()
+  readonly #listeners = new Set<AllSessionsFollower>()
   /** Where the next read begins; a promise while the first follower reads the end of the changes. */
   #cursor: Promise<string> | string | null = null
   #reading = false
@@ -38,11 +43,10 @@ export class AllSessions {
   }
 
   /** Resolves with a function that ends it. The listener gets everything that is committed after that. */
-  async follow(listener: AllSessionsListener): Promise<() => void> {
+  async follow(listener: AllSessionsListener, gone?: GoneListener): Promise<() => void> {
     const { store, on } = this.#ports
-    if (!store.shared) return on(({ events, texts }) => events.length > 0 && listener(events, texts))
-    // Wrapped, so that the same function can follow twice.
-    const entry: AllSessionsListener = (events, texts) => listener(events, texts)
+    if (!store.shared) return on(({ events, texts }) => events.length > 0 && listener(events, texts), gone)
+    const entry: AllSessionsFollower = { listener, gone }
     this.#listeners.add(entry)
     try {
       this.#cursor ??= this.#findEnd()
@@ -90,7 +94,7 @@ export class AllSessions {
     return finding
   }
 
-  #remove(entry: AllSessionsListener): void {
+  #remove(entry: AllSessionsFollower): void {
     this.#listeners.delete(entry)
     if (this.#listeners.size === 0) this.#cursor = null
   }
@@ -116,15 +120,16 @@ export class AllSessions {
     // All followers left during the read, and new ones may have started from a later cursor.
     if (!last || this.#cursor !== after) return false
     this.#cursor = last.cursor
-    for (const { events } of changes) this.#tell(events)
+    for (const { sessionId, events } of changes) this.#publish(sessionId, events)
     return true
   }
 
-  #tell(events: SessionEvent[]): void {
-    if (events.length === 0) return
-    for (const listener of this.#listeners) {
+  /** `events` is empty if the session was erased. */
+  #publish(sessionId: string, events: SessionEvent[]): void {
+    for (const { listener, gone } of this.#listeners) {
       try {
-        listener(events, () => eventTexts(events))
+        if (events.length === 0) gone?.(sessionId)
+        else listener(events, () => eventTexts(events))
       } catch (error) {
         this.#ports.onError(error)
       }

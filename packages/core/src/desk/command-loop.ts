@@ -221,12 +221,12 @@ export class CommandLoop {
     found: LookupResult,
     key?: IdempotencyKey,
   ): Promise<CommandResult | null> {
-    const { interactionId, routed, wait } = decision
+    const { interactionId, routed, turnId, wait } = decision
     const interaction =
       interactionId === undefined ? undefined : interactionIn(log.state, interactionId, found)
     if (!(await this.isCurrent(log, log.state.seq))) return null
     if (key && !wait && !(await this.#record(log, recordOf(key, decision, [])))) return null
-    return { events: [], ...optional({ interaction, routed, wait }) }
+    return { events: [], ...optional({ interaction, routed, turnId, wait }) }
   }
 
   /** Writes the record of a command without events. It must not outlive its session, which may be deleted at the same time. */
@@ -248,7 +248,7 @@ export class CommandLoop {
     { found, now, claims, key, fence: own, lockOwner, onWritten }: DecidedOn,
   ): { result: CommandResult; appending: Promise<AppendResult> } {
     const { state } = log
-    const { interactionId, routed } = decision
+    const { interactionId, routed, turnId } = decision
     const events = this.#stamp(log, decision, now)
     // After `#stamp`, which gives each response its time.
     const settled = (decision.settled ?? []).map(({ interaction, response }) =>
@@ -270,6 +270,7 @@ export class CommandLoop {
     )
     const result: CommandResult = { events }
     if (routed !== undefined) result.routed = routed
+    if (turnId !== undefined) result.turnId = turnId
     if (interactionId !== undefined) {
       const interaction =
         settled.find((item) => item.interactionId === interactionId) ??

@@ -115,6 +115,14 @@ export interface ReadOptions {
   fresh?: boolean
 }
 
+/** The result of a command that controls how a session runs. */
+export interface ControlResult {
+  /** A repeated request: this call changed nothing. */
+  repeated: boolean
+  /** For an interrupt or a clear: the turn that was open when it was first sent. */
+  turnId?: string
+}
+
 export interface Opened {
   interaction: Interaction
   /** False for a repeated request, and if it attached to an interaction that existed. */
@@ -183,6 +191,16 @@ function fieldsOf(value: unknown, name: string): Record<string, unknown> {
 
 function refuse(name: string, why: string): never {
   throw new AskbackError('invalid_request', `The desk cannot be made: ${name} ${why}.`)
+}
+
+export function checkFollower(follower: unknown): void {
+  if (can(['advanced', 'gone'])(follower)) return
+  throw new AskbackError('invalid_request', 'The follower must have the functions advanced() and gone().')
+}
+
+export function checkListener(listener: unknown, gone: unknown): void {
+  if (isFunction(listener) && (gone === undefined || isFunction(gone))) return
+  throw new AskbackError('invalid_request', 'The listener must be a function.')
 }
 
 /** Wraps `onError` so that an error inside of it does not hide the original one. */

@@ -50,11 +50,19 @@ import { adoptionOn } from './commands/adopt.js'
 import type { AllSessionsListener } from './all-sessions.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
 import { checkId } from './errors.js'
-import { checkOptions, reportError, safely } from './desk-options.js'
+import { checkFollower, checkListener, checkOptions, reportError, safely } from './desk-options.js'
 import type { Follower, Head } from './committed.js'
-import { createSession } from './commands/create-session.js'
+import { createSession, ensureSession } from './commands/create-session.js'
 import { deleteRule } from './commands/delete-rule.js'
-import type { DeskOptions, OpenInput, Opened, Origin, ReadOptions, SessionSnapshot } from './desk-options.js'
+import type {
+  ControlResult,
+  DeskOptions,
+  OpenInput,
+  Opened,
+  Origin,
+  ReadOptions,
+  SessionSnapshot,
+} from './desk-options.js'
 import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
 import { Engine } from './engine.js'
 import { Maintenance } from './maintenance.js'
@@ -76,11 +84,6 @@ const IN_MEMORY = 2_500_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
 
 type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
-
-/** `repeated`: its key was seen before, and nothing was done now. */
-interface Done {
-  repeated: boolean
-}
 
 /** The coordinator: opens interactions, settles them once, and wakes whoever waits. */
 export function createDesk(options: DeskOptions): Desk {
@@ -139,8 +142,8 @@ export class Desk {
     this.ready = this.#maintenance.start()
   }
 
-  /** A handle; the session is made when it is first used, unless it exists. */
-  session(id: string, defaults: SessionDefaults = {}, fence?: Fence): SessionHandle {
+  /** A handle; the session is made when it is first used, unless it exists. With `null` for its defaults it is never made. */
+  session(id: string, defaults: SessionDefaults | null = {}, fence?: Fence): SessionHandle {
     return new SessionHandle(this, id, defaults, fence)
   }
 
@@ -163,19 +166,8 @@ export class Desk {
   }
 
   async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
-    const { store } = this.#options
     const { id: _, ...body } = parse(createSessionInput, { ...defaults, id }, 'the session')
-    const isThere = async () => ((await store.session(id))?.status ?? 'ended') !== 'ended'
-    if (await isThere()) return
-    try {
-      await createSession(this.#engine, body, {
-        id,
-        maxSessions: this.#maxSessions,
-        ifNotExists: true,
-      })
-    } catch (error) {
-      if (!(await isThere())) throw error
-    }
+    await ensureSession(this.#engine, body, { id, maxSessions: this.#maxSessions })
   }
 
   open(input: OpenInput): Promise<Opened> {
@@ -318,15 +310,15 @@ export class Desk {
     return reportToolCall(this.#engine, { ...optional({ ...call, source }), sessionId }, key, input.fence)
   }
 
-  async interrupt(sessionId: string, by: Origin = {}): Promise<Done> {
+  async interrupt(sessionId: string, by: Origin = {}): Promise<ControlResult> {
     return this.#control(sessionId, { type: 'interrupt', ...who(parse(origin, by, 'the origin')) }, by)
   }
 
-  async clear(sessionId: string, by: Origin = {}): Promise<Done> {
+  async clear(sessionId: string, by: Origin = {}): Promise<ControlResult> {
     return this.#control(sessionId, { type: 'clear', ...who(parse(origin, by, 'the origin')) }, by)
   }
 
-  async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<Done> {
+  async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<ControlResult> {
     parse(permissionMode, mode, 'the permission mode')
     const { via = 'direct', ...rest } = who(parse(origin, by, 'the origin'))
     return this.#control(sessionId, { type: 'set_mode', mode, via, ...rest }, by, { mode })
@@ -431,8 +423,7 @@ export class Desk {
    * erased. On a store that other processes write to, that is for the sessions that this desk has in memory or follows.
    */
   on(listener: Listener, gone?: GoneListener): () => void {
-    if (typeof listener !== 'function')
-      throw new AskbackError('invalid_request', 'The listener is no function.')
+    checkListener(listener, gone)
     return this.#engine.on(listener, gone)
   }
 
@@ -446,16 +437,19 @@ export class Desk {
    *     gone: () => clear(), // deleted: nothing follows
    *   })
    */
-  follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void }> {
+  async follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void }> {
+    checkFollower(follower)
     return this.#engine.follow(sessionId, follower)
   }
 
   /**
    * Tells `listener` what becomes durable in all sessions from now on, also of those that other processes write: each call
-   * has events of one session.
+   * has events of one session. `gone` is called when the log of a session is erased: on a shared store that can happen before
+   * its last events were read. What follows is of another log under the same id.
    */
-  followAll(listener: AllSessionsListener): Promise<() => void> {
-    return this.#engine.allSessions.follow(listener)
+  async followAll(listener: AllSessionsListener, gone?: GoneListener): Promise<() => void> {
+    checkListener(listener, gone)
+    return this.#engine.allSessions.follow(listener, gone)
   }
 
   /** Reads what other processes have appended to this session; followers and listeners are told before it resolves. */
@@ -470,11 +464,11 @@ export class Desk {
     this.#engine.close()
   }
 
-  async #control(sessionId: string, command: ControlCommand, by: Origin, body: object = {}): Promise<Done> {
+  async #control(sessionId: string, command: ControlCommand, by: Origin, body: object = {}): Promise<ControlResult> {
     const { idempotencyKey } = parse(origin, by, 'the origin')
     const key = sessionKey(sessionId, command.type, idempotencyKey, body)
-    const { repeated = false } = await this.#engine.run(sessionId, command, { key })
-    return { repeated }
+    const { repeated = false, turnId } = await this.#engine.run(sessionId, command, { key })
+    return { repeated, ...(turnId !== undefined && { turnId }) }
   }
 
   #view(item: Interaction): Interaction {

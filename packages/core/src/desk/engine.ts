@@ -53,7 +53,7 @@ export class Engine {
       store,
       clock,
       onError,
-      on: (listener) => this.#listeners.add(listener),
+      on: (listener, gone) => this.#listeners.add(listener, gone),
     })
     this.deadlines = new Deadlines({
       clock,

@@ -32,6 +32,8 @@ export interface CommandResult {
   /** The interaction of the command, as it is after it. */
   interaction?: Interaction
   routed?: Routed['routed']
+  /** The turn that was open when the command stopped it. */
+  turnId?: string
   /** No matching tool call is recorded yet: run the command again when one is. */
   wait?: true
   /** A repeated request: this call changed nothing. */
@@ -46,6 +48,7 @@ interface CommandRecord {
   interactionId?: string
   refusal?: Refusal
   routed?: Routed['routed']
+  turnId?: string
 }
 
 export function keyOf(key: string, body: unknown): IdempotencyKey {
@@ -69,13 +72,13 @@ export function recordOf(
   decision: Decision,
   events: SessionEvent[],
 ): KvWrite {
-  const { interactionId, refusal, routed } = decision
+  const { interactionId, refusal, routed, turnId } = decision
   const recorded: CommandRecord = {
     fingerprint,
     sessionId: events[0]?.sessionId ?? '',
     first: events[0]?.seq ?? 0,
     last: events.at(-1)?.seq ?? 0,
-    ...optional({ interactionId, refusal, routed }),
+    ...optional({ interactionId, refusal, routed, turnId }),
   }
   return { key, value: { ...recorded }, ifAbsent: true }
 }
@@ -95,7 +98,7 @@ export async function recall(
       { details: { sessionId: recorded.sessionId } },
     )
   }
-  const { sessionId, interactionId, refusal, routed, first, last } = recorded
+  const { sessionId, interactionId, refusal, routed, turnId, first, last } = recorded
   const interaction =
     interactionId === undefined ? undefined : ((await store.interaction(interactionId)) ?? undefined)
   if (interactionId !== undefined && !interaction) {
@@ -104,7 +107,7 @@ export async function recall(
   if (refusal && interaction) throw refusalOf(refusal, viewInteraction(interaction, clock.now()))
   const limit = last - first + 1
   const events = first === 0 ? [] : await store.read({ sessionId, after: first - 1, limit })
-  return { events, repeated: true, ...optional({ interaction, routed }) }
+  return { events, repeated: true, ...optional({ interaction, routed, turnId }) }
 }
 
 export function refusalOf(refusal: Refusal, interaction: Interaction): AskbackError {

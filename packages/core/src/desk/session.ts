@@ -62,10 +62,11 @@ export interface AskOptions {
 export class SessionHandle {
   readonly id: string
   readonly #desk: Desk
-  readonly #defaults: SessionDefaults
+  /** `null`: it is not made if it is not there. */
+  readonly #defaults: SessionDefaults | null
   readonly #fence: Fence | undefined
 
-  constructor(desk: Desk, id: string, defaults: SessionDefaults, fence?: Fence) {
+  constructor(desk: Desk, id: string, defaults: SessionDefaults | null, fence?: Fence) {
     this.#fence = fence
     this.id = id
     this.#desk = desk
@@ -131,7 +132,7 @@ export class SessionHandle {
     try {
       return await use()
     } catch (error) {
-      if (!(error instanceof AskbackError) || error.code !== 'not_found') throw error
+      if (!this.#defaults || !(error instanceof AskbackError) || error.code !== 'not_found') throw error
       await this.#desk.ensureSession(this.id, this.#defaults)
       return use()
     }

@@ -49,6 +49,21 @@ export async function createSession(
   return { session, created: !result.repeated && result.events.length > 0 }
 }
 
+/** Creates the session unless it exists, or another call creates it meanwhile. */
+export async function ensureSession(
+  engine: Engine,
+  body: CreateSessionBody,
+  { id, maxSessions }: { id: string; maxSessions: number },
+): Promise<void> {
+  const exists = async () => ((await engine.options.store.session(id))?.status ?? 'ended') !== 'ended'
+  if (await exists()) return
+  try {
+    await createSession(engine, body, { id, maxSessions, ifNotExists: true })
+  } catch (error) {
+    if (!(await exists())) throw error
+  }
+}
+
 /** Undefined on a host without a file system, where no edit counts as inside the folder. */
 export async function realCwdOf(engine: Engine, cwd: string | undefined): Promise<string | null | undefined> {
   const { readLink } = engine.options.edits

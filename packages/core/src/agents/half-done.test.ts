@@ -1,0 +1,237 @@
+import { AskbackError } from '@askback/protocol'
+import { describe, expect, it } from 'vitest'
+import { Leases } from '../cluster/leases.js'
+import { memoryBus } from '../cluster/bus.js'
+import { createDesk } from '../desk/desk.js'
+import { memoryStore } from '../store/memory-store.js'
+import type { Append, Store } from '../store/store.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import type { AgentAdapter, AgentContext, Ending } from './agent.js'
+import { createHost, type Host } from './host.js'
+
+const LEASE_MS = 10_000
+const me = { by: { id: 'me' }, via: 'direct' } as const
+const away = () => new AskbackError('unavailable', 'The store is away.')
+
+/** An agent that notes what it is given, and ends the turn of each message but `wait`. */
+function scripted(name = 'agent') {
+  const given: string[] = []
+  const contexts: AgentContext[] = []
+  let turnId = ''
+  const adapter: AgentAdapter = {
+    id: 'scripted',
+    name: 'Scripted',
+    check: async () => ({ available: true }),
+    async start(context) {
+      contexts.push(context)
+      let end = (_: Ending) => {}
+      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      return {
+        ended,
+        async send(message) {
+          given.push(`${name} ${message.text}`)
+          ;({ turnId } = message)
+          if (message.text !== 'wait') await context.report({ type: 'turn_ended', turnId, reason: 'done' })
+        },
+        interrupt: () => context.report({ type: 'turn_ended', turnId, reason: 'interrupted' }),
+        setPermissionMode: async () => {},
+        stop: async () => end({ how: 'stopped' }),
+      }
+    },
+  }
+  return { adapter, given, contexts }
+}
+
+/** A store that writes what it is given and loses the reply, as often as it is told to. */
+function losing(base: Store, loses: (append: Append) => boolean) {
+  const left = { replies: 0 }
+  const append: Store['append'] = async (given) => {
+    const result = await base.append(given)
+    if (left.replies > 0 && loses(given)) {
+      left.replies--
+      throw away()
+    }
+    return result
+  }
+  return { store: { ...base, append }, left }
+}
+
+const turnOf = async (host: Host, id: string) => (await host.snapshot(id, { fresh: true })).state.activeTurnId
+
+describe('a command that became durable though its caller was told that it failed', () => {
+  async function single() {
+    const { store, left } = losing(memoryStore(), () => true)
+    const agent = scripted()
+    const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: () => {} })
+    await host.ready
+    const { id } = (await host.createSession({})).session
+    return { host, id, left, agent }
+  }
+
+  it('is a message that reaches its agent, sent again or not', async () => {
+    const { host, id, left, agent } = await single()
+    left.replies = 1
+    const message = { sessionId: id, text: 'one', ...me, idempotencyKey: 'k' }
+    await expect(host.message(message)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect.poll(() => agent.given).toEqual(['agent one'])
+    await host.message(message)
+    await expect.poll(() => turnOf(host, id)).toBeNull()
+    expect(agent.given).toEqual(['agent one'])
+    await host.close()
+  })
+
+  it('is an interrupt that ends its turn when it is sent again, and no later turn', async () => {
+    const { host, id, left } = await single()
+    await host.message({ sessionId: id, text: 'wait', ...me })
+    const { interactionId } = (
+      await host.desk.open({
+        sessionId: id,
+        kind: 'approval',
+        toolName: 'Bash',
+        request: { input: {} },
+        timeoutMs: null,
+      })
+    ).interaction
+    left.replies = 1
+    const interrupt = () => host.interrupt(id, { ...me, idempotencyKey: 'k' })
+    await expect(interrupt()).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await host.desk.interaction(id, interactionId)).toMatchObject({ settlement: 'cancelled' })
+    await interrupt()
+    expect(await turnOf(host, id)).toBeNull()
+    await host.message({ sessionId: id, text: 'wait', ...me })
+    await interrupt()
+    expect(await turnOf(host, id)).not.toBeNull()
+    await host.close()
+  })
+})
+
+it('an interrupt is carried out though the store was away in the middle of it', async () => {
+  const base = memoryStore()
+  const fail = { ends: 0 }
+  const append: Store['append'] = (given) =>
+    given.events.some(({ type }) => type === 'turn_ended') && fail.ends-- > 0
+      ? Promise.reject(away())
+      : base.append(given)
+  const clock = fakeClock()
+  const { adapter } = scripted()
+  // It leaves it to its host to end the turn.
+  const start: AgentAdapter['start'] = async (...given) => ({
+    ...(await adapter.start(...given)),
+    interrupt: async () => {},
+  })
+  const desk = createDesk({ store: { ...base, append }, clock })
+  const host = createHost({ desk, agents: [{ ...adapter, start }], clock, onError: () => {} })
+  await host.ready
+  const { id } = (await host.createSession({})).session
+  await host.message({ sessionId: id, text: 'wait', ...me })
+  fail.ends = 1
+  await host.interrupt(id, me)
+  expect(await turnOf(host, id)).not.toBeNull()
+  clock.advance(1000)
+  await expect.poll(() => turnOf(host, id)).toBeNull()
+  await host.close()
+})
+
+it('a session that was deleted is not made again by its agent', async () => {
+  const agent = scripted()
+  const store = memoryStore()
+  const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: () => {} })
+  await host.ready
+  const { id } = (await host.createSession({})).session
+  await host.message({ sessionId: id, text: 'wait', ...me })
+  await expect.poll(() => agent.contexts).toHaveLength(1)
+  await host.deleteSession(id, me)
+  const asks = agent.contexts[0]!.session.approve({ input: {}, toolName: 'Bash' })
+  await expect(asks).rejects.toMatchObject({ code: 'not_found' })
+  expect(await store.session(id)).toBeNull()
+  await host.close()
+})
+
+describe('two hosts on one store', () => {
+  async function twoHosts() {
+    const base = memoryStore()
+    const ended: Append[] = []
+    const append: Store['append'] = (given) => {
+      if (given.events.some(({ type }) => type === 'turn_ended')) ended.push(given)
+      return base.append(given)
+    }
+    const shared: Store = { ...base, append, shared: true }
+    const clock = fakeClock()
+    const join = memoryBus()
+    const onError = () => {}
+    const make = async (name: string) => {
+      const bus = join()
+      const agent = scripted(name)
+      const leases = new Leases({ store: shared, bus, clock, leaseMs: LEASE_MS, onError })
+      const desk = createDesk({ store: shared, clock, onError })
+      const host = createHost({ desk, agents: [agent.adapter], bus, leases, clock, onError })
+      await host.ready
+      return { host, leases, agent }
+    }
+    const [here, there] = [await make('here'), await make('there')]
+    const { id } = (await here.host.createSession({})).session
+    /** As a process that dies right after the commit. */
+    const onlyAppend = (text: string) =>
+      there.host.desk.message({ sessionId: id, text, route: 'agent', ...me })
+    const close = () => Promise.all([here.host.close(), there.host.close()])
+    /** From then on the session is the other one's, and the first does not know it. */
+    const takeFromHere = async () => {
+      const entry = await shared.kv.get(`lease/${id}`)
+      await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)
+    }
+    return { here, there, id, ended, onlyAppend, takeFromHere, close }
+  }
+
+  it('run a message whose process died before it told the one that runs the agent', async () => {
+    const { here, id, onlyAppend, close } = await twoHosts()
+    await here.host.message({ sessionId: id, text: 'one', ...me })
+    await expect.poll(() => here.agent.given).toEqual(['here one'])
+    await onlyAppend('two')
+    await expect.poll(() => here.agent.given).toEqual(['here one', 'here two'])
+    await expect.poll(() => turnOf(here.host, id)).toBeNull()
+    await close()
+  })
+
+  it('run a message that was taken by a process that does not know yet that it was taken over', async () => {
+    const { here, there, id, takeFromHere, close } = await twoHosts()
+    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await expect.poll(() => here.agent.given).toEqual(['here wait'])
+    await takeFromHere()
+    await there.host.message({ sessionId: id, text: 'wait', ...me })
+    await expect.poll(() => there.agent.given.length).toBeGreaterThan(0)
+    await here.host.message({ sessionId: id, text: 'two', route: 'agent', ...me })
+    await expect.poll(() => there.agent.given).toContain('there two')
+    await expect.poll(() => turnOf(there.host, id)).toBeNull()
+    await close()
+  })
+
+  it('are not held up by the interrupt of an agent that was taken over', async () => {
+    const { here, id, takeFromHere, close } = await twoHosts()
+    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await expect.poll(() => here.agent.given).toEqual(['here wait'])
+    await takeFromHere()
+    await here.host.interrupt(id, me)
+    await close()
+  })
+
+  it('end the turn of a cleared context while they have its lease', async () => {
+    const { here, id, ended, close } = await twoHosts()
+    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await expect.poll(() => here.agent.given).toEqual(['here wait'])
+    const fence = here.leases.fence(id)
+    await here.host.clear(id, me)
+    expect(ended).toMatchObject([{ fence }])
+    expect(fence).toBeDefined()
+    await close()
+  })
+
+  it('begin a message again whose process died before its agent did anything', async () => {
+    const { here, there, id, close } = await twoHosts()
+    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await expect.poll(() => here.agent.given).toEqual(['here wait'])
+    await here.host.close()
+    await expect.poll(() => there.agent.given).toEqual(['there wait'])
+    await there.host.interrupt(id, me)
+    await close()
+  })
+})

@@ -1,0 +1,16 @@
+/** Runs the work for one key in the order in which it was submitted, each after the one before has ended. */
+export class InOrder {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key)
+    // What failed before is the matter of whoever submitted it.
+    const running = before ? before.then(work, work) : work()
+    this.#last.set(key, running)
+    const forget = () => {
+      if (this.#last.get(key) === running) this.#last.delete(key)
+    }
+    running.then(forget, forget)
+    return running
+  }
+}
