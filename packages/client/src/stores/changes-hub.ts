@@ -7,6 +7,8 @@ export interface ChangesListener {
   /** Called with `live` each time the stream opens. Earlier events are not sent, so lists are fetched again then. */
   connection(status: ConnectionStatus, error: AskbackError | null): void
   event(event: SessionEvent): void
+  /** The session was deleted, and its last events may be missing. */
+  gone(sessionId: string): void
 }
 
 export interface ChangesHubOptions {
@@ -67,6 +69,7 @@ export class ChangesHub {
         for await (const item of transport.changes(signal)) {
           failures = 0
           if (item.type === 'event') for (const listener of this.#listeners) listener.event(item.event)
+          else if (item.type === 'gone') for (const listener of this.#listeners) listener.gone(item.sessionId)
           else this.#publishStatus(item.status)
           if (item.type === 'connection' && item.status === 'live') onConnected()
         }

@@ -157,6 +157,15 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
     }
   }
 
+  protected override without(items: Interaction[], sessionId: string): Interaction[] {
+    for (const arrival of this.#unlisted.values())
+      if (arrival.sessionId === sessionId) this.#unlisted.delete(arrival.interactionId)
+    // Later pages may have held interactions of the session: fetch the counts again.
+    if (this.list().more) this.#countSoon()
+    const left = items.filter((item) => item.sessionId !== sessionId)
+    return left.length === items.length ? items : left
+  }
+
   /** Removes what is no longer pending (L2). A superseded one has no settlement here, and is not shown as leaving. */
   #close(items: Interaction[], interactionId: string): Interaction[] {
     this.#announced.delete(interactionId)

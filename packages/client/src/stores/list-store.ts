@@ -35,8 +35,8 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
   #page: ListPage<T> | null = null
   #connection: ConnectionStatus = 'connecting'
   #error: AskbackError | null = null
-  /** The events that have arrived since the fetch under way began. */
-  #duringFetch: SessionEvent[] | null = null
+  /** The events and deletions that have arrived since the fetch under way began. */
+  #duringFetch: (SessionEvent | { gone: string })[] | null = null
   #fetching: AbortController | null = null
   #isStale = false
   #stopListening: () => void = () => undefined
@@ -77,6 +77,9 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
   /** The items after an event: the same array if nothing changes, `null` if the list has to be fetched again. */
   protected abstract apply(page: ListPage<T>, event: SessionEvent): T[] | null
 
+  /** The items without those of a deleted session: the same array if there are none. */
+  protected abstract without(items: T[], sessionId: string): T[]
+
   protected list(): ListView<T> {
     const { items = null, next = null } = this.#page ?? {}
     return { connection: this.#connection, error: this.#error, items, more: next !== null }
@@ -97,6 +100,10 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
         this.changed()
       },
       event: (event) => this.receive(event),
+      gone: (sessionId) => {
+        this.#duringFetch?.push({ gone: sessionId })
+        this.#remove(sessionId)
+      },
     })
   }
 
@@ -124,19 +131,30 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
     }
   }
 
-  #fill(page: ListPage<T>, missed: SessionEvent[]): void {
+  #fill(page: ListPage<T>, missed: (SessionEvent | { gone: string })[]): void {
     this.#duringFetch = null
     this.#page = page
     this.#error = null
-    for (const event of missed) this.#applyEvent(event)
+    for (const change of missed) {
+      if ('gone' in change) this.#remove(change.gone)
+      else this.#applyEvent(change)
+    }
     this.changed()
+  }
+
+  #remove(sessionId: string): void {
+    if (this.#page) this.#replace(this.without(this.#page.items, sessionId))
   }
 
   #applyEvent(event: SessionEvent): void {
     if (!this.#page) return
     const items = this.apply(this.#page, event)
-    if (items === null) return this.refresh()
-    if (items === this.#page.items) return
+    if (items === null) this.refresh()
+    else this.#replace(items)
+  }
+
+  #replace(items: T[]): void {
+    if (!this.#page || items === this.#page.items) return
     this.#page = { ...this.#page, items }
     this.changed()
   }

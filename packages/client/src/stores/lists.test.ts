@@ -41,6 +41,33 @@ describe('the inbox', () => {
     expect(inbox.getSnapshot()).toBe(before)
   })
 
+  it('shows nothing of a deleted session, also without its last events', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'))
+    transport.play('s2', ...asked('i2'))
+    inbox.subscribe(() => undefined)
+    await eventually(() => expect(ids(inbox)).toEqual(['i1', 'i2']))
+    transport.erase('s1')
+    await eventually(() => expect(ids(inbox)).toEqual(['i2']))
+    expect(inbox.getSnapshot()).toMatchObject({ total: 1, leaving: [] })
+    // A new session with the same id is shown.
+    transport.play('s1', ...asked('i3'))
+    await eventually(() => expect(ids(inbox)).toEqual(['i2', 'i3']))
+  })
+
+  it('shows nothing of a session that was deleted during the fetch', async () => {
+    const { inbox, transport } = setup()
+    transport.play('s1', ...asked('i1'))
+    const page = await transport.inbox({})
+    let deliver = () => {}
+    transport.inbox = () => new Promise((resolve) => (deliver = () => resolve(page)))
+    inbox.subscribe(() => undefined)
+    await eventually(() => expect(inbox.getSnapshot().connection).toBe('live'))
+    transport.erase('s1')
+    deliver()
+    await eventually(() => expect(ids(inbox)).toEqual([]))
+  })
+
   it('[L2] lists what `interaction_pending` says is pending, and infers nothing from requests and responses', async () => {
     const { inbox, transport } = setup()
     const [opens, request] = asked('i1')
@@ -251,6 +278,18 @@ describe('the session list', () => {
     transport.play('s1')
     await transport.remove('s1')
     await eventually(() => expect(sessionEnded).toHaveBeenCalledWith('s1'))
+  })
+
+  it('drops a deleted session, also without its last events', async () => {
+    const sessionEnded = vi.fn<(sessionId: string) => void>()
+    const { sessions, transport } = setup({ sessionEnded })
+    transport.play('s1')
+    transport.play('s2')
+    sessions.subscribe(() => undefined)
+    await eventually(() => expect(sessions.getSnapshot().items).toHaveLength(2))
+    transport.erase('s1')
+    await eventually(() => expect(sessions.getSnapshot().items).toMatchObject([{ id: 's2' }]))
+    expect(sessionEnded).toHaveBeenCalledWith('s1')
   })
 
   it('is fetched again when an event names an unknown session', async () => {

@@ -55,6 +55,11 @@ export class SessionListStore extends ListStore<Session, SessionListView> {
     return { items, next }
   }
 
+  protected override without(items: Session[], sessionId: string): Session[] {
+    this.#sessionEnded?.(sessionId)
+    return items.some(({ id }) => id === sessionId) ? items.filter(({ id }) => id !== sessionId) : items
+  }
+
   protected override apply({ items }: ListPage<Session>, event: SessionEvent): Session[] | null {
     const index = items.findIndex(({ id }) => id === event.sessionId)
     if (event.type === 'session_started') return index < 0 ? null : items

@@ -137,5 +137,19 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       stopping.abort()
       await over
     })
+
+    it('tell that a session is gone', async () => {
+      const { transport, sessionId } = await asking()
+      const stopping = new AbortController()
+      const items: ChangeItem[] = []
+      const over = (async () => {
+        for await (const item of transport.changes(stopping.signal)) items.push(item)
+      })()
+      await until(() => expect(items).toEqual([{ type: 'connection', status: 'live' }]))
+      await transport.remove(sessionId)
+      await until(() => expect(items.at(-1)).toEqual({ type: 'gone', sessionId }))
+      stopping.abort()
+      await over
+    })
   })
 }

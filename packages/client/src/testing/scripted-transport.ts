@@ -38,6 +38,8 @@ export interface ScriptedTransport extends Transport {
   readonly playLive: (sessionId: string, event: LiveEvent) => void
   /** Sends any item to the readers of a session, without the log: for example events twice or out of order. */
   readonly deliver: (sessionId: string, item: StreamItem) => void
+  /** Deletes a session without sending its last events. */
+  readonly erase: (sessionId: string) => void
   /** With `false`, calls fail as `unavailable` and streams are offline, until it is called with `true`. */
   readonly online: (isOnline: boolean) => void
   /** Makes the next call of this method fail with this error. */
@@ -121,6 +123,10 @@ export function scriptedTransport({
     play,
     playLive: (sessionId, event) => session(sessionId).publish({ type: 'live', event }),
     deliver: (sessionId, item) => session(sessionId).publish(item),
+    erase(sessionId) {
+      sessions.delete(sessionId)
+      for (const watcher of watchers) watcher.push({ type: 'gone', sessionId })
+    },
     online(value) {
       isOnline = value
       const error = new AskbackError('unavailable', 'The gateway cannot be reached.')
@@ -208,6 +214,7 @@ export function scriptedTransport({
         const { permissionMode } = session(sessionId).state
         play(sessionId, { type: 'session_status', status: 'ended', permissionMode })
         sessions.delete(sessionId)
+        for (const watcher of watchers) watcher.push({ type: 'gone', sessionId })
       }),
     inbox: (query) =>
       recordCall('inbox', [query], () => {

@@ -67,16 +67,19 @@ export async function* directChanges(
   host: DirectHost,
   signal: AbortSignal,
 ): AsyncGenerator<ChangeItem, undefined> {
-  const queue = new AsyncQueue<SessionEvent>()
-  const stop = await host.desk.followAll((events) => {
-    for (const event of events) if (isForLists(event)) queue.push(event)
-  })
+  const queue = new AsyncQueue<ChangeItem>()
+  const stop = await host.desk.followAll(
+    (events) => {
+      for (const event of events) if (isForLists(event)) queue.push({ type: 'event', event })
+    },
+    (sessionId) => queue.push({ type: 'gone', sessionId }),
+  )
   const end = () => queue.end()
   signal.addEventListener('abort', end)
   try {
     if (signal.aborted) return
     yield { type: 'connection', status: 'live' }
-    for await (const event of queue) yield { type: 'event', event }
+    yield* queue
   } finally {
     signal.removeEventListener('abort', end)
     stop()

@@ -54,8 +54,11 @@ export interface DirectDesk {
     sessionId: string,
     follower: { advanced(advance: { events: SessionEvent[] }): void; gone(): void },
   ): Promise<{ head: { logId: string; seq: number }; stop: () => void }>
-  /** Calls `listener` with the durable events of all sessions, from now on. */
-  followAll(listener: (events: SessionEvent[]) => void): Promise<() => void>
+  /** Calls `listener` with the durable events of all sessions, from now on, and `gone` when a session is deleted. */
+  followAll(
+    listener: (events: SessionEvent[]) => void,
+    gone: (sessionId: string) => void,
+  ): Promise<() => void>
   /** Checks whether the log that is followed still exists; if not, followers get `gone` before this resolves. */
   refresh(sessionId: string): Promise<void>
 }

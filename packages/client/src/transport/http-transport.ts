@@ -12,7 +12,7 @@ import {
 import { HttpCalls, type Fetch, type HttpRequest } from './http-calls.js'
 import { readHttpStream } from './http-streams.js'
 import { storedProof } from './stored-login.js'
-import { endsSession, parseMessage, sessionNotFound, StreamPosition } from './stream-items.js'
+import { endsSession, parseMessage, sessionNotFound, StreamPosition, type WireItem } from './stream-items.js'
 import {
   alreadyAnswered,
   cursorOf,
@@ -123,7 +123,7 @@ export class HttpTransport implements Transport {
     const position = new StreamPosition(cursorOf(after))
     const open = { path: `${path(sessionId)}/events`, query: { log: position.logId } }
     for await (const item of this.#stream(() => ({ ...open, lastEventId: position.seq }), signal)) {
-      if (item.type === 'event' && !position.advance(item.event)) continue
+      if (item.type === 'gone' || (item.type === 'event' && !position.advance(item.event))) continue
       yield item
       if (item.type === 'resync') return
       if (item.type === 'event' && endsSession(item.event)) throw sessionNotFound(sessionId)
@@ -185,7 +185,7 @@ export class HttpTransport implements Transport {
 
   async *changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
     for await (const item of this.#stream(() => ({ path: '/events' }), signal)) {
-      if (item.type === 'event' || item.type === 'connection') yield item
+      if (item.type === 'event' || item.type === 'gone' || item.type === 'connection') yield item
     }
   }
 
@@ -228,7 +228,7 @@ export class HttpTransport implements Transport {
     /** Called for each connection, as the position moves on. */
     target: () => Pick<HttpRequest, 'path' | 'query' | 'lastEventId'>,
     given?: AbortSignal,
-  ): AsyncGenerator<StreamItem> {
+  ): AsyncGenerator<WireItem> {
     const stream = new AbortController()
     const abort = () => stream.abort()
     if (given?.aborted) abort()

@@ -157,6 +157,7 @@ export class SocketLink {
     if (ref !== undefined) this.#requests.receive(ref, frame as SocketReply)
     else if (typeof sessionId !== 'string') return
     else if (op === 'resync') subscriptions.resync(sessionId)
+    else if (op === 'gone') subscriptions.gone(sessionId)
     else if (op === 'event' || op === 'live') subscriptions.receive(sessionId, event)
   }
 

@@ -1,10 +1,10 @@
 import { AsyncQueue, type AskbackError, type SessionEvent } from '@askback/protocol'
-import { endsSession, parseItem, sessionNotFound, StreamPosition } from './stream-items.js'
-import type { Cursor, StreamItem } from './transport.js'
+import { endsSession, parseItem, sessionNotFound, StreamPosition, type WireItem } from './stream-items.js'
+import type { Cursor } from './transport.js'
 
 interface SocketReader {
   position: StreamPosition
-  queue: AsyncQueue<StreamItem>
+  queue: AsyncQueue<WireItem>
 }
 
 /** In place of a session id: the interaction and status events of all sessions. */
@@ -15,10 +15,10 @@ export class SocketSubscriptions {
   readonly #sessions = new Map<string, Set<SocketReader>>()
 
   /** @param onLastLeft - called when the session has no reader any more */
-  add(sessionId: string, after: Cursor, onLastLeft: () => void): AsyncQueue<StreamItem> {
+  add(sessionId: string, after: Cursor, onLastLeft: () => void): AsyncQueue<WireItem> {
     const readers = this.#sessions.get(sessionId) ?? new Set<SocketReader>()
     this.#sessions.set(sessionId, readers)
-    const queue = new AsyncQueue<StreamItem>(() => {
+    const queue = new AsyncQueue<WireItem>(() => {
       readers.delete(reader)
       if (readers.size > 0 || this.#sessions.get(sessionId) !== readers) return
       this.#sessions.delete(sessionId)
@@ -52,11 +52,16 @@ export class SocketSubscriptions {
     if (item?.type === 'event') this.#receiveEvent(sessionId, item.event)
   }
 
-  publish(item: StreamItem, sessionId: string): void {
+  /** Tells the readers of all sessions that a session was deleted. */
+  gone(sessionId: string): void {
+    this.publish({ type: 'gone', sessionId }, ALL_SESSIONS)
+  }
+
+  publish(item: WireItem, sessionId: string): void {
     for (const { queue } of this.#readersOf(sessionId)) queue.push(item)
   }
 
-  publishAll(item: StreamItem): void {
+  publishAll(item: WireItem): void {
     for (const sessionId of this.sessionIds) this.publish(item, sessionId)
   }
 

@@ -1,6 +1,9 @@
 import { AskbackError, liveEvent, parseEvent, type SessionEvent } from '@askback/protocol'
 import type { EventSourceMessage } from 'eventsource-parser'
-import type { StreamItem } from './transport.js'
+import type { ChangeItem, StreamItem } from './transport.js'
+
+/** What can come over a connection, for one session or for all. */
+export type WireItem = StreamItem | ChangeItem
 
 /** Parses an event that came over the wire. `null` for a live event of a type that this version does not know. */
 export function parseItem(value: unknown): Extract<StreamItem, { type: 'event' | 'live' }> | null {
@@ -10,10 +13,11 @@ export function parseItem(value: unknown): Extract<StreamItem, { type: 'event' |
 }
 
 /** `parseItem` for server-sent events. Throws if the message cannot be read. */
-export function parseMessage({ event, data }: EventSourceMessage): StreamItem | null {
+export function parseMessage({ event, data }: EventSourceMessage): WireItem | null {
   if (event === 'resync') return { type: 'resync' }
   try {
-    return parseItem(JSON.parse(data))
+    const value = JSON.parse(data) as unknown
+    return event === 'gone' ? goneItem(value) : parseItem(value)
   } catch (cause) {
     throw new Error('The gateway sent a message that cannot be read.', { cause })
   }
@@ -47,6 +51,11 @@ export function endsSession(event: SessionEvent): boolean {
 
 export function sessionNotFound(sessionId: string): AskbackError {
   return new AskbackError('not_found', `There is no session ${sessionId}.`)
+}
+
+function goneItem(value: unknown): WireItem | null {
+  const isNamed = typeof value === 'object' && value !== null && 'sessionId' in value
+  return isNamed && typeof value.sessionId === 'string' ? { type: 'gone', sessionId: value.sessionId } : null
 }
 
 /** Only events of the log have a `seq`. */

@@ -110,7 +110,11 @@ export type StreamItem =
   /** The cursor does not belong to this log: take a new snapshot. */
   | { type: 'resync' }
 
-export type ChangeItem = { type: 'event'; event: SessionEvent } | Connection
+export type ChangeItem =
+  | { type: 'event'; event: SessionEvent }
+  /** The session was deleted. Where gateways share a store, its last events may not have been told. */
+  | { type: 'gone'; sessionId: string }
+  | Connection
 
 export type Connection =
   | { type: 'connection'; status: 'live' }

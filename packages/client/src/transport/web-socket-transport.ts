@@ -14,6 +14,7 @@ import {
   type Settled,
   type StreamItem,
 } from './transport.js'
+import type { WireItem } from './stream-items.js'
 
 export interface WebSocketTransportOptions extends HttpTransportOptions {
   /**
@@ -58,6 +59,14 @@ export class WebSocketTransport extends HttpTransport {
     after: Cursor | number,
     signal?: AbortSignal,
   ): AsyncGenerator<StreamItem, undefined> {
+    for await (const item of this.#items(sessionId, after, signal)) if (item.type !== 'gone') yield item
+  }
+
+  async *#items(
+    sessionId: string,
+    after: Cursor | number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<WireItem, undefined> {
     if (signal?.aborted) return
     const queue = this.#subscriptions.add(sessionId, cursorOf(after), () => this.#link.unsubscribe(sessionId))
     const stop = () => queue.end()
@@ -73,8 +82,8 @@ export class WebSocketTransport extends HttpTransport {
 
   override async *changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
     try {
-      for await (const item of this.events(ALL_SESSIONS, 0, signal)) {
-        if (item.type === 'event' || item.type === 'connection') yield item
+      for await (const item of this.#items(ALL_SESSIONS, 0, signal)) {
+        if (item.type === 'event' || item.type === 'gone' || item.type === 'connection') yield item
       }
     } catch (error) {
       // An older gateway takes `*` for the id of a session.

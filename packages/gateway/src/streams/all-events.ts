@@ -6,6 +6,8 @@ export interface AllEventsOptions {
   desk: Desk
   /** How they look on the wire, in one piece. `texts` are the events as JSON. */
   encode: (events: SessionEvent[], texts: string[]) => Buffer
+  /** That a session was deleted. */
+  encodeGone: (sessionId: string) => Buffer
   bufferBytes: number
 }
 
@@ -25,7 +27,10 @@ export class AllEvents {
   /** Resolves when everything that commits from then on is sent to the reader. */
   async add(reader: Listening): Promise<void> {
     this.#readers.add(reader)
-    this.#following ??= this.#options.desk.followAll((events, texts) => this.#give(events, texts))
+    this.#following ??= this.#options.desk.followAll(
+      (events, texts) => this.#give(events, texts),
+      (sessionId) => this.#write(this.#options.encodeGone(sessionId)),
+    )
     try {
       await this.#following
     } catch (error) {
@@ -49,7 +54,10 @@ export class AllEvents {
   #give(events: SessionEvent[], texts: () => string[]): void {
     if (!events.some(concernsAll)) return
     const shown = texts().filter((_, index) => concernsAll(events[index]!))
-    const data = this.#options.encode(events.filter(concernsAll), shown)
+    this.#write(this.#options.encode(events.filter(concernsAll), shown))
+  }
+
+  #write(data: Buffer): void {
     for (const { socket } of this.#readers) writeOrCut(socket, data, this.#options.bufferBytes)
   }
 }

@@ -9,9 +9,9 @@ import { OpenStreams } from './open-streams.js'
 import { STREAM_DEFAULTS, type StreamOptions } from './options.js'
 import { PageCache } from './page-cache.js'
 import { streamSession } from './session-events.js'
-import { sseEncoding, withoutIds } from './sse-encoding.js'
+import { goneFrame, sseEncoding, withoutIds } from './sse-encoding.js'
 import { openSse, SseStream } from './sse-stream.js'
-import { ofAllSessions, wsEncoding } from './ws-encoding.js'
+import { goneOnSocket, ofAllSessions, wsEncoding } from './ws-encoding.js'
 import { serveWebSockets, WS_PATH } from './ws-server.js'
 
 export interface Streams {
@@ -42,8 +42,8 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   const sse = new Feeds({ ...ports, encoding: sseEncoding })
   const ws = new Feeds({ ...ports, encoding: wsEncoding })
   const { desk } = host
-  const all = new AllEvents({ ...ports, desk, encode: withoutIds })
-  const allOnSockets = new AllEvents({ ...ports, desk, encode: ofAllSessions })
+  const all = new AllEvents({ ...ports, desk, encode: withoutIds, encodeGone: goneFrame })
+  const allOnSockets = new AllEvents({ ...ports, desk, encode: ofAllSessions, encodeGone: goneOnSocket })
   const sockets = serveWebSockets(app.server, {
     ...ports,
     ...config,

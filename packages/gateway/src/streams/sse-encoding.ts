@@ -17,6 +17,10 @@ export function withoutIds(events: SessionEvent[], texts: string[]): Buffer {
   return Buffer.from(events.map(({ type }, index) => fields(type, texts[index]!)).join(''))
 }
 
+export function goneFrame(sessionId: string): Buffer {
+  return Buffer.from(fields('gone', JSON.stringify({ sessionId })))
+}
+
 /** JSON has no line breaks, so that it is one field. */
 function fields(type: string, text: string): string {
   return `event: ${type}\ndata: ${text}\n\n`

@@ -17,6 +17,10 @@ export function ofAllSessions(_events: unknown, texts: string[]): Buffer {
   return Buffer.concat(texts.map((text) => textFrame(`${start}${text}}`)))
 }
 
+export function goneOnSocket(sessionId: string): Buffer {
+  return jsonFrame({ op: 'gone', sessionId })
+}
+
 export function jsonFrame(message: object): Buffer {
   return textFrame(JSON.stringify(message))
 }
