@@ -76,24 +76,11 @@ export class Clients {
       const session = model.sessions.get(person.sessionId)
       if (session && !session.ended) this.#checkSession(person, session)
       const { items } = person.client.inbox.getSnapshot()
-      const shown = (items ?? [])
-        .map(({ interactionId }) => interactionId)
-        .filter((interactionId) => !this.#mayBeLeft(interactionId))
-        .sort()
+      const shown = (items ?? []).map(({ interactionId }) => interactionId).sort()
       const pending = [...model.sessions.values()].flatMap((log) => [...log.pending]).sort()
       const differs = () => `the inbox of ${person.name} has ${shown.join()}, not ${pending.join()}`
       holds(shown.join() === pending.join(), 'live equals replay', differs)
     }
-  }
-
-  /**
-   * Where several processes write, the stream over all sessions reads the log: of a session that was erased before that, it
-   * never tells how it ended, and a list keeps what was pending there until it is fetched anew.
-   */
-  #mayBeLeft(interactionId: string): boolean {
-    const { model, plan } = this.#world
-    const { session } = model.known(interactionId)
-    return plan.shared && model.sessions.get(session.id) !== session
   }
 
   #checkSession({ name, client, sessionId, snapshots }: Person, session: LoggedSession): void {

@@ -1,6 +1,8 @@
-import type { Host } from '@askback/core'
+import { AGENT_LOST, type Host } from '@askback/core'
+import type { AskbackError } from '@askback/protocol'
 import { respond } from './answers.js'
-import { send } from './person.js'
+import type { LoggedSession } from './log-model.js'
+import { send, type Origin } from './person.js'
 import { LEASE_MS, type Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
@@ -13,8 +15,6 @@ const STEPS_PER_BEAT = 60
 export class Hosts {
   readonly #world: World
   readonly #ids: string[] = []
-  /** The processes that took a message for each session, with the name that they had then. */
-  readonly #takers = new Map<string, { process: Process; gatewayId: string | null }[]>()
 
   constructor(world: World) {
     this.#world = world
@@ -44,20 +44,6 @@ export class Hosts {
     return this.#ids.some((id) => (this.#world.model.sessions.get(id)?.activeTurnId ?? null) !== null)
   }
 
-  /**
-   * A process that dies between a message and telling the one that runs the agent leaves a turn that nobody takes up, and so
-   * does one that does not know yet that it was taken over: whoever sees nothing happen writes again.
-   */
-  writeAgain(): void {
-    for (const id of this.#ids) {
-      const takers = this.#takers.get(id) ?? []
-      const isLeft = takers.some(
-        ({ process, gatewayId }) => !process.alive || process.gatewayId !== gatewayId,
-      )
-      if (isLeft && (this.#world.model.sessions.get(id)?.activeTurnId ?? null) !== null) this.#message(id)
-    }
-  }
-
   /** No turn goes on that nobody runs, and nobody runs what another process runs. */
   checkAtRest(): void {
     const { model, live } = this.#world
@@ -68,6 +54,23 @@ export class Hosts {
       const where = () => `${id} has the turn ${turn}, and is run by ${runners.length}`
       holds(turn === null, 'turns end', where)
       holds(runners.length <= 1, 'one runner', where)
+      if (session) this.#checkMessages(session)
+    }
+  }
+
+  /** Each message was given to an agent, or its person was told why not. */
+  #checkMessages({ id, agent, events }: LoggedSession): void {
+    const { given } = this.#world.runs
+    holds(agent === 'scripted', 'hosts', () => `${id} was made again by an agent that outlived it`)
+    for (const event of events) {
+      if (event.type !== 'user_message' || given.has(event.text)) continue
+      const later = events.slice(event.seq)
+      const isTold = later.some(
+        (one) =>
+          (one.type === 'turn_ended' && one.turnId === event.turnId && one.reason !== 'done') ||
+          (one.type === 'error' && one.code === AGENT_LOST),
+      )
+      holds(isTold, 'messages', () => `${event.text} in ${id} was given to no agent`)
     }
   }
 
@@ -86,31 +89,48 @@ export class Hosts {
     })
   }
 
-  #message(id: string): void {
-    const { origin } = send(this.#world, id, { what: 'text', text: 'Go.' })
-    const input = { ...origin, text: 'Go.', route: 'agent' } as const
-    const process = this.#call(id, `message to ${id}`, (host) => host.message(input))
-    const { gatewayId } = process
-    this.#takers.set(id, [...(this.#takers.get(id) ?? []), { process, gatewayId }])
+  #message(id: string, process?: Process): void {
+    const text = this.#world.newId('go')
+    const { sent, origin } = send(this.#world, id, { what: 'text', text })
+    const input = { ...origin, text, route: 'agent' } as const
+    this.#call(sent.id, origin, `message to ${id}`, (host) => host.message(input), process)
   }
 
   #control(id: string, how: 'interrupt' | 'clear' | 'delete'): void {
-    const { origin } = send(this.#world, id, { what: 'cancel_all' })
-    this.#call(id, `${how} ${id}`, async (host) => {
+    const { sent, origin } = send(this.#world, id, { what: 'cancel_all' })
+    this.#call(sent.id, origin, `${how} ${id}`, async (host) => {
       if (how === 'interrupt') await host.interrupt(id, origin)
       if (how === 'clear') await host.clear(id, origin)
       if (how === 'delete') await host.deleteSession(id, origin)
     })
   }
 
-  #call(id: string, name: string, work: (host: Host) => Promise<unknown>): Process {
-    return this.#world.call(name, (_, { host }) => work(host), {
-      done: () => {},
-      refused: ({ code, message }) => {
-        const isExpected = code === 'unavailable' || code === 'not_found' || code === 'forbidden'
-        holds(isExpected, 'hosts', () => `${name} was refused in ${id}: ${code} ${message}`)
+  /** Whoever gave it a key sends it again until it is answered; the others give up. */
+  #call(
+    id: string,
+    origin: Origin,
+    name: string,
+    work: (host: Host) => Promise<unknown>,
+    to?: Process,
+  ): void {
+    const { random, plan } = this.#world
+    const again = () => {
+      if (origin.idempotencyKey !== undefined)
+        this.#world.retry(`${id} ${name}`, () => this.#call(id, origin, name, work))
+    }
+    const outcome = {
+      // It is durable, and what the process does about it has only begun.
+      done: () => {
+        if (plan.crashes > 0 && random.chance(0.1)) void this.#world.crash(process)
       },
-    })
+      refused: ({ code, message }: AskbackError) => {
+        const isExpected = code === 'unavailable' || code === 'not_found' || code === 'forbidden'
+        holds(isExpected, 'hosts', () => `${name} was refused: ${code} ${message}`)
+        if (code === 'unavailable') again()
+      },
+      lost: again,
+    }
+    const process = this.#world.call(name, (_, { host }) => work(host), outcome, to)
   }
 
   /** One process stands still until the others take over what it runs, and goes on as if nothing had happened. */
@@ -128,6 +148,8 @@ export class Hosts {
     }
     process.frozen = false
     this.#world.note(`${process.name} goes on`)
+    // Before it learns that it was taken over.
+    if (process.alive) this.#message(random.pick(this.#ids), process)
   }
 
   #loseAgent(): void {

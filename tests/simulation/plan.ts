@@ -39,6 +39,8 @@ export interface Plan {
   clients: number
   /** In how many sessions the processes run an agent. */
   hosted: number
+  /** How often something happens in those. */
+  hostPace: number
   /** Whether a chat shows what waits. */
   connector: boolean
   /** How much a slow reader's socket takes, and how much may wait in it before it is cut. */
@@ -49,8 +51,7 @@ export interface Plan {
 export function randomPlan(random: Random): Plan {
   const shared = random.chance(0.5)
   const hosted = random.chance(0.25) ? random.between(1, 2) : 0
-  // A host's command that fails half way, such as an interrupt, is not finished by sending it again: its turn stays open.
-  const faulty = hosted === 0 && random.chance(0.5)
+  const faulty = random.chance(0.5)
   const rate = (most: number) => (faulty ? random.next() * most : 0)
   const crashes = random.chance(0.6) ? 0.15 : 0
   // What a dead process has left, and what could not be read, only the poll finds.
@@ -82,6 +83,7 @@ export function randomPlan(random: Random): Plan {
     followers: random.chance(0.5) ? 1 : 0,
     clients: random.chance(0.4) ? 1 : 0,
     hosted,
+    hostPace: random.pick([2, 6]),
     connector: random.chance(0.15),
     socketBytes: random.pick([200, 3000]),
     bufferBytes: random.pick([1000, 1e9]),

@@ -116,7 +116,8 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
       feed.add(stream)
     } else {
       const known = model.logs.get(logId)
-      const isLost = log !== logId || cursor > (known?.events.length ?? 0)
+      const isErased = model.sessions.get(sessionId) !== known
+      const isLost = log !== logId || isErased || cursor > (known?.events.length ?? 0)
       holds(isLost, 'streams', () => `${name} must take a new snapshot of ${sessionId} at ${cursor}`)
       world.network.add(stream)
       stream.fake.write(sseEncoding.resync(sessionId))

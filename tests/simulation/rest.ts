@@ -65,7 +65,6 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
   }
   const isBusy = () => readers.hosts.isBusy || mortal(world).length > 0
   for (let round = 0; isBusy() && round < MOST_ROUNDS; round++) {
-    if (round === MOST_ROUNDS / 2) readers.hosts.writeAgain()
     await passDeadlines(world)
     await repaired(world)
   }

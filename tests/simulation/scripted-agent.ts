@@ -51,7 +51,8 @@ export class ScriptedAgent implements AgentProcess {
   }
 
   /** A message in a turn that goes on changes nothing. */
-  send({ turnId }: { turnId: string }): Promise<void> {
+  send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
+    this.#world.runs.given.add(text)
     if (!this.#begun.has(turnId)) this.#begin(turnId)
     return Promise.resolve()
   }
@@ -135,6 +136,8 @@ export class ScriptedAgent implements AgentProcess {
 /** Each approved call runs at most once, whoever runs the agent. */
 export class Runs {
   readonly #ran = new Set<string>()
+  /** The texts of the messages that an agent was given. */
+  readonly given = new Set<string>()
 
   add(toolCallId: string): void {
     holds(!this.#ran.has(toolCallId), 'L10', () => `the call ${toolCallId} ran twice`)

@@ -82,8 +82,8 @@ async function play(world: World): Promise<void> {
       [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
       [plan.clients, () => clients.act(random.pick(ids))],
       [live.length > 0 && connectors.isDown ? 1 : 0, () => connectors.start()],
-      [live.length > 0 && hosts.size > 0 ? 2 : 0, () => hosts.act()],
-      [live.length > 1 && hosts.size > 0 ? 0.05 : 0, () => hosts.freeze()],
+      [live.length > 0 && hosts.size > 0 ? plan.hostPace : 0, () => hosts.act()],
+      [live.length > 1 && hosts.size > 0 ? plan.hostPace / 30 : 0, () => hosts.freeze()],
       [world.network.isBusy ? 4 : 0, () => world.network.step()],
       [world.network.size > 0 ? plan.clients / 4 : 0, () => world.network.breakOne()],
     ])()

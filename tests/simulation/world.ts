@@ -165,8 +165,12 @@ export class World {
   }
 
   /** Calls a desk that may be gone before it answers, and says in which process. */
-  call<T>(name: string, work: (desk: Desk, process: Process) => Promise<T>, outcome: Outcome<T>): Process {
-    const process = this.random.pick(this.live)
+  call<T>(
+    name: string,
+    work: (desk: Desk, process: Process) => Promise<T>,
+    outcome: Outcome<T>,
+    process: Process = this.random.pick(this.live),
+  ): Process {
     this.note(`${process.name} gets ${name}`)
     const call = { process, lost: () => outcome.lost?.() }
     this.#calls.add(call)
