@@ -138,8 +138,8 @@ export function streamsConform(subject: () => ConformanceSubject): void {
       await over
     })
 
-    it('tell that a session is gone', async () => {
-      const { transport, sessionId } = await asking()
+    it('report a deleted session', async () => {
+      const { transport, sessionId } = await sessionWithQuestion()
       const stopping = new AbortController()
       const items: ChangeItem[] = []
       const over = (async () => {

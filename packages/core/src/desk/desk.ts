@@ -464,7 +464,12 @@ export class Desk {
     this.#engine.close()
   }
 
-  async #control(sessionId: string, command: ControlCommand, by: Origin, body: object = {}): Promise<ControlResult> {
+  async #control(
+    sessionId: string,
+    command: ControlCommand,
+    by: Origin,
+    body: object = {},
+  ): Promise<ControlResult> {
     const { idempotencyKey } = parse(origin, by, 'the origin')
     const key = sessionKey(sessionId, command.type, idempotencyKey, body)
     const { repeated = false, turnId } = await this.#engine.run(sessionId, command, { key })
