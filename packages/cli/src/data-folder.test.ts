@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { defaultDataFolder, openDataFolder } from './data-folder.js'
+import { defaultDataFolder, isProcessRunning, openDataFolder } from './data-folder.js'
 
 let root: string
 beforeEach(() => {
@@ -36,4 +38,24 @@ it('refuses a file, and a path through a file', () => {
   writeFileSync(file, '')
   expect(() => openDataFolder(file)).toThrow(/^The data folder .* cannot be used: it is a file\.$/)
   expect(() => openDataFolder(join(file, 'x'))).toThrow(/cannot be used: a file is in the way\.$/)
+})
+
+it('a zombie is not a running process', async () => {
+  // The shell is replaced by a program that never reaps the child of the shell.
+  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const [said] = (await once(parent.stdout, 'data')) as [Buffer]
+    const child = Number(said.toString())
+    expect(isProcessRunning(child)).toBe(true)
+    await expect.poll(() => isProcessRunning(child)).toBe(false)
+    // Its id is still in use.
+    expect(process.kill(child, 0)).toBe(true)
+    expect(isProcessRunning(parent.pid!)).toBe(true)
+  } finally {
+    parent.kill('SIGKILL')
+  }
+  await once(parent, 'exit')
+  expect(isProcessRunning(parent.pid!)).toBe(false)
 })

@@ -107,12 +107,25 @@ function gatewayFile(dataFolder: string): string {
   return join(dataFolder, 'gateway.json')
 }
 
-/** Whether a process with this id runs on this machine. It may be another user's. */
+/**
+ * Whether a process with this id runs on this machine. It may be another user's. A zombie, which has ended but was not reaped by its
+ * parent, does not run.
+ */
 export function isProcessRunning(pid: number): boolean {
   try {
-    return process.kill(pid, 0)
+    return process.kill(pid, 0) && !isZombie(pid)
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    // The state comes after the name, which is in parentheses and may contain anything.
+    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    // Only Linux has this file.
+    return false
   }
 }
 

@@ -154,7 +154,7 @@ export function removeOwner(path: string): void {
   rmSync(ownerFile(path), { force: true })
 }
 
-function describeOwner(path: string): string {
+export function describeOwner(path: string): string {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(ownerFile(path), 'utf8')) as Record<string, unknown>
     if (typeof pid !== 'number' || (host === hostname() && !isRunning(pid)))
@@ -170,10 +170,21 @@ function ownerFile(path: string): string {
   return `${path}-owner`
 }
 
+/** A zombie, which has ended but was not reaped by its parent, holds no lock. */
 function isRunning(pid: number): boolean {
   try {
-    return process.kill(pid, 0)
+    return process.kill(pid, 0) && !isZombie(pid)
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    // The state comes after the name, which is in parentheses and may contain anything.
+    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    // Only Linux has this file.
+    return false
   }
 }

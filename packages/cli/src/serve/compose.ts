@@ -23,6 +23,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { agentAdapters } from '../config.js'
 import { escapeHidden } from '../terminal.js'
+import { BackgroundErrors } from './background-errors.js'
 import { createConnectors } from './connectors.js'
 import type { ServeOptions, StoreAddress } from './options.js'
 import { version, webAppFolder } from './package-files.js'
@@ -138,17 +139,23 @@ async function composeOn(
       ...(webApp !== undefined && { webApp }),
       ...(tls && { tls }),
     })
-    const log = (error: unknown) =>
-      gateway.app.log.error({ err: error }, 'Something failed in the background')
+    const { log } = gateway.app
     const url = await gateway.listen({ host: address, port })
     resolveUrl(url)
     // From here on failures are retried, and the log says why a start takes long.
-    errors.sendTo(log)
+    errors.sendTo({
+      failed: (error) => log.error({ err: error }, 'Something failed in the background'),
+      recovered: ({ failures, ms }) =>
+        log.warn(
+          `The store is reachable again, after ${Math.ceil(ms / 1000)} s in which ${failures} more attempts failed.`,
+        ),
+    })
     connectors.start()
     const code = credentials.loginCode(credentials.owner)
     const openUrl = `${url}/login?code=${code}`
     const isLinkUsed = () => credentials.personOfCode(code) === null
     const close = async () => {
+      errors.close()
       await connectors.stop()
       await gateway.close()
     }
@@ -192,22 +199,6 @@ export async function openSharedStore(
   } catch (error) {
     await base.close()
     throw error
-  }
-}
-
-/** Collects errors of the background until the gateway listens. A start that fails prints one sentence and not these as well. */
-export class BackgroundErrors {
-  readonly #collected: unknown[] = []
-  #log: ((error: unknown) => void) | null = null
-
-  readonly report = (error: unknown): void => {
-    if (this.#log) this.#log(error)
-    else this.#collected.push(error)
-  }
-
-  sendTo(log: (error: unknown) => void): void {
-    this.#log = log
-    for (const error of this.#collected.splice(0)) log(error)
   }
 }
 
