@@ -54,6 +54,10 @@ export class AgentProcesses {
     return this.#running.has(sessionId)
   }
 
+  isInterrupting(sessionId: string): boolean {
+    return this.#interrupting.has(sessionId)
+  }
+
   /** Whether there was an agent to interrupt: one that has not started is not. */
   async interrupt(sessionId: string): Promise<boolean> {
     const running = this.#running.get(sessionId)

@@ -98,6 +98,8 @@ export class AgentRunner {
 
   /** The next message starts a fresh context. */
   async clear(sessionId: string, cancel: () => Promise<Stopped>): Promise<void> {
+    // An agent that does not react to an interrupt must not keep its session from being cleared.
+    if (this.#processes.isInterrupting(sessionId)) await this.#processes.end(sessionId)
     await this.#inOrder.run(sessionId, async () => {
       const { turnId } = await cancel()
       await this.#firstInOrder(sessionId, () => this.#clear(sessionId, turnId))

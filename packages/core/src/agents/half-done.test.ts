@@ -132,6 +132,28 @@ it('an interrupt is carried out though the store was away in the middle of it', 
   await host.close()
 })
 
+it.each(['clear', 'deleteSession'] as const)(
+  'an agent that hangs in an interrupt is ended by %s',
+  async (how) => {
+    const { adapter, given } = scripted()
+    const start: AgentAdapter['start'] = async (...call) => ({
+      ...(await adapter.start(...call)),
+      interrupt: () => new Promise(() => {}),
+    })
+    const desk = createDesk({ store: memoryStore() })
+    const host = createHost({ desk, agents: [{ ...adapter, start }], onError: () => {} })
+    await host.ready
+    const { id } = (await host.createSession({})).session
+    await host.message({ sessionId: id, text: 'wait', ...me })
+    await expect.poll(() => given).toHaveLength(1)
+    const interrupted = host.interrupt(id, me)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    await host[how](id, me)
+    await interrupted
+    await host.close()
+  },
+)
+
 it('a session that was deleted is not made again by its agent', async () => {
   const agent = scripted()
   const store = memoryStore()
