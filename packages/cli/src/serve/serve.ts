@@ -2,13 +2,8 @@ import { AskbackError } from '@askback/protocol'
 import { announceGateway, findGateway } from '../data-folder.js'
 import { hasBrowser, openBrowser } from '../open.js'
 import { printJson, say } from '../terminal.js'
-import {
-  BackgroundErrors,
-  compose,
-  openSharedStore,
-  type ComposedGateway,
-  type SharedStore,
-} from './compose.js'
+import { compose, openSharedStore, type ComposedGateway, type SharedStore } from './compose.js'
+import { BackgroundErrors } from './background-errors.js'
 import { readServeOptions, type ServeOptions } from './options.js'
 import { moveTokensOutOf, serveTokens, type Tokens } from './tokens.js'
 
