@@ -1,11 +1,11 @@
 import type { Json, PermissionMode } from '@askback/protocol'
 
 /**
- * What a process asks of the one that runs a session's agent. It can be executed twice, so it names the turn or the message
- * that it is about: the log tells whether anything is left to do.
+ * A command to the process that runs a session's agent. It may be executed twice, so it names the turn or message that it is about:
+ * the log shows whether anything is left to do.
  */
 export type AgentCommand = { sessionId: string } &
-  /** Look at the log. `messageId`: a message that no agent was given before this was sent. */
+  /** Compare the agent with the log. `messageId`: a message that no agent had received when this was sent. */
   (
     | { do: 'attend'; messageId?: string }
     | { do: 'interrupt'; turnId: string }
@@ -15,7 +15,7 @@ export type AgentCommand = { sessionId: string } &
   )
 
 export function commandFrom(json: Json): AgentCommand {
-  // Only processes of this kind write there.
+  // Only this code writes to mailboxes.
   return json as unknown as AgentCommand
 }
 

@@ -9,41 +9,41 @@ import type { Fence } from '../store/store.js'
 import type { AgentContext, AgentProcess, Ending } from './agent.js'
 import type { AgentList } from './agent-list.js'
 import type { LiveFeed } from './live-feed.js'
-import { GivenUp, RunningAgent } from './running-agent.js'
+import { StartAbandoned, RunningAgent } from './running-agent.js'
 
 export interface AgentProcessesOptions {
   desk: Desk
   agents: AgentList
   live: LiveFeed
-  /** What the shells of a session's agent find in their environment. */
+  /** Environment variables for the shells of a session's agent. */
   env?: ((sessionId: string) => Promise<Record<string, string>>) | undefined
-  /** Where several processes share a store: which of them runs the agent of a session. */
+  /** On a shared store: which process runs the agent of a session. */
   leases?: Leases | undefined
   clock?: Clock | undefined
   onError: (error: unknown) => void
 }
 
-interface Told {
-  /** One has ended; `wasCurrent` unless somebody took it off before. */
+interface AgentProcessEvents {
+  /** An agent has ended. `wasCurrent` is false if it was removed before. */
   ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void>
-  /** Its session belongs to another process now. */
+  /** The session belongs to another process now. */
   fencedOff(sessionId: string): void
 }
 
-/** The agents that run in this process, one a session. */
+/** The agents that run in this process, at most one per session. */
 export class AgentProcesses {
   readonly #options: AgentProcessesOptions
-  readonly #told: Told
+  readonly #events: AgentProcessEvents
   readonly #running = new Map<string, RunningAgent>()
-  /** The next one of a session starts when the last one has ended. */
+  /** The next agent of a session starts when the last one has ended. */
   readonly #ending = new Map<string, Promise<void>>()
-  /** Until such an agent has ended its turn, a call that it reports as failed is one that the interrupt cut off. */
+  /** Interrupted agents. Until the turn ends, a call that is reported as failed was stopped by the interrupt. */
   readonly #interrupting = new Set<string>()
   #stopped = false
 
-  constructor(options: AgentProcessesOptions, told: Told) {
+  constructor(options: AgentProcessesOptions, events: AgentProcessEvents) {
     this.#options = options
-    this.#told = told
+    this.#events = events
   }
 
   get stopped(): boolean {
@@ -58,13 +58,13 @@ export class AgentProcesses {
     return this.#interrupting.has(sessionId)
   }
 
-  /** Whether there was an agent to interrupt: one that has not started is not. */
+  /** Resolves with whether there was an agent to interrupt. One that is still starting does not count. */
   async interrupt(sessionId: string): Promise<boolean> {
     const running = this.#running.get(sessionId)
     if (!running?.isStarted || !running.agent) return false
     this.#interrupting.add(sessionId)
     try {
-      // One whose session was taken over waits for its last report for ever, until it is ended.
+      // An agent whose session was taken over would wait for its last report for ever, so it is ended.
       await Promise.race([running.agent.interrupt(), running.dismissed])
     } finally {
       this.#interrupting.delete(sessionId)
@@ -72,25 +72,25 @@ export class AgentProcesses {
     return true
   }
 
-  /** The one that runs, or a new one that takes up `resume`. */
+  /** Returns the running agent, or starts one that resumes `resume`. */
   start(sessionId: string, resume: AgentContext['resume']): Promise<AgentProcess> {
     const known = this.#running.get(sessionId)
     if (known) return known.started
     if (this.#stopped) throw new AskbackError('unavailable', 'The gateway is stopping.')
     const fence = this.#options.leases?.fence(sessionId)
-    // It was given up meanwhile, and may be another's: without a fence two would run.
-    if (this.#options.leases && !fence) throw new GivenUp()
+    // The start was abandoned meanwhile, and another process may own the session: without a fence two agents would run.
+    if (this.#options.leases && !fence) throw new StartAbandoned()
     const running = this.#run(sessionId, resume, fence)
-    this.#keep(sessionId, running, fence)
+    this.#register(sessionId, running, fence)
     return running.started
   }
 
-  /** One that is about to start learns of it then. */
+  /** An agent that is starting gets the mode when it has started. */
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
     await this.#running.get(sessionId)?.agent?.setPermissionMode(mode)
   }
 
-  /** Whether its agent has outlived the gateway that ran it: then the turn goes on as if nothing had happened. */
+  /** Resolves with whether the agent survived the gateway that ran it. Then the turn continues. */
   async reconnect(sessionId: string): Promise<boolean> {
     const { desk, leases, onError } = this.#options
     const { session, state } = await desk.snapshot(sessionId)
@@ -99,16 +99,16 @@ export class AgentProcesses {
     const fence = leases?.fence(sessionId)
     const resume = { turnId: state.activeTurnId, state }
     const agent = await adapter
-      // Its shells have theirs.
+      // The shells of that agent have their environment already.
       .reconnect({ ...(await this.#contextOf(sessionId, fence)), env: {}, resume })
       .catch((error: unknown) => {
         onError(error)
         return null
       })
     if (!agent) return false
-    // A message has started another one meanwhile.
+    // A message may have started another agent meanwhile.
     if (this.#stopped || this.#running.has(sessionId)) await agent.stop()
-    else this.#keep(sessionId, new RunningAgent(() => Promise.resolve(agent)), fence)
+    else this.#register(sessionId, new RunningAgent(() => Promise.resolve(agent)), fence)
     return true
   }
 
@@ -129,7 +129,7 @@ export class AgentProcesses {
     await Promise.allSettled([...this.#running.keys(), ...this.#ending.keys()].map((id) => this.end(id)))
   }
 
-  /** What happens to an agent, told in its stead. Without the lease nobody here may speak for it. */
+  /** Reports events on behalf of an agent. Throws without the lease, because another process may run the agent. */
   async report(sessionId: string, events: Reported[]): Promise<void> {
     const { leases } = this.#options
     const fence = leases?.lastFence(sessionId)
@@ -141,14 +141,14 @@ export class AgentProcesses {
     if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
   }
 
-  #keep(sessionId: string, running: RunningAgent, fence: Fence | undefined): void {
+  #register(sessionId: string, running: RunningAgent, fence: Fence | undefined): void {
     this.#running.set(sessionId, running)
-    const stopTelling = this.#tellWaiting(sessionId, running)
+    const stopTelling = this.#reportWaiting(sessionId, running)
     void this.#follow(sessionId, running, fence).then(async () => (await stopTelling)())
   }
 
-  /** Tells the agent when its session begins and ends to wait for a person. Resolves to what ends that. */
-  async #tellWaiting(sessionId: string, running: RunningAgent): Promise<() => void> {
+  /** Informs the agent when its session starts and stops waiting for a person. Resolves with a function that ends that. */
+  async #reportWaiting(sessionId: string, running: RunningAgent): Promise<() => void> {
     const { desk, onError } = this.#options
     const tell = async (isWaiting: boolean) => {
       const agent = await running.started.catch(() => null)
@@ -161,7 +161,7 @@ export class AgentProcesses {
     try {
       return (await desk.follow(sessionId, { advanced, gone: () => undefined })).stop
     } catch (error) {
-      // Whoever started it is told that the session is gone, or cannot be read.
+      // The caller of `start` gets the error.
       if (!(error instanceof AskbackError)) onError(error)
       return () => undefined
     }
@@ -169,7 +169,7 @@ export class AgentProcesses {
 
   async #follow(sessionId: string, running: RunningAgent, fence: Fence | undefined): Promise<void> {
     const agent = await running.started.catch((error: unknown) => {
-      // Whoever sent the message is told.
+      // The sender of the message gets the error.
       if (!this.#stopped && !(error instanceof AskbackError)) this.#options.onError(error)
       return null
     })
@@ -179,11 +179,11 @@ export class AgentProcesses {
     if (!ending) return
     const left = this.#options.live.unfinished(sessionId)
     await this.#attempt(() => this.#write(sessionId, left, fence))
-    // Also if that could not be kept: else an answer would start nobody.
-    await this.#attempt(() => this.#told.ended(sessionId, ending, wasCurrent))
+    // Also if the report failed: otherwise an answer would not start the agent again.
+    await this.#attempt(() => this.#events.ended(sessionId, ending, wasCurrent))
   }
 
-  /** That its session is deleted, or another process', need not be said. */
+  /** Ignores errors of a session that was deleted or belongs to another process. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -228,14 +228,14 @@ export class AgentProcesses {
       model: state.model,
       permissionMode: session.permissionMode,
       agentSessionId: state.agentSessionId,
-      // One that is deleted must not come back because its agent goes on asking.
+      // A deleted session must not be created again because its agent continues to ask.
       session: desk.session(sessionId, null, fence),
       report: (...events) => this.#reportOf(sessionId, fence, events),
       live: (delta) => live.emit(sessionId, delta),
     }
   }
 
-  /** A turn that is cut holds what had come of its last blocks. */
+  /** Adds the unfinished blocks to the end of an interrupted turn. */
   #withUnfinished(sessionId: string, events: Reported[]): Reported[] {
     const end = events.find((event) => event.type === 'turn_ended')
     if (!end || end.reason === 'done') return events
@@ -244,14 +244,14 @@ export class AgentProcesses {
     return [...left.map((event) => ({ ...event, turnId })), ...events]
   }
 
-  /** What the agent tells. One that was taken over gets no answer any more: it must not go on as if it had been heard. */
+  /** Handles a report of the agent. After a takeover it never resolves, so that the agent does not continue as if it was logged. */
   async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
     try {
       const told = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
       await this.#write(sessionId, this.#withUnfinished(sessionId, told), fence)
     } catch (error) {
       if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
-      this.#told.fencedOff(sessionId)
+      this.#events.fencedOff(sessionId)
       await new Promise(() => undefined)
     }
   }

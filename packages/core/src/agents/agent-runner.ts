@@ -14,51 +14,56 @@ import { Retry } from '../retry.js'
 import type { Ending } from './agent.js'
 import { commandFrom, jsonOf, type AgentCommand } from './agent-command.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
-import { AttendedSessions, type AttendedSession, type Before, type TurnMessage } from './attended-sessions.js'
-import { GivenUp } from './running-agent.js'
+import {
+  AttendedSessions,
+  type AttendedSession,
+  type PriorRun,
+  type TurnMessage,
+} from './attended-sessions.js'
+import { StartAbandoned } from './running-agent.js'
 
-/** In one turn: an agent that crashes on what it was given would be started again for ever. */
+/** Limit of losses in one turn: an agent that crashes on its input would otherwise be started again and again. */
 const MAX_LOSSES = 3
 
-/** How a command ended, as the desk recorded it. */
-interface Stopped {
+/** The recorded result of an interrupt or a clear. */
+interface StopResult {
   repeated: boolean
   /** The turn that was open when the command was first sent. */
   turnId?: string
 }
 
 interface AttendOptions {
-  /** A message that no agent was given before. */
+  /** A message that no agent has received. */
   messageId?: string | undefined
-  /** What the log says about an agent that is gone. */
+  /** The text in the log if the agent was lost. */
   message?: string
-  /** Where there are no leases to tell. */
-  run?: Before['run']
-  /** Its lease is that of a dead process, and has to go if it is not needed. */
+  /** Needed where there are no leases, which would show it. */
+  run?: PriorRun['run']
+  /** Its lease belongs to a dead process, and is released if it is not needed. */
   isOrphan?: boolean
 }
 
 /**
- * Starts, feeds and ends the agents of this process' sessions. What is to be done for a session follows from its log: `attend`
- * compares the two, and can be called at any time by anybody. So a command is only a reason to look, and nothing depends on
- * its arriving once. For every open turn there is a process that attends to it, or will:
+ * Starts the agents of this process' sessions, sends them messages and ends them. What has to be done for a session is derived from
+ * its log: `attend` compares the log with what runs, and may be called at any time. So a command is only a hint to look at the log,
+ * and it does no harm if a command is lost or arrives twice. For every open turn there is a process that attends to it, or will:
  *
  * - the one that holds the lease of the session, and follows its log;
- * - the one that took a message, until it holds the lease or has put a command into the mailbox of the one that does;
- * - where either has died, whoever takes over: its leases, its mailbox, and open turns that nobody has a lease for.
+ * - the one that accepted a message, until it holds the lease or has put a command into the mailbox of the owner;
+ * - if either has died, the process that takes over its leases, its mailbox and the open turns without a lease.
  */
 export class AgentRunner {
   readonly #options: AgentProcessesOptions
   readonly #processes: AgentProcesses
   readonly #attended: AttendedSessions
   readonly #retry: Retry
-  /** What is done for one session is done in order. An agent that is starting is not waited for. */
+  /** Work for one session runs one after the other. The start of an agent is not waited for. */
   readonly #inOrder = new InOrder()
-  /** Sessions that will be looked at again because of what they were told, and have not been yet. */
+  /** Sessions with a queued look at their log. */
   readonly #queued = new Set<string>()
-  /** Sessions in which a message may still become durable though its append has failed. */
+  /** Sessions with a message whose append failed but may still become durable. */
   readonly #unsure = new Set<string>()
-  /** How often the agent of a turn that is open was lost. */
+  /** Losses of the agent, by open turn. */
   readonly #losses = new Map<string, number>()
   readonly #stopListening: () => void
 
@@ -67,65 +72,66 @@ export class AgentRunner {
     this.#retry = new Retry(options.clock ?? systemClock, options.onError)
     this.#processes = new AgentProcesses(options, {
       ended: (...ended) => this.#ended(...ended),
-      fencedOff: (sessionId) => this.#lose(sessionId),
+      fencedOff: (sessionId) => this.#onLeaseLost(sessionId),
     })
     this.#attended = new AttendedSessions(options.desk, {
       changed: (sessionId, events) => this.#changed(sessionId, events),
-      deleted: (sessionId) => void this.#repeated(() => this.#drop(sessionId)),
+      deleted: (sessionId) => void this.#retryUntilDone(() => this.#drop(sessionId)),
     })
-    this.#stopListening = options.desk.on(({ sessionId, events }) => this.#heard(sessionId, events))
+    this.#stopListening = options.desk.on(({ sessionId, events }) => this.#onEvents(sessionId, events))
   }
 
-  /** Does what the log of the session asks for, here or in the process that has its lease. What fails is tried again. */
+  /** Does what the log of the session requires, here or in the process that has its lease. Failures are retried. */
   attend(sessionId: string, options: AttendOptions = {}): Promise<void> {
-    return this.#repeated(() => this.#inOrder.run(sessionId, () => this.#attend(sessionId, options)))
+    return this.#retryUntilDone(() => this.#inOrder.run(sessionId, () => this.#attend(sessionId, options)))
   }
 
-  /** The same, and again if a message of which nobody knows becomes durable later. */
+  /** Like `attend`, and again if the message with the unknown outcome becomes durable later. */
   attendUnsure(sessionId: string): Promise<void> {
     this.#unsure.add(sessionId)
     return this.attend(sessionId)
   }
 
-  /** `cancel` cancels what is pending. Nothing that this settles starts a lost agent: it would only hear of the interrupt. */
-  async interrupt(sessionId: string, cancel: () => Promise<Stopped>): Promise<void> {
+  /** `cancel` cancels what is pending. Those settlements do not start a lost agent, which would only get the interrupt. */
+  async interrupt(sessionId: string, cancel: () => Promise<StopResult>): Promise<void> {
     await this.#inOrder.run(sessionId, async () => {
       const { turnId } = await cancel()
       if (turnId === undefined) return
-      await this.#firstInOrder(sessionId, () => this.#interrupt(sessionId, turnId))
+      await this.#runNowThenInOrder(sessionId, () => this.#interrupt(sessionId, turnId))
     })
   }
 
   /** The next message starts a fresh context. */
-  async clear(sessionId: string, cancel: () => Promise<Stopped>): Promise<void> {
-    // An agent that does not react to an interrupt must not keep its session from being cleared.
+  async clear(sessionId: string, cancel: () => Promise<StopResult>): Promise<void> {
+    // An agent that does not react to an interrupt must not prevent a clear.
     if (this.#processes.isInterrupting(sessionId)) await this.#processes.end(sessionId)
     await this.#inOrder.run(sessionId, async () => {
       const { turnId } = await cancel()
-      await this.#firstInOrder(sessionId, () => this.#clear(sessionId, turnId))
+      await this.#runNowThenInOrder(sessionId, () => this.#clear(sessionId, turnId))
     })
   }
 
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    return this.#repeated(() => this.#setPermissionMode(sessionId, mode))
+    return this.#retryUntilDone(() => this.#setPermissionMode(sessionId, mode))
   }
 
-  /** Ends the agent if it runs here. Elsewhere it ends when its process learns that the session is gone. */
+  /** Ends the agent if it runs here. Another process ends it when it learns that the session was deleted. */
   async delete(sessionId: string, erase: () => Promise<void>): Promise<void> {
     const erased = this.#inOrder.run(sessionId, async () => {
       await this.#processes.end(sessionId)
       try {
         await erase()
       } finally {
-        // If it is still there, its turn must not stay open without an agent.
-        if (this.#attended.get(sessionId)) await this.#firstInOrder(sessionId, () => this.#attend(sessionId))
+        // If the deletion failed, the turn must not stay open without an agent.
+        if (this.#attended.get(sessionId))
+          await this.#runNowThenInOrder(sessionId, () => this.#attend(sessionId))
       }
     })
-    // Also before its turn: what is under way may wait for the agent.
+    // Also at once, because work in the queue may wait for the agent.
     await Promise.all([this.#processes.end(sessionId), erased])
   }
 
-  /** At start: sessions whose agent went down with the last process. What is pending in them stays pending. */
+  /** At start: attends to the sessions whose agent was lost with the last process. What is pending stays pending. */
   async recover(): Promise<void> {
     for (const adapter of this.#options.agents.adapters) {
       await adapter.recover?.().catch((error: unknown) => this.#options.onError(error))
@@ -134,7 +140,7 @@ export class AgentRunner {
       mail: (command) => this.#execute(commandFrom(command)),
       orphans: (sessionIds, commands) => this.#takeOver(sessionIds, commands.map(commandFrom)),
       lost: (sessionIds) => {
-        for (const sessionId of sessionIds) this.#lose(sessionId)
+        for (const sessionId of sessionIds) this.#onLeaseLost(sessionId)
       },
     })
     await this.#retry.untilDone(() => this.#attendStrays(RESTARTED))
@@ -148,7 +154,7 @@ export class AgentRunner {
     await this.#options.leases?.close()
   }
 
-  /** Open turns that nobody has a lease for: who should have may have died before it took one. */
+  /** Attends to open turns without a lease: the process that should have one may have died before it acquired it. */
   async #attendStrays(message: string): Promise<void> {
     const { desk, leases } = this.#options
     const taken = await leases?.taken()
@@ -157,21 +163,21 @@ export class AgentRunner {
       const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
       for (const { id, agent, status } of page.items) {
         if (agent === null || !isActive(status) || taken?.has(id)) continue
-        // Without leases nobody can tell whether its agent was started.
+        // Without leases it is unknown whether its agent was started.
         await this.attend(id, { message, run: 'presumably' })
       }
       after = page.next ?? undefined
     } while (after !== undefined)
   }
 
-  /** The process that ran these agents is gone. Its commands come first: they name messages that no agent was given. */
+  /** Takes over from a dead process. Its commands come first, because they name messages that no agent has received. */
   async #takeOver(sessionIds: string[], commands: AgentCommand[]): Promise<void> {
     for (const command of commands) await this.#execute(command, TAKEN_OVER)
     for (const sessionId of sessionIds) await this.attend(sessionId, { isOrphan: true })
     await this.#attendStrays(TAKEN_OVER)
   }
 
-  /** Fails if it could not be done: then it stays in the mailbox. */
+  /** Throws if it fails: then the command stays in the mailbox. */
   async #execute(command: AgentCommand, message?: string): Promise<void> {
     const { sessionId } = command
     const work = async () => {
@@ -186,7 +192,7 @@ export class AgentRunner {
           return this.#attend(sessionId, { ...(message && { message }), messageId: command.messageId })
       }
     }
-    await this.#inOrder.run(sessionId, work).catch(unlessOver)
+    await this.#inOrder.run(sessionId, work).catch(ignoreIfOver)
   }
 
   async #attend(
@@ -196,7 +202,7 @@ export class AgentRunner {
     if (this.#processes.stopped) return
     const { leases } = this.#options
     const isKnown = isOrphan || this.#attended.get(sessionId) || leases?.fence(sessionId)
-    // A lease that is not needed would cost two writes.
+    // Acquiring a lease that is not needed would cost two writes.
     if (!isKnown && (await this.#activeTurn(sessionId)) === null) return
     if (!(await this.#hasLease(sessionId, { do: 'attend', sessionId, ...(messageId && { messageId }) })))
       return
@@ -206,48 +212,53 @@ export class AgentRunner {
       if (messageId !== undefined) session.expect(messageId)
       await this.#reconcile(sessionId, session)
     } catch (error) {
-      if (error instanceof GivenUp) return
+      if (error instanceof StartAbandoned) return
       if (isMissing(error)) return this.#drop(sessionId)
-      if (leases && isFenced(error)) return this.#lose(sessionId)
+      if (leases && isFenced(error)) return this.#onLeaseLost(sessionId)
       throw error
     }
   }
 
-  async #begin(sessionId: string, before: Before, message: string): Promise<AttendedSession> {
+  async #begin(sessionId: string, before: PriorRun, message: string): Promise<AttendedSession> {
     const session = await this.#attended.add(sessionId, before)
-    if (!session.isCut || this.#processes.has(sessionId)) return session
-    if (await this.#processes.reconnect(sessionId)) session.isCut = false
-    else session.unsaid = message
+    if (!session.isInterrupted || this.#processes.has(sessionId)) return session
+    if (await this.#processes.reconnect(sessionId)) session.isInterrupted = false
+    else session.unreportedLoss = message
     return session
   }
 
-  /** Makes what runs here fit the log. */
+  /** Makes the agent that runs here match the log. */
   async #reconcile(sessionId: string, session: AttendedSession): Promise<void> {
     if (this.#processes.stopped) return
     const state = await this.#state(sessionId)
     const isRunning = this.#processes.has(sessionId)
-    const isCut = !isRunning && state.activeTurnId !== null && session.isCut
-    if (isCut && session.unsaid !== null) {
-      const said: Reported = { type: 'error', code: AGENT_LOST, message: session.unsaid, fatal: false }
+    const isInterrupted = !isRunning && state.activeTurnId !== null && session.isInterrupted
+    if (isInterrupted && session.unreportedLoss !== null) {
+      const said: Reported = {
+        type: 'error',
+        code: AGENT_LOST,
+        message: session.unreportedLoss,
+        fatal: false,
+      }
       await this.#processes.report(sessionId, [said])
-      session.unsaid = null
+      session.unreportedLoss = null
     }
     const messages = session.takeMessages(state)
-    if (messages.length > 0 || (isCut && unanswered(state))) {
-      session.isCut = false
-      return this.#give(sessionId, messages, isCut ? state : null)
+    if (messages.length > 0 || (isInterrupted && hasUnusedSettlement(state))) {
+      session.isInterrupted = false
+      return this.#sendMessages(sessionId, messages, isInterrupted ? state : null)
     }
     if (isRunning) return
     if (state.activeTurnId !== null) {
-      if (isCut && state.pending.length > 0) return
-      // The agent is gone, and nothing will start it again.
+      if (isInterrupted && state.pending.length > 0) return
+      // The agent is lost, and nothing would start it again.
       await this.#endTurn(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
     }
     await this.#drop(sessionId)
   }
 
-  /** Starts the agent unless it runs, and gives it these messages. `cut` is the state of a turn that it has to go on with. */
-  #give(sessionId: string, messages: TurnMessage[], cut: SessionStateJson | null): void {
+  /** Starts the agent unless it runs, and sends it the messages. `cut` is the state of an interrupted turn that it has to resume. */
+  #sendMessages(sessionId: string, messages: TurnMessage[], cut: SessionStateJson | null): void {
     const turnId = messages.at(-1)?.turnId ?? cut?.activeTurnId
     const resume = cut?.activeTurnId ? { turnId: cut.activeTurnId, state: cut } : null
     const started = this.#processes.start(sessionId, resume)
@@ -255,19 +266,21 @@ export class AgentRunner {
       for (const message of messages) await agent.send({ text: message.text, turnId: message.turnId })
     })
     given.catch((error: unknown) => {
-      if (error instanceof GivenUp || turnId === undefined || turnId === null) return
-      void this.#repeated(() => this.#inOrder.run(sessionId, () => this.#failed(sessionId, turnId, error)))
+      if (error instanceof StartAbandoned || turnId === undefined || turnId === null) return
+      void this.#retryUntilDone(() =>
+        this.#inOrder.run(sessionId, () => this.#failed(sessionId, turnId, error)),
+      )
     })
   }
 
-  /** The session needs nothing any more. A message that became durable meanwhile may have been meant for this process. */
+  /** Releases a session that needs nothing. A message may have become durable meanwhile, so the log is read once more. */
   async #drop(sessionId: string): Promise<void> {
     const { leases } = this.#options
     this.#attended.delete(sessionId)
     await this.#processes.end(sessionId)
     if (!leases) return
     await leases.release(sessionId)
-    const state = await this.#state(sessionId).catch(unlessMissing)
+    const state = await this.#state(sessionId).catch(nullIfMissing)
     if (state && state.activeTurnId !== null) void this.attend(sessionId)
   }
 
@@ -282,7 +295,7 @@ export class AgentRunner {
   async #clear(sessionId: string, turnId: string | undefined): Promise<void> {
     const { leases } = this.#options
     const activeTurn = await this.#activeTurn(sessionId)
-    // The agent of a later turn has begun with the fresh context.
+    // The agent of a later turn has the fresh context already.
     if (activeTurn !== null && activeTurn !== turnId) return
     if (activeTurn === null && leases && !(await leases.find(sessionId))) return
     const command: AgentCommand = { do: 'clear', sessionId, ...(turnId !== undefined && { turnId }) }
@@ -296,16 +309,16 @@ export class AgentRunner {
     const { leases, desk } = this.#options
     const lease = await leases?.find(sessionId)
     if (leases && lease && !lease.mine) {
-      // Where that process is gone, the next agent starts with the new mode.
+      // If that process is dead, the next agent starts with the new mode.
       await leases.post(lease.owner, jsonOf({ do: 'setPermissionMode', sessionId, mode }))
       return
     }
-    // It may have been changed again since.
+    // The mode may have been changed again since.
     const { session } = await desk.snapshot(sessionId, { fresh: true })
     if (session.permissionMode === mode) await this.#processes.setPermissionMode(sessionId, mode)
   }
 
-  /** Whether this process has the lease, or there are none. If another has it, that one gets the command. */
+  /** Whether this process has the lease, or there are no leases. Otherwise sends the command to the owner. */
   async #hasLease(sessionId: string, command: AgentCommand): Promise<boolean> {
     const { leases } = this.#options
     if (!leases) return true
@@ -316,18 +329,18 @@ export class AgentRunner {
     }
   }
 
-  /** Others took this process for dead, and may have the session now: its agent must write nothing more, and ends. */
-  #lose(sessionId: string): void {
+  /** Other processes took this one for dead and may run the session now: the agent here must not write any more, and is ended. */
+  #onLeaseLost(sessionId: string): void {
     this.#options.leases?.forget(sessionId)
     this.#attended.delete(sessionId)
-    void this.#repeated(async () => {
-      // Not in order: what waits for this agent ends with it.
+    void this.#retryUntilDone(async () => {
+      // Outside of the queue, because work in the queue may wait for this agent.
       await this.#processes.end(sessionId)
       await this.attend(sessionId)
     })
   }
 
-  #heard(sessionId: string, events: SessionEvent[]): void {
+  #onEvents(sessionId: string, events: SessionEvent[]): void {
     this.#options.live.finished(sessionId, events)
     for (const event of events) {
       if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
@@ -335,7 +348,7 @@ export class AgentRunner {
     }
   }
 
-  /** Something became durable in a session that this process attends to. */
+  /** Called with new durable events of an attended session. */
   #changed(sessionId: string, events: SessionEvent[]): void {
     const isMessage = ({ type }: SessionEvent) => type === 'user_message'
     const concernsLost = ({ type }: SessionEvent) => type === 'interaction_response' || type === 'turn_ended'
@@ -343,7 +356,7 @@ export class AgentRunner {
     if (!events.some((event) => isMessage(event) || (!isRunning && concernsLost(event)))) return
     if (this.#queued.has(sessionId)) return
     this.#queued.add(sessionId)
-    void this.#repeated(() =>
+    void this.#retryUntilDone(() =>
       this.#inOrder.run(sessionId, async () => {
         this.#queued.delete(sessionId)
         if (this.#attended.get(sessionId)) await this.#attend(sessionId)
@@ -351,27 +364,27 @@ export class AgentRunner {
     )
   }
 
-  /** An agent has ended. What is pending stays so, and its answer starts the agent again. */
+  /** Called when an agent has ended. What is pending stays pending, and its answer starts the agent again. */
   async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
     let isCounted = !wasCurrent
-    await this.#repeated(() =>
+    await this.#retryUntilDone(() =>
       this.#inOrder.run(sessionId, async () => {
         const session = this.#attended.get(sessionId)
         if (!session || this.#processes.stopped || this.#processes.has(sessionId)) return
         const turnId = await this.#activeTurn(sessionId)
-        if (!isCounted && turnId !== null) this.#cut(session, turnId, ending)
+        if (!isCounted && turnId !== null) this.#markInterrupted(session, turnId, ending)
         isCounted = true
         const isHopeless = turnId !== null && (this.#losses.get(turnId) ?? 0) > MAX_LOSSES
         if (!isHopeless) return this.#attend(sessionId)
-        await this.#failed(sessionId, turnId, new Error(session.unsaid ?? 'The agent was lost.'))
+        await this.#failed(sessionId, turnId, new Error(session.unreportedLoss ?? 'The agent was lost.'))
       }),
     )
   }
 
-  #cut(session: AttendedSession, turnId: string, ending: Ending): void {
-    session.isCut = true
+  #markInterrupted(session: AttendedSession, turnId: string, ending: Ending): void {
+    session.isInterrupted = true
     if (ending.how !== 'lost') return
-    session.unsaid = ending.message
+    session.unreportedLoss = ending.message
     this.#losses.set(turnId, (this.#losses.get(turnId) ?? 0) + 1)
   }
 
@@ -384,7 +397,7 @@ export class AgentRunner {
     await this.#attend(sessionId)
   }
 
-  /** Unless it has ended by itself. A message may have begun the next one meanwhile, which goes on. */
+  /** Does nothing if the turn has ended. A message may have started the next turn meanwhile, which is not affected. */
   async #endTurn(
     sessionId: string,
     turnId: string,
@@ -398,7 +411,7 @@ export class AgentRunner {
     ])
   }
 
-  /** As it is in the store: a command can come before the news of what it is about. */
+  /** Reads the store: a command can arrive before the events that it is about. */
   async #state(sessionId: string): Promise<SessionStateJson> {
     return (await this.#options.desk.snapshot(sessionId, { fresh: true })).state
   }
@@ -407,26 +420,26 @@ export class AgentRunner {
     return (await this.#state(sessionId)).activeTurnId
   }
 
-  /** For whoever has its turn already: the first attempt is made at once, and the others have to wait for theirs. */
-  #firstInOrder(sessionId: string, work: () => Promise<void>): Promise<void> {
+  /** For callers inside the session's queue: the first attempt runs at once, retries are queued again. */
+  #runNowThenInOrder(sessionId: string, work: () => Promise<void>): Promise<void> {
     let isFirst = true
-    return this.#repeated(() => {
+    return this.#retryUntilDone(() => {
       if (!isFirst) return this.#inOrder.run(sessionId, work)
       isFirst = false
       return work()
     })
   }
 
-  /** Until it is done, unless the session is deleted or another's by then: a turn that nobody runs would never end. */
-  #repeated(work: () => Promise<void>): Promise<void> {
-    return this.#retry.attempt(() => work().catch(unlessOver))
+  /** Retries until it succeeds, or the session is deleted or owned by another process. Without retries a turn could stay open for ever. */
+  #retryUntilDone(work: () => Promise<void>): Promise<void> {
+    return this.#retry.attempt(() => work().catch(ignoreIfOver))
   }
 }
 
 const RESTARTED = 'The agent was stopped by a restart of the gateway.'
 const TAKEN_OVER = 'The gateway that ran the agent is gone. Another one has taken over.'
 
-function runBefore(takeovers: number): Before['run'] {
+function runBefore(takeovers: number): PriorRun['run'] {
   if (takeovers === 0) return 'never'
   return takeovers === 1 ? 'maybe' : 'presumably'
 }
@@ -443,18 +456,18 @@ function isFenced(error: unknown): boolean {
   return error instanceof AskbackError && error.code === 'forbidden'
 }
 
-function unlessMissing(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if (isMissing(error)) return null
   throw error
 }
 
-/** Deleted, or another process' by now. */
-function unlessOver(error: unknown): void {
+/** The session was deleted, or belongs to another process now. */
+function ignoreIfOver(error: unknown): void {
   if (!isMissing(error) && !isFenced(error)) throw error
 }
 
-/** Whether the open turn holds a settlement that its agent has not acted on, as far as the log tells (L10). */
-function unanswered(state: SessionStateJson): boolean {
+/** Whether the open turn has a settlement that its agent has not acted on, as far as the log shows (L10). */
+function hasUnusedSettlement(state: SessionStateJson): boolean {
   const open = state.turns.find((turn) => turn.turnId !== null && turn.turnId === state.activeTurnId)
   const ids = new Set(open?.items.map((item) => (item.type === 'interaction' ? item.interactionId : null)))
   const ended = new Set(state.toolCalls.map((call) => (call.result ? call.toolCallId : null)))

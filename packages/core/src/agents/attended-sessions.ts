@@ -1,39 +1,39 @@
 import type { SessionEvent, SessionStateJson } from '@askback/protocol'
 import type { Desk } from '../desk/desk.js'
 
-/** A message for an agent, as its turn stands in the log. */
+/** A message of the log for an agent. */
 export interface TurnMessage {
   id: string
   text: string
   turnId: string
 }
 
-/** What is known about the open turn of a session that this process begins to attend to. */
-export interface Before {
+/** What is known about agents that worked on the open turn before this process attended to the session. */
+export interface PriorRun {
   /**
-   * Whether an agent has worked on it. `maybe`: its process died, and the messages to which the log shows no reaction are given
-   * again. An agent tells what it does before it does it, so nothing is done twice; but one that takes its process down with it
-   * must not be given the same message for ever. So after the second time, an agent `presumably` had all of them.
+   * Whether an agent has worked on it. `maybe`: its process died, and messages without a reaction in the log are sent again. An agent
+   * reports what it does before it does it, so nothing runs twice. But a message that crashes the process must not be sent
+   * again and again: after the second loss an agent `presumably` received all of them.
    */
   run: 'never' | 'maybe' | 'presumably'
-  /** A message that no agent was given. */
+  /** A message that no agent has received. */
   messageId?: string | undefined
 }
 
 /** A session whose agent this process runs, or has to start again. */
 export class AttendedSession {
-  /** Messages that an agent was given here, or that no agent is to be given any more. */
-  readonly #given = new Set<string>()
-  /** Messages that an agent was probably given elsewhere. */
+  /** Messages that an agent received from this process, or that must not be sent any more. */
+  readonly #sent = new Set<string>()
+  /** Messages that an agent presumably received from another process. */
   readonly #presumed: Set<string>
-  /** The agent of the open turn is gone: an answer or a message starts it again. */
-  isCut: boolean
-  /** Why it is gone, until the log says so. */
-  unsaid: string | null = null
+  /** The agent of the open turn was lost: an answer or a message starts it again. */
+  isInterrupted: boolean
+  /** Why it was lost, until that is in the log. */
+  unreportedLoss: string | null = null
   /** Ends following the log. */
   readonly stop: () => void
 
-  constructor(state: SessionStateJson, before: Before, stop: () => void) {
+  constructor(state: SessionStateJson, before: PriorRun, stop: () => void) {
     const all = messagesIn(state)
     const open = all.filter(({ isOpen }) => isOpen)
     const answered = before.run === 'never' ? NOT_BEGUN : countAnswered(state)
@@ -41,32 +41,32 @@ export class AttendedSession {
     const presumed = before.run === 'presumably' ? (named < 0 ? open.length : named) : answered.messages
     const left = new Set(open.slice(presumed).map(({ id }) => id))
     this.#presumed = new Set(all.flatMap(({ id }) => (left.has(id) ? [] : [id])))
-    this.isCut =
+    this.isInterrupted =
       state.activeTurnId !== null && (answered.hasBegun || left.size < open.length || left.size === 0)
     this.stop = stop
   }
 
-  /** It is known now that no agent was given this message elsewhere. */
+  /** Called when it is known that no agent has received this message. */
   expect(messageId: string): void {
     this.#presumed.delete(messageId)
   }
 
   /**
-   * What the agent has not been given yet, in the order of the log. A turn can end as done just before a message in it becomes
-   * durable: that message is for the agent, too. Where a turn was stopped or failed, its person was told.
+   * The messages to send, in the order of the log. A turn can end as `done` just before a message in it becomes durable: that
+   * message is sent, too. If a turn was interrupted or failed, the person has seen that, and its messages are not sent.
    */
   takeMessages(state: SessionStateJson): TurnMessage[] {
     const all = messagesIn(state)
-    const left = all.filter(({ id }) => !this.#given.has(id) && !this.#presumed.has(id))
-    this.#given.clear()
-    for (const { id } of all) if (!this.#presumed.has(id)) this.#given.add(id)
+    const left = all.filter(({ id }) => !this.#sent.has(id) && !this.#presumed.has(id))
+    this.#sent.clear()
+    for (const { id } of all) if (!this.#presumed.has(id)) this.#sent.add(id)
     return left.filter(({ isOpen, isDone }) => isOpen || isDone)
   }
 }
 
 /**
- * The sessions that this process attends to. The log of each is followed without gaps, so whatever becomes durable there is
- * noticed here, also if the process that wrote it died before it could tell.
+ * The sessions that this process attends to. It follows the log of each without gaps, so it notices every durable event, also if the
+ * process that wrote it died before it could send a command.
  */
 export class AttendedSessions {
   readonly #desk: Desk
@@ -91,7 +91,7 @@ export class AttendedSessions {
   }
 
   /** Follows the log and then reads it, so that nothing is missed in between. */
-  async add(sessionId: string, before: Before): Promise<AttendedSession> {
+  async add(sessionId: string, before: PriorRun): Promise<AttendedSession> {
     const { stop } = await this.#desk.follow(sessionId, {
       advanced: ({ events }) => {
         if (events.some(isDeletion)) this.#deleted(sessionId)

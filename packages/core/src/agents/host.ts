@@ -22,20 +22,20 @@ import { LiveFeed, type LiveListener } from './live-feed.js'
 export interface HostOptions {
   desk: Desk
   agents?: AgentAdapter[]
-  /** What scripts in the shells of a session's agent find in their environment. */
+  /** Environment variables for the shells of a session's agent. */
   env?: (sessionId: string) => Promise<Record<string, string>>
-  /** To other processes on the same store: shows there what is being made here, and here what is made there. */
+  /** Sends live events to the other processes on the same store, and receives theirs. */
   bus?: Bus
-  /** Where other processes share the store: which of them runs the agent of a session. */
+  /** On a shared store: which process runs the agent of a session. */
   leases?: Leases
   clock?: Clock
   onError: (error: unknown) => void
 }
 
-/** A desk with agents: what a gateway serves and what a page holds in its own process. */
+/** A desk with agents. A gateway serves one; a page may run one in its own process. */
 export class Host {
   readonly desk: Desk
-  /** The desk is ready, and agents that a restart stopped are recovered. What fails is tried again until then. */
+  /** Resolves when the desk is ready and the agents that a restart stopped are recovered. Failures are retried. */
   readonly ready: Promise<void>
   readonly #live: LiveFeed
   readonly #agents: AgentList
@@ -69,7 +69,7 @@ export class Host {
     return this.#agents.check()
   }
 
-  /** Without `agent` the first that is available; `null` for a session of outside agents. */
+  /** Without `agent`, uses the first available one; with `null`, the session is for agents outside of the gateway. */
   async createSession(
     body: CreateSessionBody & Origin & { source?: string },
   ): Promise<{ session: Session; created: boolean }> {
@@ -85,17 +85,17 @@ export class Host {
     return { ...snapshot, live: this.#live.blocks(sessionId) }
   }
 
-  /** The turn goes on in the background; its events tell how. */
+  /** Resolves when the message is durable. The turn runs in the background and reports through events. */
   async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed> {
     const { sessionId } = input
     try {
       const { events, repeated, routed, interactionId } = await this.desk.message(input)
-      // One that was sent before may have been given to an agent.
+      // An agent may have received a repeated message already.
       const messageId = repeated ? undefined : events.find(({ type }) => type === 'user_message')?.id
       if (routed === 'agent') this.#runner.attend(sessionId, { messageId }).catch(this.#onError)
       return { routed, ...(routed === 'interaction' && interactionId !== undefined && { interactionId }) }
     } catch (error) {
-      // It may be durable nevertheless.
+      // The message may be durable although the call failed.
       const isUnknown = error instanceof AskbackError && error.code === 'unavailable'
       if (isUnknown) this.#runner.attendUnsure(sessionId).catch(this.#onError)
       throw error
@@ -119,7 +119,7 @@ export class Host {
     await this.#runner.delete(sessionId, () => this.desk.deleteSession(sessionId, origin))
   }
 
-  /** For what scripts in the shells of a session's agent write, while this process runs it and after it was taken over. */
+  /** The fence for writes of scripts in the shells of a session's agent, also after the session was taken over. */
   fenceOf(sessionId: string): Fence | undefined {
     return this.#leases?.lastFence(sessionId)
   }
@@ -132,7 +132,7 @@ export class Host {
     return this.#live.on(listener)
   }
 
-  /** Ends the agents and the desk; what waits stays pending. */
+  /** Ends the agents and the desk. What is pending stays pending. */
   async close(): Promise<void> {
     this.#stopListening?.()
     await this.#runner.stopAll()

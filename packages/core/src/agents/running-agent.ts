@@ -2,7 +2,7 @@ import { AskbackError } from '@askback/protocol'
 import type { AgentProcess } from './agent.js'
 
 /** Nobody wants it any more; who ended it tells the rest. */
-export class GivenUp extends AskbackError {
+export class StartAbandoned extends AskbackError {
   constructor() {
     super('unavailable', 'The agent was stopped before it had started.')
   }
@@ -52,12 +52,12 @@ export class RunningAgent {
     try {
       const agent = (this.#agent = await start(signal))
       await greet(agent)
-      if (signal.aborted) throw new GivenUp()
+      if (signal.aborted) throw new StartAbandoned()
       this.#isStarted = true
       return agent
     } catch (error) {
       await this.#agent?.stop()
-      throw signal.aborted ? new GivenUp() : error
+      throw signal.aborted ? new StartAbandoned() : error
     }
   }
 }
