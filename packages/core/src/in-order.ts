@@ -4,7 +4,7 @@ export class InOrder {
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key)
-    // What failed before is the matter of whoever submitted it.
+    // An earlier failure is reported to its own caller.
     const running = before ? before.then(work, work) : work()
     this.#last.set(key, running)
     const forget = () => {

@@ -24,7 +24,7 @@ export class AgentList {
     )
   }
 
-  /** That of this id, or the first that is available. */
+  /** The agent with this id, or the first available one. */
   async choose(id: string | undefined): Promise<string> {
     for (const adapter of this.adapters) {
       if (id !== undefined && adapter.id !== id) continue
@@ -39,7 +39,7 @@ export class AgentList {
   }
 }
 
-/** People tell agents apart by their names, so none may be hidden, or look like another's. */
+/** People recognise agents by their names, so a name must be visible and must not look like another one. */
 function checkNames(adapters: readonly AgentAdapter[]): void {
   const taken = new Map<string, AgentAdapter>()
   for (const adapter of adapters) {

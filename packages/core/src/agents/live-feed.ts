@@ -7,25 +7,25 @@ export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => vo
 interface Block {
   delta: Delta
   text: string
-  /** Another process makes it. */
+  /** Whether another process makes it. */
   elsewhere?: true
 }
 
 interface Making {
   blocks: Map<string, Block>
-  /** Those of this turn that the log has: a piece that comes late would bring a finished block back. */
+  /** Blocks of this turn that are in the log. A late piece of one must not show it as unfinished again. */
   done: Set<string>
 }
 
 const MOST_REMEMBERED = 1000
 
-/** Blocks that are being made: broadcast piece by piece, dropped when the finished block is in the log. */
+/** Unfinished blocks: broadcast piece by piece, and dropped when the finished block is in the log. */
 export class LiveFeed {
   readonly #sessions = new Map<string, Making>()
   readonly #listeners = new Set<LiveListener>()
   readonly #publish: LiveListener
 
-  /** `publish` is told of what is made here. */
+  /** `publish` is called with the pieces that are made in this process. */
   constructor(publish: LiveListener = () => undefined) {
     this.#publish = publish
   }
@@ -43,7 +43,7 @@ export class LiveFeed {
     for (const listener of this.#listeners) listener({ sessionId, event })
   }
 
-  /** A part that another process has made. Where one before it was lost, the rest of that block comes with the log. */
+  /** A piece from another process. If an earlier piece was lost, the rest of the block comes with the log. */
   receive(sessionId: string, event: LiveEvent): void {
     const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
     const key = blockKey(event)
@@ -67,7 +67,7 @@ export class LiveFeed {
     return this.#blocks(sessionId).map(({ delta, text }) => at(withText(delta, text), 0))
   }
 
-  /** The log has these now. */
+  /** Called with blocks that are in the log now. */
   finished(sessionId: string, events: readonly SessionEvent[]): void {
     const making = this.#sessions.get(sessionId)
     if (!making) return
@@ -82,7 +82,7 @@ export class LiveFeed {
     }
   }
 
-  /** What an interrupted or lost agent leaves behind, for the log, beside what it tells itself. */
+  /** The unfinished blocks of an interrupted or lost agent, to be written to the log. */
   unfinished(sessionId: string, told: readonly Reported[] = []): Reported[] {
     const own = new Set(told.flatMap(keysOf))
     const blocks = this.#blocks(sessionId).filter(
@@ -92,7 +92,7 @@ export class LiveFeed {
     return blocks.flatMap(({ delta, text }) => partialOf(delta, text))
   }
 
-  /** Something was appended elsewhere that is not shown here: what is made there may be finished. */
+  /** Another process appended events that this one has not read: its blocks may be finished. */
   #drop(sessionId: string, { blocks, done }: Making): void {
     for (const [key, block] of blocks) if (block.elsewhere) blocks.delete(key)
     if (blocks.size === 0 && done.size === 0) this.#sessions.delete(sessionId)
@@ -110,7 +110,7 @@ function remember(done: Set<string>, key: string): void {
 }
 
 function partialOf(delta: Delta, made: string): Reported[] {
-  // It may have been cut inside a character.
+  // The cut may be inside a character.
   const text = made.toWellFormed()
   switch (delta.type) {
     case 'text_delta':

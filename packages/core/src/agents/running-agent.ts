@@ -1,24 +1,24 @@
 import { AskbackError } from '@askback/protocol'
 import type { AgentProcess } from './agent.js'
 
-/** Nobody wants it any more; who ended it tells the rest. */
+/** The agent was ended before it had started. The caller that ended it reports that. */
 export class StartAbandoned extends AskbackError {
   constructor() {
     super('unavailable', 'The agent was stopped before it had started.')
   }
 }
 
-/** An agent that runs, or is about to. Its program may hang while it starts, so that nobody but its messages waits for that. */
+/** An agent that runs or is starting. Its program may hang during the start, so only its messages wait for that. */
 export class RunningAgent {
   readonly started: Promise<AgentProcess>
-  /** Resolves when it is told to end: what waits for it to do something waits for nothing any more. */
+  /** Resolves when it is asked to end, so that nothing waits for it any longer. */
   readonly dismissed: Promise<void>
   #dismiss: () => void = () => undefined
   readonly #giveUp = new AbortController()
   #agent: AgentProcess | null = null
   #isStarted = false
 
-  /** `greet` tells it what has changed since `start` began. */
+  /** `greet` sends it what has changed since `start` began. */
   constructor(
     start: (signal: AbortSignal) => Promise<AgentProcess>,
     greet: (agent: AgentProcess) => Promise<void> = async () => {},
@@ -27,7 +27,7 @@ export class RunningAgent {
     this.started = this.#start(start, greet)
   }
 
-  /** From when it is told of changes. */
+  /** Whether changes are sent to it. */
   get agent(): AgentProcess | null {
     return this.#agent
   }
@@ -39,7 +39,7 @@ export class RunningAgent {
   async end(): Promise<void> {
     this.#dismiss()
     if (!this.#isStarted) this.#giveUp.abort()
-    // That it never started was told to whoever sent the message.
+    // The sender of the message gets the error of a failed start.
     const agent = await this.started.catch(() => null)
     await agent?.stop()
   }

@@ -3,29 +3,29 @@ import { doorbell } from '../store/doorbell.js'
 import type { Ring, Store } from '../store/store.js'
 
 /**
- * Between the processes on one store. It may lose, delay or repeat what is published, and carries nothing that is not in
- * the store or can be missed: a bus that is down costs latency, never data.
+ * Sends messages between the processes on one store. It may lose, delay or repeat them. Everything important is in the store, so a bus
+ * that is down costs latency, never data.
  */
 export interface Bus {
   publish(message: BusMessage): void
-  /** Told what others publish. */
+  /** Subscribes to the messages of other processes. */
   on(listener: (message: BusMessage) => void): () => void
   close(): Promise<void>
 }
 
 export type BusMessage =
-  /** Somebody appended. */
+  /** The doorbell: a session has new events. */
   | ({ type: 'append' } & Ring)
-  /** A part of a block that is being made. */
+  /** A part of an unfinished block. */
   | { type: 'live'; sessionId: string; event: LiveEvent }
-  /** There is something in the mailbox of that process. */
+  /** The mailbox of that process has a command. */
   | { type: 'mail'; to: string }
-  /** Tokens, logins or people have changed: whoever knows any reads them again. */
+  /** Tokens, logins or people have changed: caches of them are read again. */
   | { type: 'credentials' }
-  /** A process has ended in good order. */
+  /** A process has shut down. */
   | { type: 'left' }
 
-/** A bus inside one process: each call joins it as another would. */
+/** A bus inside one process, for tests and embedders. Each call of the returned function joins as another process would. */
 export function memoryBus(): () => Bus {
   const members = new Set<(message: BusMessage) => void>()
   return () => {
@@ -47,7 +47,7 @@ export function memoryBus(): () => Bus {
   }
 }
 
-/** The same store, whose doorbell is also rung by what others append. */
+/** The store with a doorbell that also rings for appends of other processes. */
 export function storeOnBus(store: Store, bus: Bus): Store {
   const bell = doorbell<Ring>()
   store.onAppend((ring) => {

@@ -11,19 +11,19 @@ export interface LeasesOptions {
   bus?: Bus
   clock?: Clock
   newId?: () => string
-  /** How long a process may be silent before its sessions are taken over. */
+  /** How long a process may be silent before its sessions are taken over, in milliseconds. */
   leaseMs?: number
   onError: (error: unknown) => void
 }
 
-/** Whose a session is: ours, with the fence for what its agent writes, or another's. */
+/** Who owns a session: this process, with the fence for its agent's writes, or another one. */
 export type Lease = { mine: true; fence: Fence } | { mine: false; owner: string }
 
-/** Who acts for this process. A handler that fails is called again at the next beat. */
+/** Handlers of this process. One that fails is called again at the next heartbeat. */
 export interface LeaseEvents {
   /** A command in the mailbox of this process. It is removed after this, so a crash or a lost reply can repeat it. */
   mail: (command: Json) => Promise<void>
-  /** Sessions whose owner is gone, and the commands that it has left, which are removed after this. */
+  /** Sessions of a dead owner, and the commands in its mailbox, which are removed after this. */
   orphans: (sessionIds: string[], commands: Json[]) => Promise<void>
   /** Sessions that were taken from this process. */
   lost: (sessionIds: string[]) => void
@@ -36,10 +36,15 @@ const LEASE_MS = 10_000
 const BEATS = 5
 
 /**
- * Which process runs the agent of a session, in keys of the store. A process shows that it lives by writing its own key again
- * and again; whoever sees it stand still for too long deletes it, and then its sessions are for the taking. Time only
- * says when to do that. What keeps a process that was thought dead from writing is the version of the session's key,
- * which is another after it was taken over.
+ * Says which process runs the agent of a session, with keys in the store.
+ *
+ *   free --acquire--> owned --release--> free
+ *                       |
+ *                       +--(the owner's heartbeat stops, another process deletes its key)--> free, and taken over
+ *
+ * Each process writes a heartbeat key. A process that sees the key of another one unchanged for too long deletes it; then its sessions
+ * can be acquired. Time only decides when that happens. A process that was wrongly taken for dead cannot write any more, because the
+ * version of the session's key (the fence) changes with the takeover.
  */
 export class Leases {
   readonly #options: LeasesOptions
@@ -47,16 +52,16 @@ export class Leases {
   readonly #newId: () => string
   readonly #leaseMs: number
   readonly #retry: Retry
-  /** Acquires and releases of one session never overlap: each would fence off what the other has begun. */
+  /** Acquires and releases of one session run one after the other: overlapping ones would invalidate each other's fence. */
   readonly #inOrder = new InOrder()
   readonly #held = new Map<string, Fence>()
   /** Leases whose release failed: the key may still name this process. */
   readonly #unreleased = new Map<string, Fence>()
-  /** From how many owners in a row, each of which has died, the leases above were taken. */
+  /** For each lease, how many owners in a row have died before this process acquired it. */
   readonly #takeovers = new Map<string, number>()
-  /** Of sessions that were taken from this process. */
+  /** Fences of sessions that were taken from this process. */
   readonly #lost = new Map<string, Fence>()
-  /** Of these nobody has been told yet. */
+  /** Lost sessions that were not reported to the handler yet. */
   readonly #untold = new Set<string>()
   readonly #others = new Map<string, { version: number; since: number }>()
   #id: string
@@ -70,16 +75,16 @@ export class Leases {
   #disarm: () => void = () => undefined
   #stopListening: (() => void) | undefined
   #work: Promise<void> = Promise.resolve()
-  /** Runs beside the beats: this process must look alive while it works for another. */
+  /** Runs in parallel to the heartbeats, which must continue while a takeover is in progress. */
   #takingOver: Promise<void> | null = null
-  /** Until a takeover has succeeded: what a dead process has left is found by nobody else. */
+  /** Kept until a takeover has succeeded, because no other process finds what the dead one left. */
   #mustTakeOver = false
   #collecting: 'no' | 'yes' | 'again' = 'no'
   /** Keys in the mailbox that are being handled, or were and could not be removed. */
   readonly #handling = new Set<string>()
   readonly #handled = new Set<string>()
   #closed = false
-  /** Before that nobody could see that it lives. */
+  /** Must be awaited first: without a heartbeat other processes take this one for dead. */
   readonly #joined: Promise<void>
   #hasJoined: () => void = () => undefined
 
@@ -110,18 +115,18 @@ export class Leases {
     await this.#retry.untilDone(() => this.#join())
     if (this.#closed) return
     this.#hasJoined()
-    // One that fails is made up for by the next beat.
+    // If it fails, the next heartbeat follows.
     await this.#look().catch(this.#options.onError)
     await this.#takingOver
     this.#arm()
   }
 
-  /** Takes the session for this process, unless another that lives has it. */
+  /** Acquires the lease of a session, unless a living process has it. */
   acquire(sessionId: string): Promise<Lease> {
     return this.#inOrder.run(sessionId, () => this.#acquire(sessionId))
   }
 
-  /** Whose it is, without taking it; `null` if no living process has it. */
+  /** The lease of a session without acquiring it; `null` if no living process has it. */
   async find(sessionId: string): Promise<Lease | null> {
     const fence = this.#held.get(sessionId)
     if (fence) return { mine: true, fence }
@@ -131,12 +136,12 @@ export class Leases {
     return { mine: false, owner }
   }
 
-  /** How many owners in a row died before this process took the lease that it holds; 0 if nobody had it. */
+  /** How many owners in a row died before this process acquired the lease; 0 if it was free. */
   takeovers(sessionId: string): number {
     return this.#takeovers.get(sessionId) ?? 0
   }
 
-  /** The sessions that some process has. */
+  /** The sessions that have an owner. */
   async taken(): Promise<Set<string>> {
     const leases = await this.#options.store.kv.list(LEASES)
     return new Set(leases.map(({ key }) => key.slice(LEASES.length)))
@@ -146,7 +151,7 @@ export class Leases {
     return this.#held.get(sessionId)
   }
 
-  /** Also of a session that was taken from this process, where it keeps out what its agent has left behind. */
+  /** Also for a session that was taken from this process: it rejects writes of the agent that ran here. */
   lastFence(sessionId: string): Fence | undefined {
     return this.#held.get(sessionId) ?? this.#lost.get(sessionId)
   }
@@ -164,7 +169,7 @@ export class Leases {
     })
   }
 
-  /** It was found out that another has it. */
+  /** Called when a write showed that another process has the lease. */
   forget(sessionId: string): void {
     const fence = this.#held.get(sessionId)
     if (fence) this.#lost.set(sessionId, fence)
@@ -173,8 +178,8 @@ export class Leases {
   }
 
   /**
-   * Puts a command into the mailbox of a process. Returns whether that process was alive afterwards: if so it gets the command
-   * at least once, or whoever takes over from it does. Otherwise the command may be found by nobody.
+   * Puts a command into the mailbox of a process. Returns whether that process was alive afterwards: then it, or the process that
+   * takes over from it, gets the command at least once. Otherwise the command may be lost.
    */
   async post(to: string, command: Json): Promise<boolean> {
     const place = String(this.#clock.now()).padStart(15, '0')
@@ -183,7 +188,7 @@ export class Leases {
     return this.#lives(to)
   }
 
-  /** Whoever is left takes over at once. */
+  /** Releases everything, so that other processes take over at once. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -196,13 +201,13 @@ export class Leases {
     this.#options.bus?.publish({ type: 'left' })
   }
 
-  /** Looks around now, as after a sleep. */
+  /** Checks the other processes now, for example after this machine slept. */
   async wake(): Promise<void> {
     this.#soon()
     await this.settled()
   }
 
-  /** Resolves when what has begun is done. */
+  /** Resolves when the running work is done. */
   async settled(): Promise<void> {
     await this.#work
     await this.#takingOver
@@ -221,7 +226,7 @@ export class Leases {
       const owner = entry && ownerOf(entry)
       if (owner !== null && owner !== id && (await this.#lives(owner))) return { mine: false, owner }
       const takeovers = entry ? takeoversOf(entry) + (owner === id ? 0 : 1) : 0
-      // Also where the key names this process: a write of ours whose reply was lost must not take effect after this.
+      // Also if the key names this process: an own write whose reply was lost must not take effect after this.
       if (!(await kv.put(key, { gateway: id, takeovers }, entry?.version ?? null))) continue
       const taken = await kv.get(key)
       if (!taken || ownerOf(taken) !== id || this.#id !== id) continue
@@ -240,7 +245,7 @@ export class Leases {
     const { kv } = this.#options.store
     await kv.put(MEMBERS + this.#id, { at: this.#clock.now() }, null)
     this.#version = (await kv.get(MEMBERS + this.#id))?.version ?? null
-    // Where another attempt failed half way, the key may be there already.
+    // The key may exist already, if an earlier attempt failed half way.
     if (this.#version === null) throw new AskbackError('unavailable', 'This gateway could not sign on.')
   }
 
@@ -267,21 +272,21 @@ export class Leases {
     this.#collect()
   }
 
-  /** A write that failed half way may have been made. */
+  /** A write that failed may have taken effect. */
   async #isOurs(): Promise<boolean> {
     const entry = await this.#options.store.kv.get(MEMBERS + this.#id)
     if (entry) this.#version = entry.version
     return entry !== null
   }
 
-  /** Others took this process for dead: what was its own is theirs now, and it goes on as another. */
+  /** Other processes took this one for dead and own its sessions now. It continues with a new id. */
   async #rejoin(): Promise<void> {
     for (const sessionId of this.#held.keys()) {
       this.forget(sessionId)
       this.#untold.add(sessionId)
     }
     this.#id = this.#newId()
-    // If that fails, the next beat comes here again.
+    // If that fails, the next heartbeat tries again.
     await this.#join()
     const lost = [...this.#untold]
     this.#untold.clear()
@@ -292,7 +297,7 @@ export class Leases {
     const { kv } = this.#options.store
     const members = await kv.list(MEMBERS)
     const now = this.#clock.now()
-    // While nobody looked, nobody was seen to be silent: the database may have been away, or this process.
+    // After a pause in checking, silence proves nothing: the database or this process may have been unreachable.
     let gone = now - this.#lastLook > this.#leaseMs / 2
     if (gone) this.#others.clear()
     this.#lastLook = now
@@ -317,7 +322,7 @@ export class Leases {
     return false
   }
 
-  /** Members are read after what they hold: one that joined in between is not missed. */
+  /** Reads the members after their leases, so that a member that joined in between is not missed. */
   async #takeOver(): Promise<void> {
     const { kv } = this.#options.store
     while (this.#mustTakeOver && !this.#closed) {
@@ -355,7 +360,7 @@ export class Leases {
       })
   }
 
-  /** Begins with the commands in the order of the mailbox, and waits for none: one that hangs must not block the others. */
+  /** Starts the commands in the order of the mailbox without waiting, so that one that hangs does not block the others. */
   async #readMail(): Promise<void> {
     const entries = await this.#options.store.kv.list(`${MAIL}${this.#id}/`)
     const present = new Set(entries.map(({ key }) => key))
@@ -370,7 +375,7 @@ export class Leases {
     }
   }
 
-  /** Removed only after it was executed: a reply that is lost in between costs a repetition, never the command. */
+  /** Removes a command only after it was executed: a lost reply causes a repetition, and no command is lost. */
   async #handle({ key, value, version }: KvEntry): Promise<void> {
     if (!this.#handled.has(key)) await this.#events.mail(value)
     this.#handled.add(key)
