@@ -51,7 +51,7 @@ function openQuestions(pendingDesk, sessionIds) {
     sessionIds.map(async (sessionId, index) => {
       const { interaction } = await desk.open({ sessionId, kind: 'question', request: questionFor(index) })
       const { interactionId } = interaction
-      desk.wait(interactionId, undefined, { sessionId }).then(
+      desk.wait(interactionId, { sessionId }).then(
         (settled) => pendingDesk.resumed(settled),
         () => undefined,
       )

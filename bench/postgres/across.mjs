@@ -37,7 +37,7 @@ async function ours() {
   for (let index = 0; index < ANSWERS; index++) {
     const { interaction } = await here.desk.open({ sessionId: session.id, kind: 'question', request })
     const { interactionId } = interaction
-    const settled = here.desk.wait(interactionId, undefined, { sessionId: session.id })
+    const settled = here.desk.wait(interactionId, { sessionId: session.id })
     await there.desk.snapshot(session.id)
     const started = performance.now()
     void there.desk.respond({ sessionId: session.id, interactionId, answer, by: { id: 'p' } })

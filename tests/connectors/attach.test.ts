@@ -27,7 +27,8 @@ async function ask(kind: string, request: object, more: object = {}): Promise<In
 }
 
 const env = () => ({ ASKBACK_URL: gateway.url, ASKBACK_TOKEN: gateway.token })
-const settled = ({ interactionId }: Interaction) => gateway.host.desk.watch(sessionId, interactionId)
+const settled = async ({ interactionId }: Interaction) =>
+  (await gateway.host.desk.wait(interactionId, { sessionId, claimAs: null })).interaction
 const respond = ({ interactionId }: Interaction, answer: object) =>
   api.post(`/api/sessions/${sessionId}/interactions/${interactionId}/response`, { answer })
 

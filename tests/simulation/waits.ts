@@ -62,10 +62,10 @@ export class Waits {
 
   #wait(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
-    const options = this.#world.random.chance(0.7) ? { sessionId, to: 'agent' } : {}
+    const options = this.#world.random.chance(0.7) ? { sessionId, claimAs: 'agent' } : {}
     return this.#world.call(
       `wait ${interactionId}`,
-      (desk) => desk.wait(interactionId, abort.signal, options),
+      (desk) => desk.wait(interactionId, { ...options, signal: abort.signal }),
       {
         ...this.#otherwise(wait),
         done: (settled) => {
@@ -81,15 +81,19 @@ export class Waits {
     const { sessionId, interactionId, abort } = wait
     const { model } = this.#world
     const watch = `watch ${interactionId}`
-    return this.#world.call(watch, (desk) => desk.watch(sessionId, interactionId, abort.signal), {
-      ...this.#otherwise(wait),
-      done: (told) => {
-        this.#running.delete(wait)
-        checkTold(model, told)
-        checkFollowed(model, interactionId, told)
-        holds(told.status === 'settled', 'L10', () => `${interactionId} was shown before it was settled`)
+    return this.#world.call(
+      watch,
+      (desk) => desk.wait(interactionId, { sessionId, claimAs: null, signal: abort.signal }),
+      {
+        ...this.#otherwise(wait),
+        done: ({ interaction: told }) => {
+          this.#running.delete(wait)
+          checkTold(model, told)
+          checkFollowed(model, interactionId, told)
+          holds(told.status === 'settled', 'L10', () => `${interactionId} was shown before it was settled`)
+        },
       },
-    })
+    )
   }
 
   /** Over HTTP: what is still pending when the time is up is asked for again. */
@@ -105,10 +109,14 @@ export class Waits {
       this.#again(wait)
     }
     const poll = `poll ${interactionId}`
-    return this.#world.call(poll, (desk) => desk.poll(sessionId, interactionId, { to: 'http', signal }), {
-      ...this.#otherwise(wait),
-      done,
-    })
+    return this.#world.call(
+      poll,
+      (desk) => desk.wait(interactionId, { sessionId, claimAs: 'http', until: signal }),
+      {
+        ...this.#otherwise(wait),
+        done,
+      },
+    )
   }
 
   #otherwise(wait: Wait) {

@@ -31,6 +31,7 @@ export type {
   Origin,
   ReadOptions,
   SessionSnapshot,
+  WaitOptions,
 } from './desk/desk-options.js'
 export type { AllSessionsListener } from './desk/all-sessions.js'
 export { createDesk, type Desk } from './desk/desk.js'

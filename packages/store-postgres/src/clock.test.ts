@@ -131,9 +131,9 @@ describe('[L5] desks on machines whose clocks are three minutes apart', () => {
       const sessionId = (await here.desk.createSession()).session.id
       const opened = await here.desk.open({ sessionId, kind: 'question', request: question, timeoutMs: 400 })
       const { interactionId, expiresAt } = opened.interaction
-      const settlement = await there.desk.watch(sessionId, interactionId)
+      const settlement = await there.desk.wait(interactionId, { sessionId, claimAs: null })
       expect(settlement).toMatchObject({ settlement: 'timed_out' })
-      expect(settlement.settledAt).toBeGreaterThanOrEqual(expiresAt!)
+      expect(settlement.interaction.settledAt).toBeGreaterThanOrEqual(expiresAt!)
       expect(await databaseTime()).toBeGreaterThan(expiresAt! - ERROR_MS)
     }
   })

@@ -6,7 +6,7 @@ import { approveCall, type Grants } from '../session/approval.js'
 import { callRequest, type CallRequest } from '../session/call-request.js'
 import { editScopeOf, targetOfCall } from '../session/edit-scope.js'
 import { elicit } from '../session/elicitation.js'
-import { refusalMessage, type Refused } from '../session/model-messages.js'
+import { refusalMessage } from '../session/model-messages.js'
 import { parkingMatcher, type ParkingOptions } from './parking.js'
 import { PlanMissing, planOf, reviewPlan, type ApprovedPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
@@ -192,7 +192,7 @@ async function ask(
   await request.afterSettlement(settled)
   if (settled.settlement === 'answered')
     return { behavior: 'allow', updatedInput: answeredInput(call.input, settled.answer) }
-  return { behavior: 'deny', message: refusalMessage(settled as Refused, 'the question') }
+  return { behavior: 'deny', message: refusalMessage(settled, 'the question') }
 }
 
 async function approve(

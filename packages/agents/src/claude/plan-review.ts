@@ -7,7 +7,6 @@ import {
   planChangeMessage,
   planMessage,
   refusalMessage,
-  type Refused,
 } from '../session/model-messages.js'
 import type { PermissionResult, SetMode } from './sdk.js'
 
@@ -47,7 +46,7 @@ export async function reviewPlan(
   if (settled.settlement === 'denied')
     return { behavior: 'deny', message: planChangeMessage(settled.message) }
   if (settled.settlement !== 'approved')
-    return { behavior: 'deny', message: refusalMessage(settled as Refused, 'the plan') }
+    return { behavior: 'deny', message: refusalMessage(settled, 'the plan') }
   const { decision, updatedPlan } = settled.answer
   const plan = updatedPlan ?? review.plan
   const { freshContext, mode: permissionMode } = planEffect(decision)!

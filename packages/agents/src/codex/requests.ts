@@ -6,7 +6,7 @@ import { refuseCall, type CallRefusal, type CallToApprove, type Grants } from '.
 import { requestForCall, type CallRequest, type CallRequestPorts } from '../session/call-request.js'
 import { targetOfFiles } from '../session/edit-scope.js'
 import { elicit } from '../session/elicitation.js'
-import { chosenLabels, refusalMessage, type Refused } from '../session/model-messages.js'
+import { chosenLabels, refusalMessage } from '../session/model-messages.js'
 import type {
   ApprovalDecision,
   CommandApproval,
@@ -147,7 +147,7 @@ async function askQuestions(asked: UserInputRequest, ports: RequestPorts): Promi
     return result
   })
   if (settled === INTERRUPTED) return { answers: {} }
-  if (settled.settlement !== 'answered') return refuse(refusalMessage(settled as Refused, 'the question'))
+  if (settled.settlement !== 'answered') return refuse(refusalMessage(settled, 'the question'))
   const answers = Object.fromEntries(
     settled.answer.answers.map((reply, index) => [
       questions[index]!.id,

@@ -112,7 +112,7 @@ async function ask(
   onPending(interaction)
   const { interactionId } = interaction
   const stopWaiting = AbortSignal.any([cancelled, signal])
-  const item = await desk.poll(sessionId, interactionId, { to: id, signal: stopWaiting, fence })
+  const item = await desk.wait(interactionId, { sessionId, claimAs: id, until: stopWaiting, fence })
   if (item.status === 'settled' || !cancelled.aborted) return item
   return (await desk.cancel({ sessionId, interactionId: item.interactionId })).interaction
 }

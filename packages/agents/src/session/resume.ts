@@ -52,7 +52,7 @@ export async function awaitOutcomes(
   const outcomes = await Promise.all([
     ...unansweredRequests(state, turnId).map((item) => outcomeOf(session, item, signal)),
     ...scriptRequests(state, turnId).map(async (item) =>
-      scriptOutcome(await session.watch(item.interactionId, signal)),
+      scriptOutcome((await session.wait(item.interactionId, { signal, claimAs: null })).interaction),
     ),
   ])
   if (outcomes.some(({ interaction }) => interaction.settlement === 'cancelled'))
@@ -95,11 +95,11 @@ async function outcomeOf(
   signal: AbortSignal,
 ): Promise<RequestOutcome> {
   if (kind === 'approval') {
-    const interaction = await session.watch(interactionId, signal)
+    const { interaction } = await session.wait(interactionId, { signal, claimAs: null })
     if (interaction.settlement === 'approved' && !interaction.delivered)
       return { interaction, message: grantMessage(interaction), isError: true, isGrant: true }
   }
-  const settled = await session.wait(interactionId, signal)
+  const settled = await session.wait(interactionId, { signal })
   const { interaction } = settled
   if (isFreshPlan(interaction))
     return { interaction, message: PLAN_HANDED_OVER, isError: false, freshPlan: approvedPlan(interaction) }

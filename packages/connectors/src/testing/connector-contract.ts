@@ -343,7 +343,8 @@ async function runOn(surface: ConnectorUnderTest) {
         )
         .toBe('seen')
     },
-    settled: ({ interactionId }: Interaction) => desk.watch('s', interactionId),
+    settled: async ({ interactionId }: Interaction) =>
+      (await desk.wait(interactionId, { sessionId: 's', claimAs: null })).interaction,
     messages: async () =>
       (await store.read({ sessionId: 's', limit: 1000 })).flatMap((event) =>
         event.type === 'user_message' ? [event.text] : [],

@@ -88,7 +88,12 @@ describe('two hosts on one store', () => {
     const { interactionId } = (await ask()).interaction
     const signal = new AbortController().signal
     const fence = here.host.fenceOf(session.id)
-    const waits = here.host.desk.poll(session.id, interactionId, { to: 'script', signal, fence })
+    const waits = here.host.desk.wait(interactionId, {
+      sessionId: session.id,
+      claimAs: 'script',
+      until: signal,
+      fence,
+    })
     const waited = waits.catch((error: unknown) => error)
     const entry = await shared.kv.get(`lease/${session.id}`)
     await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)

@@ -215,8 +215,7 @@ describe('everything else that is written', () => {
     ['no message', (desk) => desk.message(nothing)],
     ['no report', (desk) => desk.report(nothing)],
     ['no tool call', (desk) => desk.reportToolCall(nothing)],
-    ['no poll', (desk) => desk.poll('s', 'x', nothing)],
-    ['no claim', (desk) => desk.claim(nothing, 'me')],
+    ['no end of a wait', (desk) => desk.wait('x', { sessionId: 's', until: 'soon' as never })],
     ['no listener', async (desk) => desk.on(nothing)],
     ['something else to call when a session is gone', async (desk) => desk.on(() => {}, {} as never)],
     ['no listener for all sessions', (desk) => desk.followAll(nothing)],
@@ -229,7 +228,7 @@ describe('everything else that is written', () => {
     ['a session to read', (desk) => desk.events({} as never, { limit: 1 })],
     ['what to wait for', (desk) => desk.wait(true as never)],
     ['what to wait for in a session', (desk) => desk.session('s').wait(true as never)],
-    ['what to watch', (desk) => desk.watch('s', [] as never)],
+    ['what to wait for without a claim', (desk) => desk.wait([] as never, { sessionId: 's', claimAs: null })],
     ['what to look at', (desk) => desk.interaction('s', true as never)],
     ['a rule to delete', (desk) => desk.deleteRule(true as never)],
     [
@@ -247,7 +246,7 @@ it('a wait with a signal that is none is refused, and is in nobody’s way', asy
   const { desk, open } = await testDesk()
   const { interactionId } = await open('question', database)
   for (const signal of ['soon', null, {}, { addEventListener: () => undefined }] as never[])
-    await expect(desk.wait(interactionId, signal, { sessionId: 's' })).rejects.toMatchObject(refused)
+    await expect(desk.wait(interactionId, { signal: signal, sessionId: 's' })).rejects.toMatchObject(refused)
   expect(await desk.respond({ ...ada, interactionId, answer: sqlite })).toMatchObject({
     interaction: { settlement: 'answered' },
   })

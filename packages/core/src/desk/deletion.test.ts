@@ -9,7 +9,7 @@ describe('deleting a session', () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
-    const watched = desk.watch('s', interactionId)
+    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
     await tick()
     await desk.deleteSession('s', ada)
     expect(await settlement).toMatchObject({
@@ -44,7 +44,7 @@ describe('deleting a session', () => {
   it('someone who only looks on gets the cancel, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    const watched = desk.watch('s', interactionId)
+    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
     await tick()
     await desk.deleteSession('s')
     expect(await watched).toMatchObject({ settlement: 'cancelled' })

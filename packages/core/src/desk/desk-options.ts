@@ -123,6 +123,21 @@ export interface ControlResult {
   turnId?: string
 }
 
+export interface WaitOptions {
+  /** The session of the interaction. Without it the store is asked. */
+  sessionId?: string
+  /**
+   * The receiver that the claim names; `null` waits without a claim. Only a caller that acts on the settlement may claim it.
+   *
+   * @default 'desk'
+   */
+  claimAs?: string | null
+  /** Ends the wait: it rejects, and the interaction stays as it is. */
+  signal?: AbortSignal | undefined
+  /** Fence of the agent that waits, if this process runs it. */
+  fence?: Fence | undefined
+}
+
 export interface Opened {
   interaction: Interaction
   /** False for a repeated request, and if it attached to an interaction that existed. */

@@ -3,7 +3,6 @@ import {
   answerToolCallInput,
   AskbackError,
   cancelInput,
-  claimInput,
   copyJson,
   createSessionInput,
   eventsInput,
@@ -62,6 +61,7 @@ import type {
   Origin,
   ReadOptions,
   SessionSnapshot,
+  WaitOptions,
 } from './desk-options.js'
 import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
 import { Engine } from './engine.js'
@@ -73,8 +73,8 @@ import { DEFAULT_TIMEOUT_MS } from './desk-options.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { settlementOf, type Settlement } from './settlement.js'
 import { reportToolCall } from './commands/report-tool-call.js'
-import { checkSignal, type StopSignal } from './waiters.js'
-import { claimFor, itself, pollFor, recheck, resolveWaiters, waitFor } from './waiting.js'
+import type { StopSignal } from './waiters.js'
+import { pollFor, readAndClaim, recheck, resolveWaiters, waitFor } from './waiting.js'
 
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
@@ -236,37 +236,31 @@ export class Desk {
     return { interaction: this.#view(ran.interaction!), events: ran.events }
   }
 
-  /** Resolves when it is settled, and claims that (L10). Aborting only stops waiting: cancelling is a call of its own. */
+  /**
+   * Waits until an interaction is settled, and claims the settlement (L10). With `until` it resolves at that time at the latest, with the
+   * interaction as it is then, which may be pending; `'now'` reads it without following a reprompt. Aborting `signal` only ends the wait: it cancels nothing.
+   *
+   * @example
+   *   const settled = await desk.wait(interactionId)
+   *   const read = await desk.wait(interactionId, { claimAs: null, until: AbortSignal.timeout(25_000) })
+   */
+  wait(interactionId: string, options: WaitOptions & { until: StopSignal | 'now' }): Promise<Interaction>
+  wait(interactionId: string, options?: WaitOptions): Promise<Settlement>
   wait(
     interactionId: string,
-    signal?: AbortSignal,
-    options: { sessionId?: string; to?: string; fence?: Fence | undefined } = {},
-  ): Promise<Settlement> {
-    const { sessionId: given, to = 'desk', fence } = options
-    const wait = (sessionId: string) =>
-      waitFor(this.#engine, { sessionId, interactionId }, { to, signal, fence }, settlementOf)
+    options: WaitOptions & { until?: StopSignal | 'now' } = {},
+  ): Promise<Settlement | Interaction> {
+    const { sessionId: given, claimAs: to = 'desk', signal, fence, until } = options
+    const wait = (sessionId: string): Promise<Settlement | Interaction> => {
+      const target = { sessionId, interactionId }
+      if (until === undefined) return waitFor(this.#engine, target, { to, signal, fence }, settlementOf)
+      const read =
+        until === 'now'
+          ? readAndClaim(this.#engine, target, { to, fence })
+          : pollFor(this.#engine, target, { to, signal: until, fence })
+      return read.then((item) => this.#view(item))
+    }
     return given === undefined ? this.#sessionOf(interactionId).then(wait) : wait(given)
-  }
-
-  /** Like `wait` for someone who only looks on: claims nothing. */
-  async watch(sessionId: string, interactionId: string, signal?: AbortSignal): Promise<Interaction> {
-    return waitFor(this.#engine, { sessionId, interactionId }, { to: null, signal }, itself)
-  }
-
-  /** Like `wait`, but when `signal` aborts it resolves with the interaction as it stands. Without `to` it claims nothing. */
-  async poll(
-    sessionId: string,
-    interactionId: string,
-    options: Fenced & { to: string | null; signal: StopSignal },
-  ): Promise<Interaction> {
-    checkSignal(options?.signal)
-    return this.#view(await pollFor(this.#engine, { sessionId, interactionId }, options))
-  }
-
-  /** For a caller that acts on what it reads: claims a settlement, and returns it as it was before the claim. */
-  async claim(item: Interaction, to: string, fence?: Fence): Promise<Interaction> {
-    parse(claimInput, item, 'the interaction')
-    return claimFor(this.#engine, item, to, fence)
   }
 
   async message(

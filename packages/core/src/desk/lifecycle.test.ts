@@ -167,7 +167,7 @@ describe('many at once', () => {
       desk.respond({ ...ada, sessionId: 'nope', interactionId, answer: sqlite }),
       desk.cancel({ ...ada, sessionId: 'other', interactionId }),
       desk.wait('nope'),
-      desk.wait(interactionId, undefined, { sessionId: 'other' }),
+      desk.wait(interactionId, { sessionId: 'other' }),
       desk.interaction('other', interactionId),
       desk.interaction('s', 'nope'),
     ]
@@ -179,7 +179,7 @@ describe('many at once', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const all = [await waiting(desk, interactionId), await waiting(desk, interactionId)]
-    const watched = desk.watch('s', interactionId)
+    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
     await tick()
     await desk.respond({ ...ada, interactionId, answer: yes })
     expect(await Promise.all(all.map(({ settlement }) => settlement))).toMatchObject([

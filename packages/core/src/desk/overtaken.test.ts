@@ -82,7 +82,7 @@ it.each([
   // [L11]
   expect((await attach()).interaction.interactionId).toBe(interactionId)
   // [L10]
-  expect(await desk.wait(interactionId, undefined, { sessionId: SESSION })).toMatchObject({
+  expect(await desk.wait(interactionId, { sessionId: SESSION })).toMatchObject({
     settlement: 'answered',
   })
   await desk.setPermissionMode(SESSION, 'default')

@@ -125,7 +125,7 @@ describe('[L10] a claim', () => {
   it('is in the append of the answer when someone waits here, and says to whom', async () => {
     const { desk, open, events } = await testDesk()
     const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
-    const wait = desk.wait(interactionId, undefined, { to: 'claude' })
+    const wait = desk.wait(interactionId, { claimAs: 'claude' })
     expect(await isOver(wait)).toBe(false)
     const { events: answered } = await desk.respond({ ...ada, interactionId, answer: yes })
     expect(answered.map((event) => event.type)).toContain('interaction_delivered')
@@ -139,11 +139,13 @@ describe('[L10] a claim', () => {
   it('is no part of looking on', async () => {
     const { desk, open, types } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    const watched = desk.watch('s', interactionId)
+    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
     expect(await isOver(watched)).toBe(false)
     await desk.respond({ ...ada, interactionId, answer: yes })
     expect(await watched).toMatchObject({ settlement: 'approved' })
-    expect(await desk.watch('s', interactionId)).toMatchObject({ settlement: 'approved' })
+    expect(await desk.wait(interactionId, { sessionId: 's', claimAs: null })).toMatchObject({
+      settlement: 'approved',
+    })
     expect(await desk.interaction('s', interactionId)).not.toHaveProperty('delivered')
     expect(await types()).not.toContain('interaction_delivered')
   })
@@ -152,8 +154,12 @@ describe('[L10] a claim', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const { interaction } = await desk.respond({ ...ada, interactionId, answer: yes })
-    expect(await desk.claim(interaction, 'http')).not.toHaveProperty('delivered')
-    expect(await desk.claim(interaction, 'http')).toMatchObject({ delivered: true })
+    expect(
+      await desk.wait(interaction.interactionId, { sessionId: 's', claimAs: 'http', until: 'now' }),
+    ).not.toHaveProperty('delivered')
+    expect(
+      await desk.wait(interaction.interactionId, { sessionId: 's', claimAs: 'http', until: 'now' }),
+    ).toMatchObject({ delivered: true })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ delivered: true })
   })
 

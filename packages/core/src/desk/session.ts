@@ -14,7 +14,7 @@ import type { EditScope } from '../decide/edit-target.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence } from '../store/store.js'
 import type { Desk } from './desk.js'
-import type { Opened, OpenInput, SessionSnapshot } from './desk-options.js'
+import type { Opened, OpenInput, SessionSnapshot, WaitOptions } from './desk-options.js'
 import {
   settlementOf,
   type ApprovalSettlement,
@@ -104,14 +104,9 @@ export class SessionHandle {
     return this.#request(kind?.kind, request, options)
   }
 
-  /** Waits for an interaction that was opened before, and claims its settlement (L10). Aborting only ends the wait. */
-  wait(interactionId: string, signal?: AbortSignal): Promise<Settlement> {
-    return this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence })
-  }
-
-  /** Like `wait`, without a claim. */
-  watch(interactionId: string, signal?: AbortSignal): Promise<Interaction> {
-    return this.#desk.watch(this.id, interactionId, signal)
+  /** Waits for an interaction that was opened before, and claims its settlement (L10) unless `claimAs` is `null`. */
+  wait(interactionId: string, options: Pick<WaitOptions, 'signal' | 'claimAs'> = {}): Promise<Settlement> {
+    return this.#desk.wait(interactionId, { ...options, sessionId: this.id, fence: this.#fence })
   }
 
   /** Adds what the agent does to the log. */
@@ -161,7 +156,7 @@ export class SessionHandle {
           : this.#cancelOn(
               cancelOn,
               interactionId,
-              this.#desk.wait(interactionId, signal, { sessionId: this.id, fence: this.#fence }),
+              this.#desk.wait(interactionId, { signal, sessionId: this.id, fence: this.#fence }),
             )
       // The schema and the `settle` of the kind have checked the answer and chosen the settlement.
       return settled as Settled | Promise<Settled>

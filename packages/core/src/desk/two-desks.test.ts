@@ -212,13 +212,13 @@ describe('two desks on one store', () => {
     await slow.ready
     await slow.snapshot('s')
     const { interactionId } = await open(here, 'question', database)
-    const watched = slow.watch('s', interactionId)
+    const watched = slow.wait(interactionId, { sessionId: 's', claimAs: null })
     await tick()
     for (const ring of rings) ring({ sessionId: 's', eventId: 'of another' })
     await tick()
     await there.respond({ ...ada, interactionId, answer: sqlite })
     looks.open()
-    expect(await watched).toMatchObject({ status: 'settled', settlement: 'answered' })
+    expect((await watched).interaction).toMatchObject({ status: 'settled', settlement: 'answered' })
     slow.close()
   })
 

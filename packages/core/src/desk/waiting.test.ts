@@ -51,7 +51,7 @@ describe('waiting', () => {
     const { interactionId } = await test.open('question', database)
     const desk = test.restart({ store: { ...test.store, read: () => Promise.reject(new Error('the disk')) } })
     await desk.ready
-    const wait = desk.wait(interactionId, AbortSignal.abort(new Error('gone')), { sessionId: 's' })
+    const wait = desk.wait(interactionId, { signal: AbortSignal.abort(new Error('gone')), sessionId: 's' })
     await expect(wait).rejects.toThrow('gone')
     // What nobody hears of would fail the run.
     await tick()
@@ -89,7 +89,7 @@ describe('waiting', () => {
     const { desk, open } = await testDesk({ newId })
     const { interactionId } = await open('question', database)
     const abort = new AbortController()
-    const wait = desk.wait(interactionId, abort.signal, { sessionId: 's' })
+    const wait = desk.wait(interactionId, { signal: abort.signal, sessionId: 's' })
     isBroken = true
     const answered = desk.respond({ ...ada, sessionId: 's', interactionId, answer: sqlite })
     await expect(answered).rejects.toThrow('no more ids')
@@ -114,7 +114,7 @@ describe('waiting', () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('question', database)
     const abort = new AbortController()
-    const wait = desk.wait(interactionId, abort.signal)
+    const wait = desk.wait(interactionId, { signal: abort.signal })
     await tick()
     const before = await seq()
     abort.abort(new Error('gone'))
@@ -129,12 +129,14 @@ describe('waiting', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const abort = new AbortController()
-    const wait = desk.wait(interactionId, abort.signal, { sessionId: 's' })
+    const wait = desk.wait(interactionId, { signal: abort.signal, sessionId: 's' })
     wait.catch(() => undefined)
     abort.abort()
     expect(await isOver(wait)).toBe(true)
     await expect(wait).rejects.toMatchObject({ name: 'AbortError' })
-    await expect(desk.wait(interactionId, abort.signal)).rejects.toMatchObject({ name: 'AbortError' })
+    await expect(desk.wait(interactionId, { signal: abort.signal })).rejects.toMatchObject({
+      name: 'AbortError',
+    })
   })
 
   it('whoever has given up asks nothing any more', async () => {
@@ -186,7 +188,7 @@ describe('waiting', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const abort = new AbortController()
-    const wait = desk.wait(interactionId, abort.signal)
+    const wait = desk.wait(interactionId, { signal: abort.signal })
     await tick()
     abort.abort()
     await expect(wait).rejects.toMatchObject({ name: 'AbortError' })

@@ -94,18 +94,15 @@ async function settledOr(
   }
 }
 
-export function itself(item: Interaction): Interaction {
-  return item
-}
-
-/** A long poll: when `signal` aborts first, resolves with the interaction as it is then. */
+/** A long poll: when `signal` aborts before the interaction is settled, resolves with the interaction as it is then. */
 export async function pollFor(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
   { to, signal, fence }: { to: string | null; signal: StopSignal; fence?: Fence | undefined },
 ): Promise<Interaction> {
+  checkSignal(signal)
   try {
-    return await waitFor(engine, target, { to, signal, fence }, itself)
+    return await waitFor(engine, target, { to, signal, fence }, (item) => item)
   } catch (error) {
     if (!signal.aborted) throw error
     const item = await currentVersion(engine, target)
@@ -114,13 +111,18 @@ export async function pollFor(
   }
 }
 
-/** Claims the interaction if it is settled and unclaimed. Returns it as it was before the claim. */
-export async function claimFor(
+/** Reads the interaction without waiting and without following a reprompt. A settlement is claimed unless `to` is `null`. */
+export async function readAndClaim(
   engine: Engine,
-  item: Interaction,
-  to: string,
-  fence?: Fence,
+  { sessionId, interactionId }: { sessionId: string; interactionId: string },
+  { to, fence }: { to: string | null; fence?: Fence | undefined },
 ): Promise<Interaction> {
+  const item = await readInteraction(engine, sessionId, interactionId)
+  return to === null ? item : claimFor(engine, item, to, fence)
+}
+
+/** Claims the interaction if it is settled and unclaimed. Returns it as it was before the claim. */
+async function claimFor(engine: Engine, item: Interaction, to: string, fence?: Fence): Promise<Interaction> {
   return item.status === 'pending' || item.delivered ? item : claimAndReturn(engine, item, to, fence)
 }
 
@@ -274,11 +276,21 @@ async function currentVersion(
   engine: Engine,
   { sessionId, interactionId }: { sessionId: string; interactionId: string },
 ): Promise<Interaction> {
+  const item = await readInteraction(engine, sessionId, interactionId)
+  const next = await reprompted(engine, item)
+  return next === null ? item : currentVersion(engine, { sessionId, interactionId: next })
+}
+
+async function readInteraction(
+  engine: Engine,
+  sessionId: string,
+  interactionId: string,
+): Promise<Interaction> {
+  checkId(interactionId, 'interaction')
   const inMemory = (state: SessionState) => state.interactions.get(interactionId)
   const item =
     (await engine.read(sessionId, inMemory, { fresh: true })) ??
     (await storedInteraction(engine, sessionId, interactionId))
-  if (!item) throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
-  const next = await reprompted(engine, item)
-  return next === null ? item : currentVersion(engine, { sessionId, interactionId: next })
+  if (item) return item
+  throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
 }

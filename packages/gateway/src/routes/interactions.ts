@@ -226,7 +226,10 @@ async function settlementOf(
 ): Promise<Interaction> {
   // One that was superseded may go on as another (L6).
   const mayChange = item.settlement === 'superseded' || (item.status === 'pending' && wait !== 0)
-  if (wait === undefined || !mayChange) return to === null ? item : desk.claim(item, to, fence)
+  if (wait === undefined || !mayChange)
+    return to === null
+      ? item
+      : desk.wait(item.interactionId, { sessionId: item.sessionId, claimAs: to, until: 'now', fence })
   const { credential } = reply.request
   const onRevoked = (revoked: () => void) =>
     credential?.kind === 'person'
@@ -234,7 +237,12 @@ async function settlementOf(
       : () => undefined
   const signal = new LongPoll(reply, drain, { seconds: wait, onRevoked })
   try {
-    const found = await desk.poll(item.sessionId, item.interactionId, { to, signal, fence })
+    const found = await desk.wait(item.interactionId, {
+      sessionId: item.sessionId,
+      claimAs: to,
+      until: signal,
+      fence,
+    })
     checkGood(!signal.isRevoked && (!credential || credentials.isCurrent(credential)))
     return found
   } finally {
