@@ -43,7 +43,7 @@ export class AllFollowers {
   checkAtRest(): void {
     const { model } = this.#world
     for (const { name, process, from, isStopped, ids } of this.#following) {
-      if (!process.alive || isStopped || from === null) continue
+      if (!process.alive || isStopped || from === null || process.unheard.size > 0) continue
       for (const { session, events } of model.commits.slice(from)) {
         if (model.sessions.get(session.id) !== session) continue
         const missed = events.find(({ id }) => !ids.has(id))

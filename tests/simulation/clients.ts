@@ -31,17 +31,22 @@ interface Person {
 }
 
 const MOST = 3
+/** To look at everything that somebody sees takes time. */
+const CHECKED = 0.1
 const KEEP_ALL = { turnsKept: Number.POSITIVE_INFINITY }
 
 /** People with the client's own stores: each looks at one session and at the inbox, and answers there. */
 export class Clients {
   readonly #world: World
   readonly #people: Person[] = []
+  readonly #answered: (sessionId: string) => void
   /** Of the answers that are on their way, by interaction and person. */
   readonly #answers = new Map<string, Origin>()
 
-  constructor(world: World) {
+  /** `answered` is called after each answer that counts. */
+  constructor(world: World, answered: (sessionId: string) => void) {
     this.#world = world
+    this.#answered = answered
   }
 
   get size(): number {
@@ -54,9 +59,9 @@ export class Clients {
     const person = random.pick(this.#people)
     random.weighted<() => void>([
       [this.#people.length < MOST ? 2 : 0, () => this.#open(sessionId)],
-      [5, () => this.#respond(person)],
+      [8, () => this.#respond(person)],
       [2, () => person.client.reconnect()],
-      [1, () => this.#close(person)],
+      [0.5, () => this.#close(person)],
     ])()
   }
 
@@ -71,10 +76,12 @@ export class Clients {
 
   /** What each one sees is the log; what waits in the inbox is what is pending. */
   checkAtRest(): void {
-    const { model } = this.#world
+    const { model, live } = this.#world
+    const isUnheard = (id: string) => live.some(({ unheard }) => unheard.has(id))
     for (const person of this.#people) {
       const session = model.sessions.get(person.sessionId)
-      if (session && !session.ended) this.#checkSession(person, session)
+      if (session && !session.ended && !isUnheard(session.id)) this.#checkSession(person, session)
+      if (live.some(({ unheard }) => unheard.size > 0)) continue
       const { items } = person.client.inbox.getSnapshot()
       const shown = (items ?? []).map(({ interactionId }) => interactionId).sort()
       const pending = [...model.sessions.values()].flatMap((log) => [...log.pending]).sort()
@@ -83,17 +90,29 @@ export class Clients {
     }
   }
 
-  #checkSession({ name, client, sessionId, snapshots }: Person, session: LoggedSession): void {
+  #checkSession(person: Person, { logId, events }: LoggedSession): void {
+    const { name, client, sessionId } = person
     const { state, connection, error } = client.session(sessionId).getSnapshot()
-    const { logId, events } = session
     const where = () =>
       `${name} sees ${state?.logId}@${state?.seq} (${connection} ${error?.message}), not ${logId}@${events.length}`
     holds(state?.logId === logId && state.seq === events.length, 'live equals replay', where)
+    this.#checkShown(person)
+  }
+
+  /** At any moment: what somebody sees is the log that it says, up to the place that it says. */
+  #checkShown({ name, client, sessionId, snapshots }: Person): void {
+    const { state } = client.session(sessionId).getSnapshot()
+    if (!state) return
+    const { logId, seq: end } = state
+    const events = this.#world.model.logs.get(logId)?.events ?? []
+    holds(end <= events.length, 'durable first', () => `${name} sees ${logId}@${end} of ${events.length}`)
     const seen = shownOf(state)
-    const from = new Set(snapshots.filter((one) => one.logId === logId).map(({ seq }) => seq))
+    const from = new Set(
+      snapshots.filter((one) => one.logId === logId && one.seq <= end).map(({ seq }) => seq),
+    )
     const replays = [...from].map((seq) => {
       const begun = stateFromJson(stateToJson(fold(emptyState(sessionId), events.slice(0, seq))))
-      return shownOf(fold(begun, events.slice(seq), KEEP_ALL))
+      return shownOf(fold(begun, events.slice(seq, end), KEEP_ALL))
     })
     holds(
       replays.some((is) => same(seen, is)),
@@ -128,13 +147,17 @@ export class Clients {
     })
     const person: Person = { name, client, sessionId, snapshots: [], leave: [] }
     this.#world.note(`${name} opens ${sessionId}`)
-    person.leave.push(client.session(sessionId).subscribe(() => {}))
+    const changed = () => {
+      if (random.chance(CHECKED)) this.#world.guard(() => this.#checkShown(person))
+    }
+    person.leave.push(client.session(sessionId).subscribe(changed))
     person.leave.push(client.inbox.subscribe(() => {}))
     this.#people.push(person)
   }
 
   #close(person: Person): void {
     this.#world.note(`${person.name} leaves`)
+    this.#checkShown(person)
     this.#people.splice(this.#people.indexOf(person), 1)
     for (const leave of person.leave) leave()
     person.client.close()
@@ -155,8 +178,11 @@ export class Clients {
     this.#world.note(`${name} answers ${interactionId} with ${sent.id}`)
     void store.respond(interactionId, answer).then((outcome) =>
       this.#world.guard(() => {
-        if (outcome.ok) checkTold(model, outcome.interaction)
-        else checkRefusal(model, outcome.error, { sent, target: model.asked.get(interactionId), keyed: true })
+        if (outcome.ok) {
+          checkTold(model, outcome.interaction)
+          if (this.#world.live.length > 0) this.#answered(sessionId)
+        } else
+          checkRefusal(model, outcome.error, { sent, target: model.asked.get(interactionId), keyed: true })
       }),
     )
   }

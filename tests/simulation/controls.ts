@@ -6,7 +6,12 @@ import type { World } from './world.js'
 const ignored = { done: () => {}, refused: () => {} }
 
 /** L8: what was pending is settled when the call has come back. */
-export function cancelAll(world: World, sessionId: string, how: 'interrupt' | 'clear' | 'delete'): void {
+export function cancelAll(
+  world: World,
+  sessionId: string,
+  how: 'interrupt' | 'clear' | 'delete',
+  done = () => {},
+): void {
   const session = world.model.sessions.get(sessionId)
   if (!session) return
   const pending = session.asked.filter(({ response }) => !response)
@@ -21,6 +26,7 @@ export function cancelAll(world: World, sessionId: string, how: 'interrupt' | 'c
       for (const { request, response } of pending)
         holds(response !== undefined, 'L8', () => `${request.interactionId} outlives ${sent.id}`)
       if (how === 'delete') holds(session.ended, 'deletion', () => `${sessionId} was not ended`)
+      done()
     },
     refused: ({ code, message }) => {
       if (code !== 'unavailable') holds(code === 'not_found' && session.ended, 'L8', () => message)

@@ -27,6 +27,7 @@ export function checkAdvance(model: LogModel, { sessionId, head, events, texts }
     const isNext = checkDurable(model, event) === log && event.seq === head.seq - events.length + 1 + index
     holds(isNext, 'in order', () => `${event.seq} of ${sessionId} was told out of turn, up to ${head.seq}`)
   }
+  log.told = Math.max(log.told, head.seq)
   const same = texts().length === events.length
   holds(same, 'in order', () => `the texts told of ${sessionId}@${head.seq} are not its events`)
   return log

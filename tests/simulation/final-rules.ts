@@ -35,18 +35,31 @@ export async function checkEnd(world: World, waits: Waits): Promise<void> {
 
 /** Every acknowledged answer has reached its waiter; who still waits, waits for what is pending. */
 export function checkWaits({ model }: World, waits: Waits): void {
-  for (const waited of waits.waited) {
+  for (const { interactionId: waited, process } of waits.running) {
     const { request, response, session } = model.last(waited)
+    if (process?.unheard.has(session.id)) continue
     const why = () =>
       `${request.interactionId} is ${response?.settlement}, and who waits for ${waited} does not know`
     holds(response === undefined && !session.ended, 'L10', why)
   }
 }
 
-/** A claim that its process knows of was followed by the hand-over, and by that of an approval as one that may run. */
+/**
+ * A claim that its process knows of was followed by the hand-over, and by that of an approval as one that may run. Where the
+ * reply was lost, whoever waits in a process that is still there gets it all the same.
+ */
 function checkClaims({ model }: World): void {
-  for (const { request, response, claimTold, handedOver, granted } of model.asked.values()) {
-    if (!claimTold) continue
+  for (const {
+    request,
+    response,
+    claim,
+    claimTold,
+    claimantLives,
+    handedOver,
+    granted,
+  } of model.asked.values()) {
+    const isFoundOut = claimantLives() && claim?.to === 'agent'
+    if (!claimTold && !isFoundOut) continue
     const isGrant = request.kind === 'approval' && response?.settlement === 'approved'
     const given = isGrant ? granted === 1 : handedOver
     holds(given, 'L10', () => `${request.interactionId} was claimed and given to nobody`)

@@ -38,13 +38,12 @@ export class Followers {
   }
 
   /** Each has been told the whole log after its head, or that it is gone. */
-  checkAtRest(): void {
-    const { plan } = this.#world
+  checkAtRest(isRepaired: boolean): void {
     for (const { process, sessionId, told, isStopped, stop } of this.#following) {
-      if (!process.alive || isStopped || !stop || !told) continue
+      if (!process.alive || isStopped || !stop || !told || process.unheard.has(sessionId)) continue
       // Only the repair tells other processes of an erasure.
       const log = told.place && this.#world.model.logs.get(told.place.logId)
-      told.checkAtRest(sessionId, !plan.lossy && log?.ended === true)
+      told.checkAtRest(sessionId, !isRepaired && log?.ended === true)
     }
   }
 

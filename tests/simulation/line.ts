@@ -1,5 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import type { Random } from './random.js'
+import { microtasks } from './time.js'
 
 /** One call of a desk to its store, released in two steps: it takes effect, and its caller hears of it. */
 interface Op {
@@ -91,7 +92,11 @@ export class Line {
     const named = group.map(({ name }) => name).join(' + ')
     if (op.phase === 'done') {
       this.#ops = this.#ops.filter((one) => !group.includes(one))
-      for (const one of group) one.reply()
+      for (const one of group) {
+        one.reply()
+        // The next one comes while whoever got this one is busy with it.
+        if (group.length > 1) await microtasks(this.#random.below(8))
+      }
       return `tells ${named}`
     }
     const fault = faultless ? null : this.#fault(op)

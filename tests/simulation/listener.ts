@@ -8,7 +8,7 @@ import type { World } from './world.js'
  * What one process tells everybody who listens to it. Where several processes write, a session that came into memory is
  * told by its head alone, and earlier events may be missing; nothing else leaves a gap.
  */
-export function listenTo(world: World, process: Process): () => void {
+export function listenTo(world: World, process: Process): (isRepaired: boolean) => void {
   const { model, plan } = world
   /** `isKept`: the session is in memory for sure, and stays there. */
   const heads = new Map<string, LogPlace & { isTold: boolean; isKept: boolean }>()
@@ -48,12 +48,13 @@ export function listenTo(world: World, process: Process): () => void {
     (advance) => process.alive && world.guard(() => advanced(advance)),
     (sessionId) => process.alive && world.guard(() => gone(sessionId)),
   )
-  return () => {
+  return (isRepaired) => {
     // What has left the memory is not told any more.
     if (plan.inMemory < 100_000) return
     for (const [sessionId, { logId, seq, isKept }] of heads) {
       const log = model.logs.get(logId)
-      const mayLag = !isKept || (log?.ended === true && !plan.lossy)
+      // Only the repair tells other processes of an erasure.
+      const mayLag = !isKept || process.unheard.has(sessionId) || (log?.ended === true && !isRepaired)
       const isEnd = model.sessions.get(sessionId) === log && log?.events.length === seq
       const where = () =>
         `${process.name} has told ${sessionId} up to ${logId}@${seq}, not ${log?.events.length}`

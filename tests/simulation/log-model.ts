@@ -11,6 +11,8 @@ export interface Asked {
   claim?: EventOf<'interaction_delivered'>
   /** The process that claimed it has heard so. */
   claimTold: boolean
+  /** Whether the process that claimed it is still there. */
+  claimantLives: () => boolean
   handedOver: boolean
   /** How often it was handed over as one that may run. */
   granted: number
@@ -21,6 +23,8 @@ export interface LoggedSession {
   /** The id of its first event: a session made anew under the same id has another. */
   logId: string
   events: SessionEvent[]
+  /** Up to where some process has told it. */
+  told: number
   agent: string | null
   cwd: string | null
   mode: PermissionMode
@@ -123,6 +127,7 @@ export class LogModel {
       id,
       logId: event.id,
       events: [],
+      told: 0,
       agent,
       cwd,
       mode,
@@ -193,7 +198,14 @@ export class LogModel {
   #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
     const { interactionId } = request
     holds(!this.asked.has(interactionId), 'unique ids', () => `${interactionId} is asked twice`)
-    const asked: Asked = { session, request, claimTold: false, handedOver: false, granted: 0 }
+    const asked: Asked = {
+      session,
+      request,
+      claimTold: false,
+      claimantLives: () => false,
+      handedOver: false,
+      granted: 0,
+    }
     this.asked.set(interactionId, asked)
     session.asked.push(asked)
   }

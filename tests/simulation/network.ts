@@ -30,6 +30,8 @@ export class Stream implements Reader {
   readonly sessionId: string
   readonly body: ReadableStream<Uint8Array>
   cursor: number
+  /** Its reader takes long for everything. */
+  readonly isSlow: boolean
   readonly #options: StreamOptions
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
   #delivered = 0
@@ -38,6 +40,7 @@ export class Stream implements Reader {
   constructor(options: StreamOptions, takes: number) {
     this.#options = options
     this.fake = new FakeSocket(takes)
+    this.isSlow = Number.isFinite(takes)
     this.process = options.process
     this.sessionId = options.sessionId
     this.cursor = options.cursor
@@ -131,14 +134,18 @@ export class Network {
   }
 
   add(stream: Stream, told?: ToldCursor): void {
+    // Its process went down while it was opened.
+    if (!stream.process.alive) return stream.cut()
     this.#streams.push(stream)
     if (told) this.#told.set(stream, told)
   }
 
   /** Lets one connection get something through. */
   step(): void {
+    const { random } = this.#world
     const busy = this.#streams.filter((stream) => stream.isBusy)
-    const stream = this.#world.random.pick(busy)
+    const stream = random.pick(busy)
+    if (stream.isSlow && random.chance(0.8)) return
     this.#world.note(`${stream.process.name} reaches a reader of ${stream.sessionId}`)
     this.#world.guard(() => stream.deliver())
     this.#forget()
@@ -161,7 +168,7 @@ export class Network {
     const { model } = this.#world
     for (const stream of this.#streams) {
       const told = this.#told.get(stream)
-      if (!told || !stream.isOpen) continue
+      if (!told || !stream.isOpen || stream.process.unheard.has(stream.sessionId)) continue
       const log = told.place && model.logs.get(told.place.logId)
       holds(log?.ended !== true, 'at rest', () => `${told.name} goes on after ${stream.sessionId} has ended`)
       told.checkAtRest(stream.sessionId, false)

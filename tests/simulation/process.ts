@@ -37,12 +37,16 @@ export class Process {
   #leases: Leases | null = null
   readonly gateway: SimulatedGateway
   /** At rest, what it has told its listeners is the log. */
-  readonly checkListener: () => void
+  readonly checkListener: (isRepaired: boolean) => void
   /** Those that its host runs. */
   readonly agents = new Set<ScriptedAgent>()
+  /** The sessions of which it has lost a bell that nothing has made up for yet, with the last one's number. */
+  readonly unheard = new Map<string, number>()
   /** The names that it has had. */
   readonly gatewayIds = new Set<string>()
   alive = true
+  /** It loses every bell, as when its connection to the bus is down. */
+  isDeaf = false
   /** It does nothing for a while, as a machine that sleeps. */
   frozen = false
   readonly #listeners = new Set<Listener>()
@@ -64,6 +68,7 @@ export class Process {
       },
       committed: async (append) => {
         world.guard(() => checkCommit(model, append))
+        this.#claimed(world, append)
         await checkClaimant(world, this, append)
         const logId = model.logWith(append.events[0]!.id)?.logId
         if (logId !== undefined) world.changes.committed(append, logId)
@@ -150,6 +155,13 @@ export class Process {
         clock.alarm(at - ahead(), () => {
           if (this.alive) wake()
         }),
+    }
+  }
+
+  #claimed({ model }: World, { events }: Append): void {
+    for (const event of events) {
+      if (event.type === 'interaction_delivered')
+        model.known(event.interactionId).claimantLives = () => this.alive
     }
   }
 

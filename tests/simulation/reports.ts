@@ -12,6 +12,15 @@ export function reportMuch(world: World, sessionId: string): void {
   tell(world, sessionId, flood(world, 24))
 }
 
+/** Some text, which makes the log longer and nothing else. */
+export function reportTexts(world: World, sessionId: string, count: number): void {
+  tell(
+    world,
+    sessionId,
+    Array.from({ length: count }, () => ({ type: 'text', blockId: world.newId('block'), text: 'Hello.' })),
+  )
+}
+
 function tell(world: World, sessionId: string, events: Reported[]): void {
   const types = events.length > 4 ? `${events.length} events` : events.map(({ type }) => type).join()
   world.call(`report ${types} in ${sessionId}`, (desk) => desk.report({ sessionId, events }), {

@@ -116,7 +116,7 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
       feed.add(stream)
     } else {
       const known = model.logs.get(logId)
-      const isErased = model.sessions.get(sessionId) !== known
+      const isErased = model.sessions.get(sessionId) !== known || known?.ended === true
       const isLost = log !== logId || isErased || cursor > (known?.events.length ?? 0)
       holds(isLost, 'streams', () => `${name} must take a new snapshot of ${sessionId} at ${cursor}`)
       world.network.add(stream)

@@ -16,12 +16,40 @@ const MOST_PAUSES = 12
 const LOCKED_MS = 60
 const RETRY_MS = 1100
 const RECONNECTS = 3
+const MOST_ACTS = 15
 
-interface Readers {
-  check: () => void
+export interface Readers {
+  /** `isRepaired`: every process has looked for what no bell told of. */
+  check: (isRepaired: boolean) => void
+  /** One of those who read comes, goes or does something. */
+  act: () => void
   clients: Clients
   connectors: Connectors
   hosts: Hosts
+}
+
+/** For a moment nothing new begins and nothing fails: what was told by then is the log, also without a repair if no bell was lost. */
+export async function quietMoment(world: World, waits: Waits, readers: Readers): Promise<void> {
+  const { plan, clock } = world
+  // Now and then also what is under way may fail.
+  world.faultless = world.random.chance(0.5)
+  world.note('a quiet moment')
+  await settle(world, readers.act)
+  world.faultless = true
+  // What could not be read is tried again after a second.
+  clock.advance(RETRY_MS)
+  await settle(world)
+  if (plan.shared) await pauses(world)
+  checkWaits(world, waits)
+  readers.check(false)
+  if (plan.shared && plan.lossy && world.random.chance(0.5)) {
+    await repaired(world)
+    checkWaits(world, waits)
+    readers.check(true)
+  }
+  if (world.random.chance(0.3)) await checkClients(world, readers.clients)
+  world.faultless = false
+  world.note('it goes on')
 }
 
 /** Ends the faults, lets everything that was begun come to its end, and time go on past every deadline. */
@@ -31,13 +59,14 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
   world.note('rest')
   for (const arrive of world.late.splice(0)) await arrive()
   // The last fault, as later bells would make up for those that are lost.
+  for (const process of world.processes) process.isDeaf = false
   world.deaf = plan.shared && plan.lossy && random.chance(0.5)
   await settle(world)
   world.deaf = false
   for (let round = 0; round < 2; round++) await repaired(world)
   // Before anything else rings: a doorbell that was lost has been made up for by now.
   checkWaits(world, waits)
-  readers.check()
+  readers.check(plan.lossy)
   await checkClients(world, readers.clients)
   await checkConnectors(world, readers.connectors)
   await checkAllLive(world)
@@ -86,11 +115,14 @@ async function checkConnectors(world: World, connectors: Connectors): Promise<vo
 /** Whoever lost the connection, or was told that the session is gone, comes back until it is there. */
 async function checkClients(world: World, clients: Clients): Promise<void> {
   if (clients.size === 0) return
-  for (let attempt = 0; attempt < RECONNECTS; attempt++) {
+  for (let attempt = 1; attempt <= MOST_ROUNDS; attempt++) {
+    const { length } = world.trace
     clients.reconnect()
     await settle(world)
     world.clock.advance(RETRY_MS)
     await settle(world)
+    // What a deadline has ended meanwhile may have cut a slow one once more.
+    if (attempt >= RECONNECTS && world.trace.length === length) break
   }
   clients.checkAtRest()
 }
@@ -101,6 +133,8 @@ async function checkClients(world: World, clients: Clients): Promise<void> {
  */
 async function repaired(world: World): Promise<void> {
   if (world.plan.shared) await pauses(world)
+  // What is lost from here on, the repair may pass over.
+  if (world.plan.lossy) for (const { unheard } of world.live) unheard.clear()
   world.clock.advance(REPAIR_MS)
   await settle(world)
   if (world.plan.shared) await pauses(world)
@@ -138,11 +172,18 @@ async function passDeadlines(world: World): Promise<void> {
   }
 }
 
-/** Until nothing is under way but waiting. Who is refused often enough lets a moment pass: that may be what is missing. */
-async function settle(world: World): Promise<void> {
-  for (let step = 0, retries = 0; ; step++) {
+/**
+ * Until nothing is under way but waiting; what `meanwhile` does is part of it. Who is refused often enough lets a moment pass: that
+ * may be what is missing.
+ */
+async function settle(world: World, meanwhile?: () => void): Promise<void> {
+  for (let step = 0, retries = 0, acts = 0; ; step++) {
     holds(step < 20_000, 'progress', () => 'it never comes to rest')
     await world.drain()
+    if (meanwhile && acts < MOST_ACTS && world.random.chance(0.1)) {
+      acts++
+      meanwhile()
+    }
     if (world.busy.length > 0 && (world.bells === 0 || world.random.chance(0.7))) await world.step()
     else if (world.bells > 0) world.ring()
     else if (world.network.isBusy) world.network.step()

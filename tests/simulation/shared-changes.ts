@@ -43,11 +43,18 @@ export class SharedChanges {
     return Promise.resolve(isShort ? page.slice(0, this.#random.between(1, page.length - 1)) : page)
   }
 
-  /** The last position of each session in the page, and how far its log reaches there. */
+  /**
+   * The last position of each session in the page, and how far its log reaches there. An erasure may be told by that alone,
+   * too, if the session was made anew since.
+   */
   news({ after, limit }: { after: string; limit: number }): Promise<News[]> {
     const page = this.#page(after, limit)
     const last = new Map(page.flatMap((entry) => (entry.append ? [[entry.sessionId, entry] as const] : [])))
-    const rows = page.filter((entry) => !entry.append || last.get(entry.sessionId) === entry)
+    const isShort = this.#random.chance(this.#shortPages)
+    const rows = page.filter((entry) => {
+      const isAppend = entry.append !== null || (isShort && last.has(entry.sessionId))
+      return !isAppend || last.get(entry.sessionId) === entry
+    })
     return Promise.resolve(
       rows.map(({ place, sessionId, append, logId }) => ({
         cursor: String(place),

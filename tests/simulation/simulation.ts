@@ -13,8 +13,10 @@ import { randomPlan, type Plan } from './plan.js'
 import { Random } from './random.js'
 import { look } from './readers.js'
 import { report, reportMuch } from './reports.js'
-import { rest } from './rest.js'
-import { passTime } from './time.js'
+import { quietMoment, rest, type Readers } from './rest.js'
+import { create, randomSession, remake } from './sessions.js'
+import { tail } from './tails.js'
+import { microtasks, passTime } from './time.js'
 import { Waits } from './waits.js'
 import { World } from './world.js'
 
@@ -53,23 +55,47 @@ async function play(world: World): Promise<void> {
   const agents = new Agents(world, waits, sessions)
   const followers = new Followers(world)
   const allFollowers = new AllFollowers(world)
-  const clients = new Clients(world)
+  const clients = new Clients(world, (id) => {
+    if (random.chance(plan.remakes / 4)) remake(world, id, sessions.get(id)!)
+  })
   const connectors = new Connectors(world)
   for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
   for (const [id, session] of sessions) create(world, id, session)
   const hosts = new Hosts(world)
+  const readers: Readers = {
+    check: (isRepaired) => {
+      for (const { checkListener } of world.live) checkListener(isRepaired)
+      followers.checkAtRest(isRepaired)
+      allFollowers.checkAtRest()
+      world.network.checkAtRest()
+    },
+    act: () => {
+      const sessionId = random.pick(ids)
+      random.weighted<() => void>([
+        [0.1, () => {}],
+        [world.live.length > 0 ? plan.followers : 0, () => followers.act(sessionId)],
+        [plan.clients, () => clients.act(sessionId)],
+        [plan.tails, () => tail(world, sessionId)],
+        [world.network.size > 0 ? plan.clients / 2 : 0, () => world.network.breakOne()],
+      ])()
+    },
+    clients,
+    connectors,
+    hosts,
+  }
   let commands = 0
+  let rested = 0
   for (let step = 0; commands < plan.commands && step < MAX_STEPS; step++) {
     const { busy, live } = world
     await random.weighted<() => void | Promise<void>>([
-      [busy.length > 0 ? 8 : 0, () => world.step()],
+      [busy.length > 0 ? plan.speed : 0, () => world.step()],
       [world.bells > 0 ? 3 : 0, () => world.ring()],
       [
         live.length === 0 ? 0 : world.running < 12 ? plan.pace : 0.1,
         () => {
           commands++
           if (plan.long && commands === 5) for (const id of ids) reportMuch(world, id)
-          command(world, agents, random.pick(ids))
+          command(world, agents, random.pick([...sessions]))
         },
       ],
       [plan.clock, () => passTime(world)],
@@ -81,31 +107,34 @@ async function play(world: World): Promise<void> {
       [live.length > 0 ? plan.followers : 0, () => followers.act(random.pick(ids))],
       [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
       [plan.clients, () => clients.act(random.pick(ids))],
+      [plan.tails, () => tail(world, random.pick(ids))],
+      [plan.deafness, () => world.toggleDeafness()],
       [live.length > 0 && connectors.isDown ? 1 : 0, () => connectors.start()],
       [live.length > 0 && hosts.size > 0 ? plan.hostPace : 0, () => hosts.act()],
       [live.length > 1 && hosts.size > 0 ? plan.hostPace / 30 : 0, () => hosts.freeze()],
       [world.network.isBusy ? 4 : 0, () => world.network.step()],
-      [world.network.size > 0 ? plan.clients / 4 : 0, () => world.network.breakOne()],
+      [world.network.size > 0 ? (plan.clients + plan.tails) / 4 : 0, () => world.network.breakOne()],
     ])()
+    if (random.chance(plan.hurry)) {
+      await microtasks(random.below(20))
+      continue
+    }
     await world.drain()
     waits.checkAborted()
+    if (plan.restEvery === 0 || commands < rested + plan.restEvery) continue
+    rested = commands
+    await quietMoment(world, waits, readers)
   }
-  await rest(world, waits, {
-    check: () => {
-      for (const { checkListener } of world.live) checkListener()
-      followers.checkAtRest()
-      allFollowers.checkAtRest()
-      world.network.checkAtRest()
-    },
-    clients,
-    connectors,
-    hosts,
-  })
+  await rest(world, waits, readers)
   clients.close()
   await checkEnd(world, waits)
 }
 
-function command(world: World, agents: Agents, sessionId: string): void {
+function command(
+  world: World,
+  agents: Agents,
+  [sessionId, session]: [id: string, session: SessionDefaults],
+): void {
   world.random.weighted<() => void>([
     [9, () => agents.ask(sessionId)],
     [8, () => respond(world, sessionId)],
@@ -116,28 +145,9 @@ function command(world: World, agents: Agents, sessionId: string): void {
     [0.5, () => cancelAll(world, sessionId, 'interrupt')],
     [0.4, () => cancelAll(world, sessionId, 'clear')],
     [world.plan.deletions, () => cancelAll(world, sessionId, 'delete')],
+    [world.plan.remakes, () => remake(world, sessionId, session)],
     [0.6, () => setMode(world, sessionId)],
     [0.4, () => deleteRule(world)],
     [2, () => look(world, sessionId)],
   ])()
-}
-
-function create(world: World, id: string, session: SessionDefaults): void {
-  const idempotencyKey = `create ${id}`
-  world.call(`create ${id}`, (desk) => desk.createSession({ ...session, id, idempotencyKey }), {
-    done: () => {},
-    refused: (error) => {
-      if (error.code === 'unavailable') world.retry(`create ${id}`, () => create(world, id, session))
-    },
-    lost: () => world.retry(`create ${id}`, () => create(world, id, session)),
-  })
-}
-
-/** Where hosts run agents, those of the other sessions are outside. */
-function randomSession(random: Random, { hosted }: Plan): SessionDefaults {
-  return {
-    agent: hosted > 0 ? null : random.pick([null, 'demo']),
-    ...(random.chance(0.6) && { cwd: '/w' }),
-    permissionMode: random.pick(['default', 'default', 'acceptEdits', 'plan', 'bypassPermissions']),
-  }
 }

@@ -54,3 +54,8 @@ function change(world: World, ms: number): void {
   world.offset += ms
   world.jumped += Math.abs(ms)
 }
+
+/** Lets what was promised go on by so many steps, and nothing else. */
+export async function microtasks(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) await Promise.resolve()
+}

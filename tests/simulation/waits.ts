@@ -24,6 +24,10 @@ export class Waits {
     return this.#running.size
   }
 
+  get running(): readonly Readonly<Wait>[] {
+    return [...this.#running]
+  }
+
   /** What is waited for, as it was first asked. */
   get waited(): string[] {
     return [...this.#running].map(({ interactionId }) => interactionId)

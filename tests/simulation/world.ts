@@ -15,6 +15,8 @@ import { Violation } from './violation.js'
 interface Bell {
   process: Process
   name: string
+  /** The session that somebody has appended to, and the place of that in the order of all appends. */
+  append?: { sessionId: string; place: number }
   hear: () => void
 }
 
@@ -56,6 +58,7 @@ export class World {
   #retries: { name: string; again: () => void }[] = []
   #bells: Bell[] = []
   #calls = new Set<{ process: Process; lost: () => void }>()
+  #appends = 0
   #broken: Error | null = null
   #ids = 0
 
@@ -64,8 +67,10 @@ export class World {
     this.plan = plan
     this.changes = new SharedChanges(random, plan.shortPages)
     this.disk.onAppend((ring) => {
+      const append = { sessionId: ring.sessionId, place: ++this.#appends }
       const name = `${ring.sessionId} ${ring.eventId}`
-      for (const process of this.live) this.#bells.push({ process, name, hear: () => process.hear(ring) })
+      for (const process of this.live)
+        this.#bells.push({ process, name, append, hear: () => process.hear(ring) })
     })
   }
 
@@ -114,6 +119,8 @@ export class World {
   start(slot: number): void {
     const process = new Process(this, slot)
     this.processes[slot] = process
+    // The bus may be up later than the store.
+    process.isDeaf = this.plan.deafness > 0 && this.random.chance(0.5)
     this.note(`${process.name} starts`)
     // A host whose desk does not come up starts it again.
     process.desk.ready.catch(() => this.retry(`restart ${process.name}`, () => void this.crash(process)))
@@ -208,12 +215,26 @@ export class World {
   /** Lets one bell ring, or not. */
   ring(): void {
     const index = this.random.below(this.#bells.length)
-    const { process, name, hear } = this.#bells[index]!
+    const { process, name, append, hear } = this.#bells[index]!
     const fate = this.plan.shared && this.plan.lossy && !this.faultless ? this.random.next() : 1
     if (fate > 0.15) this.#bells.splice(index, 1)
-    const lost = this.deaf || (fate < 0.35 && fate > 0.15)
+    const lost = this.deaf || process.isDeaf || (fate < 0.35 && fate > 0.15)
     this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${name}`)
+    if (append) this.#noteHeard(process, append, lost)
     if (!lost) hear()
+  }
+
+  /** Whoever hears of a later append reads what the lost bells told of, or has done so before it appended that itself. */
+  #noteHeard({ unheard }: Process, { sessionId, place }: NonNullable<Bell['append']>, lost: boolean): void {
+    const last = unheard.get(sessionId) ?? 0
+    if (lost) unheard.set(sessionId, Math.max(place, last))
+    else if (place > last) unheard.delete(sessionId)
+  }
+
+  toggleDeafness(): void {
+    const process = this.random.pick(this.processes)
+    process.isDeaf = !process.isDeaf
+    this.note(`${process.name} ${process.isDeaf ? 'hears nothing any more' : 'hears again'}`)
   }
 
   /** Runs a check that must not break the code it is called from. */

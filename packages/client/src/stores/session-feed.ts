@@ -6,7 +6,7 @@ import {
   type SessionEvent,
 } from '@askback/protocol'
 import { isRetryable } from '../transport/gateway-errors.js'
-import type { StreamItem, Transport } from '../transport/transport.js'
+import type { HistoryQuery, StreamItem, Transport } from '../transport/transport.js'
 import type { ServerClock } from './server-clock.js'
 import { SessionFold } from './session-fold.js'
 
@@ -92,12 +92,9 @@ export class SessionFeed {
   /** Fetches the page before the oldest event known. Returns whether there was one. */
   async loadOlderPage(): Promise<boolean> {
     const before = this.fold.startOfHistory()
-    const { events } = await this.#options.transport.history(this.#sessionId, {
-      before,
-      limit: OLDER_PAGE_SIZE,
-    })
-    this.fold.prepend(before, events)
-    return events.length > 0
+    const events = await this.#history({ before, limit: OLDER_PAGE_SIZE })
+    if (events) this.fold.prepend(before, events)
+    return events !== null && events.length > 0
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -181,8 +178,25 @@ export class SessionFeed {
   async #fillGap(signal: AbortSignal): Promise<void> {
     const after = this.fold.state?.seq
     if (after === undefined || !this.fold.hasGap) return
-    const { events } = await this.#options.transport.history(this.#sessionId, { after })
-    if (!signal.aborted) this.receive(events)
+    const events = await this.#history({ after })
+    if (signal.aborted) return
+    if (events) this.receive(events)
+    else this.#watchGap()
+  }
+
+  /**
+   * A page of the log that is shown; `null` if that log was erased. Then a session with the same id may have another log, in which
+   * the same `seq` is another event; the stream reports that with a resync.
+   */
+  async #history(query: HistoryQuery): Promise<SessionEvent[] | null> {
+    const { transport } = this.#options
+    const logId = this.fold.state?.logId
+    const { events } = await transport.history(this.#sessionId, query)
+    if (events.length === 0) return events
+    // If the log still exists after the read, the page is from it: an erased log does not come back.
+    const isWhole = events[0]!.seq === 1
+    const [first] = isWhole ? events : (await transport.history(this.#sessionId, { limit: 1 })).events
+    return first?.id === logId && this.fold.state?.logId === logId ? events : null
   }
 
   #setConnection(status: ConnectionStatus): void {

@@ -1,5 +1,5 @@
 import { AskbackError, pendingOf } from '@askback/protocol'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../eventually.test.helper.js'
 import { over, r1, turn } from '../layout/layout-cases.test.helper.js'
 import { draw } from '../testing/draw.js'
@@ -133,6 +133,27 @@ describe('the order of events', () => {
       })
     }
     expect(session.transport.calls.at(-1)?.args).toEqual(['s1', { after: 1 }])
+  })
+
+  it('does not fill a gap with events of another log under the same id', async () => {
+    const session = openSession()
+    await isLive(session)
+    const behind = new EventLog('s1')
+    behind.append(started(), wrote('b1'), wrote('b2'))
+    const otherLog = new EventLog('s1')
+    otherLog.append(started(), wrote('of another log'))
+    const events = otherLog.events.map((event) => ({ ...event, id: `other-${event.id}` }))
+    const history = vi.spyOn(session.transport, 'history').mockImplementation(async (_, query = {}) => {
+      const { after = 0, limit = 1000 } = query
+      return { events: events.slice(after, after + limit), next: null }
+    })
+    session.transport.deliver('s1', { type: 'event', event: behind.events[2]! })
+    await eventually(() => {
+      session.clock.advance(1000)
+      // It is requested again, until the stream reports that the log was erased.
+      expect(history.mock.calls.length).toBeGreaterThan(2)
+    })
+    expect(session.view().state?.seq).toBe(1)
   })
 
   it('takes a new snapshot when its cursor does not belong to the log any more', async () => {

@@ -128,6 +128,24 @@ export function leasesContract(name: string, createStores: () => Promise<[Store,
       ).toEqual({ ok: true })
     })
 
+    it('that were lost still reject writes of the agent, also after the process noticed the loss', async () => {
+      const { here, there, pass } = await twoGateways()
+      await here.leases.acquire('s')
+      const script = new SessionScript('s')
+      await here.store.append({ ...script.start(), fence: here.leases.lastFence('s')! })
+      here.freeze()
+      await pass(LEASE_MS)
+      await there.leases.acquire('s')
+      await here.thaw()
+      const fence = here.leases.lastFence('s')
+      expect(fence).toBeDefined()
+      expect(await here.store.append({ ...script.attempt(1, text('left behind')), fence: fence! })).toEqual({
+        ok: false,
+        conflict: 'fence',
+      })
+      expect(here.leases.fence('s')).toBeUndefined()
+    })
+
     it('of a process that closes are free at once', async () => {
       const { here, there } = await twoGateways()
       await here.leases.acquire('s')
