@@ -30,7 +30,7 @@ export const bugs = [
   {
     name: 'failed-pull-not-retried',
     file: 'packages/core/src/desk/session-cache.ts',
-    from: '      this.#tryAgain(sessionId)\n      throw error',
+    from: '      this.#retryLater(sessionId)\n      throw error',
     to: '      throw error',
     why: 'A read that fails after a doorbell is never tried again.',
   },
@@ -44,8 +44,8 @@ export const bugs = [
   {
     name: 'short-page-is-the-end',
     file: 'packages/core/src/desk/all-sessions.ts',
-    from: 'for (const { events } of changes) this.#tell(events)\n    return true',
-    to: 'for (const { events } of changes) this.#tell(events)\n    return changes.length === PAGE',
+    from: 'for (const { sessionId, events } of changes) this.#publish(sessionId, events)\n    return true',
+    to: 'for (const { sessionId, events } of changes) this.#publish(sessionId, events)\n    return changes.length === PAGE',
     why: 'A page of changes that is short for another reason than the end stops the stream over all sessions.',
   },
   {
@@ -65,14 +65,14 @@ export const bugs = [
   {
     name: 'fold-keeps-old-log',
     file: 'packages/client/src/stores/session-fold.ts',
-    from: 'if (this.#state && this.#state.logId !== next.logId) this.#ahead.clear()',
+    from: 'if (this.#state && this.#state.logId !== next.logId) this.#early.clear()',
     to: '',
     why: 'Events of an erased log that came early are folded into the log made anew.',
   },
   {
     name: 'lease-of-unseen-owner-taken',
     file: 'packages/core/src/cluster/leases.ts',
-    from: '(await kv.get(MEMBERS + owner))) return { mine: false, owner }',
+    from: '(await this.#lives(owner))) return { mine: false, owner }',
     to: 'this.#others.has(owner)) return { mine: false, owner }',
     why: 'A session is taken from a living process that this one has not seen yet.',
   },
@@ -93,7 +93,7 @@ export const bugs = [
   {
     name: 'reconnect-without-log',
     file: 'packages/client/src/transport/http-transport.ts',
-    from: 'query: { log: place.logId }',
+    from: 'query: { log: position.logId }',
     to: 'query: {}',
     why: 'A client that reconnects names its place by a number alone, which another log has, too.',
   },
@@ -113,8 +113,8 @@ export const bugs = [
   },
   {
     name: 'repair-forgets-deadlines',
-    file: 'packages/core/src/desk/housekeeping.ts',
-    from: 'await this.#keepDeadlines()\n    await this.#finishErasures()\n  }\n\n  async #news',
+    file: 'packages/core/src/desk/maintenance.ts',
+    from: 'await this.#scheduleDeadlines()\n    await this.#finishErasures()\n  }\n\n  async #news',
     to: 'await this.#finishErasures()\n  }\n\n  async #news',
     why: 'What a process opened that is gone at its deadline never times out.',
   },
@@ -127,23 +127,23 @@ export const bugs = [
   },
   {
     name: 'claim-without-fence',
-    file: 'packages/core/src/desk/engine.ts',
+    file: 'packages/core/src/desk/command-loop.ts',
     from: 'const fence = own ?? claims.find((waiter) => waiter.fence)?.fence',
     to: 'const fence = own',
     why: 'A process whose session was taken over claims an approval for its own agent.',
   },
   {
     name: 'answer-wakes-no-lost-agent',
-    file: 'packages/core/src/agents/interrupted-sessions.ts',
-    from: "event.type === 'interaction_response'",
-    to: "event.type === 'interaction_progress'",
+    file: 'packages/core/src/agents/agent-runner.ts',
+    from: "type === 'interaction_response' || type === 'turn_ended'",
+    to: "type === 'interaction_progress' || type === 'turn_ended'",
     why: 'An answer does not start an agent again that was lost while it waited.',
   },
   {
     name: 'mail-of-the-dead-dropped',
     file: 'packages/core/src/cluster/leases.ts',
-    from: '(await kv.put(key, null, version))) letters.push(value)',
-    to: '(await kv.put(key, null, version))) letters.length = 0',
+    from: 'left.map(({ value }) => value),',
+    to: '[],',
     why: 'A message that was on its way to a process that died is lost.',
   },
   {
@@ -155,7 +155,7 @@ export const bugs = [
   },
   {
     name: 'start-trusts-memory',
-    file: 'packages/core/src/desk/housekeeping.ts',
+    file: 'packages/core/src/desk/maintenance.ts',
     from: 'await this.#engine.refreshAll()\n',
     to: '\n',
     why: 'What was appended between the load of a session and the first position of the poll is never read.',
@@ -177,8 +177,8 @@ export const bugs = [
   {
     name: 'list-forgets-what-came-meanwhile',
     file: 'packages/client/src/stores/list-store.ts',
-    from: 'for (const event of missed) this.#take(event)',
-    to: 'missed.length = 0',
+    from: '      else this.#applyEvent(change)\n    }\n    this.changed()',
+    to: '    }\n    this.changed()',
     why: 'The inbox misses what happened while its page was on its way.',
   },
 ]

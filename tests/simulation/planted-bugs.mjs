@@ -45,7 +45,7 @@ const contracts = [
   { name: 'leases contract', path: 'packages/core/src/cluster/leases.test.ts', suite: /^leases on / },
   {
     name: 'connector contract',
-    path: 'packages/core/src/connectors/connector-memory.test.ts',
+    path: 'packages/connectors/src/runner/runner.test.ts',
     suite: / as a connector$/,
   },
   { name: 'transport contract', path: 'tests/transports/transports.test.ts', suite: / as a transport$/ },
