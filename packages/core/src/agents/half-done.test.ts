@@ -177,7 +177,12 @@ describe('two hosts on one store', () => {
       if (given.events.some(({ type }) => type === 'turn_ended')) ended.push(given)
       return base.append(given)
     }
-    const shared: Store = { ...base, append, shared: true }
+    const releasing = { before: async () => {} }
+    const put: Store['kv']['put'] = async (key, value, ...rest) => {
+      if (key.startsWith('lease/') && value === null) await releasing.before()
+      return base.kv.put(key, value, ...rest)
+    }
+    const shared: Store = { ...base, append, kv: { ...base.kv, put }, shared: true }
     const clock = fakeClock()
     const join = memoryBus()
     const onError = () => {}
@@ -201,7 +206,7 @@ describe('two hosts on one store', () => {
       const entry = await shared.kv.get(`lease/${id}`)
       await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)
     }
-    return { here, there, id, ended, onlyAppend, takeFromHere, close }
+    return { here, there, id, ended, releasing, onlyAppend, takeFromHere, close }
   }
 
   it('run a message whose process died before it told the one that runs the agent', async () => {
@@ -233,6 +238,19 @@ describe('two hosts on one store', () => {
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
     await takeFromHere()
     await here.host.interrupt(id, me)
+    await close()
+  })
+
+  it('run a message that nobody told of, and that came while the lease was being released', async () => {
+    const { here, id, releasing, onlyAppend, close } = await twoHosts()
+    await here.host.message({ sessionId: id, text: 'one', ...me })
+    await expect.poll(() => here.agent.given).toEqual(['here one'])
+    releasing.before = async () => {
+      releasing.before = async () => {}
+      await onlyAppend('two')
+    }
+    await here.host.clear(id, me)
+    await expect.poll(() => here.agent.given).toEqual(['here one', 'here two'])
     await close()
   })
 
