@@ -1,14 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root } from '../architecture/workspace.js'
 import { newPage } from '../e2e/web/browser.js'
 
 /** The packages of this repository that `npm install askback` installs. */
-const PACKAGES = [
+const INSTALLED_PACKAGES = [
   'protocol',
   'core',
   'store-sqlite',
@@ -19,6 +19,7 @@ const PACKAGES = [
   'connectors',
   'cli',
 ]
+const PACKAGES = [...INSTALLED_PACKAGES, 'react']
 
 const folder = mkdtempSync(join(tmpdir(), 'askback-packed-'))
 const installed = join(folder, 'node_modules/askback')
@@ -30,14 +31,15 @@ beforeAll(() => {
   const workspaces = PACKAGES.flatMap((name) => ['--workspace', `packages/${name}`])
   npm(root, ['pack', '--silent', '--pack-destination', folder, ...workspaces])
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  const tarballs = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-  expect(tarballs).toHaveLength(PACKAGES.length)
+  expect(tarballs()).toHaveLength(PACKAGES.length)
+  const toInstall = tarballs().filter((name) => !name.startsWith('askback-react-'))
+  expect(toInstall).toHaveLength(INSTALLED_PACKAGES.length)
   npm(folder, [
     'install',
     '--engine-strict',
     '--no-audit',
     '--no-fund',
-    ...tarballs.map((name) => `./${name}`),
+    ...toInstall.map((name) => `./${name}`),
   ])
 }, 600_000)
 
@@ -53,6 +55,18 @@ it('installs on this version of Node.js without the overrides of the workspace',
 
 it('leaves no copy of the web app in the workspace, which would be served instead of a newer build', () => {
   expect(existsSync(join(root, 'packages/cli/web'))).toBe(false)
+})
+
+it('every source map of a package finds its sources in the package', () => {
+  const maps = tarballs().flatMap((name) => sourceMapsOf(unpack(name)))
+  expect(maps.length).toBeGreaterThan(PACKAGES.length)
+  expect(maps.flatMap(missingSources)).toEqual([])
+})
+
+it('no package contains its tests', () => {
+  const files = tarballs().flatMap((name) => filesOf(unpack(name)))
+  expect(files.length).toBeGreaterThan(PACKAGES.length)
+  expect(files.filter((path) => /\.(?:test|fixture)\./u.test(path))).toEqual([])
 })
 
 it('contains the web app and serves it', async () => {
@@ -78,6 +92,47 @@ it('contains the web app and serves it', async () => {
     await ended
   }
 })
+
+interface SourceMap {
+  readonly sourceRoot?: string
+  readonly sources: readonly string[]
+  readonly sourcesContent?: readonly (string | null)[]
+}
+
+function tarballs(): string[] {
+  return readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+}
+
+/** Unpacks a tarball, and returns its folder. */
+function unpack(tarball: string): string {
+  const target = join(folder, 'unpacked', tarball)
+  mkdirSync(target, { recursive: true })
+  const { status, stderr } = spawnSync('tar', ['-xzf', join(folder, tarball), '-C', target], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`tar failed: ${stderr}`)
+  return target
+}
+
+function filesOf(path: string): string[] {
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+function sourceMapsOf(path: string): string[] {
+  const maps = filesOf(path).filter((file) => file.endsWith('.map'))
+  if (maps.length === 0) throw new Error(`${path} contains no source map.`)
+  return maps
+}
+
+/** The sources that a map refers to, and that are neither in the map nor in the package. */
+function missingSources(map: string): string[] {
+  const { sourceRoot = '', sources, sourcesContent = [] } = JSON.parse(readFileSync(map, 'utf8')) as SourceMap
+  return sources
+    .map((source) => resolve(dirname(map), sourceRoot, source))
+    .filter((path, index) => typeof sourcesContent[index] !== 'string' && !existsSync(path))
+    .map((path) => `${relative(folder, map)} → ${relative(folder, path)}`)
+}
 
 function npm(cwd: string, args: string[]): void {
   const { status, stderr, stdout } = spawnSync('npm', args, {
