@@ -67,8 +67,8 @@ describe('the sample in the README prints what the README says', () => {
   })
 })
 
-async function expectAsSaid(document: string, replacements?: Record<string, string>): Promise<void> {
-  const { printed, expected } = await runSample(document, replacements)
+async function expectAsSaid(document: string, replacements: Record<string, string> = {}): Promise<void> {
+  const { printed, expected } = await runSample(document, { replacements })
   expect(expected).not.toEqual([])
   expect(printed).toEqual(expected)
 }

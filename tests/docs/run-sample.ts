@@ -15,17 +15,21 @@ export interface SampleRun {
 
 type SampleFunction = (...values: unknown[]) => Promise<void>
 
-/**
- * Runs the first TypeScript sample of a document that prints something. Its imports resolve as those of this file do.
- * `replacements` exchange texts in the sample that only fit on the reader's machine, such as the path of a file.
- */
+interface SampleOptions {
+  /** Chooses the first sample with this text. @default a call of `console.log` */
+  containing?: string
+  /** Exchanges texts in the sample that only fit on the reader's machine, such as the path of a file. */
+  replacements?: Record<string, string>
+}
+
+/** Runs a TypeScript sample of a document. Its imports resolve as those of this file do. */
 export async function runSample(
   document: string,
-  replacements: Record<string, string> = {},
+  { containing = 'console.log(', replacements = {} }: SampleOptions = {},
 ): Promise<SampleRun> {
   const text = readFileSync(join(root, document), 'utf8')
   const samples = [...text.matchAll(/```(tsx?)\n(.*?)```/gsu)]
-  const [, language = 'ts', sample = ''] = samples.find(([, , code]) => code?.includes('console.log(')) ?? []
+  const [, language = 'ts', sample = ''] = samples.find(([, , code]) => code?.includes(containing)) ?? []
   const expected = [...sample.matchAll(/console\.log\(.*\) \/\/ (.*)\n/gu)].map(([, comment = '']) => comment)
   const printed: string[] = []
   const console = { log: (...values: unknown[]) => printed.push(format(...values)), error: fail }
