@@ -56,8 +56,9 @@ export function portableSha256Hex(text: string): string {
 
 /** Node's hash is five times as fast. It is looked up at run time because this package also runs in browsers. */
 function findNativeHash(): ((algorithm: string, text: string) => string) | undefined {
-  const host = (
-    globalThis as { process?: { getBuiltinModule?: (name: string) => { hash?: typeof nativeHash } } }
-  ).process
+  const host =
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of Node.js are not available here; each step may be missing
+    (globalThis as { process?: { getBuiltinModule?: (name: string) => { hash?: typeof nativeHash } } })
+      .process
   return host?.getBuiltinModule?.('crypto').hash
 }

@@ -61,10 +61,12 @@ export class Draft {
   }
 
   #ownMap<Value>(map: ReadonlyMap<string, Value>): Map<string, Value> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `#own` copies it before its first change, unless the draft made it
     return this.#own(map as Map<string, Value>, (others) => new Map(others))
   }
 
   #ownSet(set: ReadonlySet<string>): Set<string> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `#own` copies it before its first change, unless the draft made it
     return this.#own(set as Set<string>, (others) => new Set(others))
   }
 

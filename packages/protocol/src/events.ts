@@ -174,5 +174,6 @@ export function parseEvent(value: unknown): SessionEvent {
   if (!parsed.success) {
     throw new AskbackError('invalid_request', `Not a session event: ${z.prettifyError(parsed.error)}`)
   }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked above; readers ignore types that they do not know
   return value as SessionEvent
 }

@@ -66,6 +66,7 @@ function copyArray(value: unknown[], position: CopyPosition, depth: number): Jso
   if (value.length > MAX_ARRAY_LENGTH) refuse(position, depth, `has more than ${MAX_ARRAY_LENGTH} entries`)
   // `slice` allocates exactly the needed length, where `push` would reserve room for more. It keeps the class of the array,
   // so arrays of a subclass, which may have a `toJSON` of their own, are copied with `Array.from`.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every entry is replaced below
   const result = (value.constructor === Array ? value.slice() : Array.from(value)) as Json[]
   // By index: `forEach` and `map` skip holes, which must be refused.
   for (let index = 0; index < value.length; index++) {
@@ -84,6 +85,7 @@ function copyObject(value: object, position: CopyPosition, depth: number): Json 
   const result: { [key: string]: Json } = {}
   for (const key of Object.keys(value)) {
     // Read once: a getter could show one value and run another.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one of its own keys
     const item = (value as Record<string, unknown>)[key]
     if (item === undefined) continue
     position.keys[depth] = key

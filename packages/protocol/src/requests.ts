@@ -277,6 +277,7 @@ export const reported = z.array(
       return z.NEVER
     }
     const parsed = schema.safeParse(value)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed with the schema of its type
     if (parsed.success) return parsed.data as Reported
     for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path, message })
     return z.NEVER

@@ -67,6 +67,7 @@ export function payloadsOf(from: string, messages: BusMessage[]): string[] {
 /** Anybody who may connect to the database can send notifications, so anything that is not ours is ignored. */
 export function parsePayload(payload: string): { from: string; messages: BusMessage[] } {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: each field is checked below
     const { from, messages } = JSON.parse(payload) as { from: unknown; messages: unknown }
     if (typeof from === 'string' && Array.isArray(messages))
       return { from, messages: messages.filter(isMessage) }
@@ -78,6 +79,7 @@ export function parsePayload(payload: string): { from: string; messages: BusMess
 
 function isMessage(value: unknown): value is BusMessage {
   if (typeof value !== 'object' || value === null) return false
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: each field is checked below
   const { type, sessionId, eventId, event, to } = value as Record<string, unknown>
   switch (type) {
     case 'append':

@@ -118,6 +118,7 @@ export function connect(options: ConnectionOptions): Database {
     for (let attempt = 0; ; attempt++) {
       try {
         // Rows are not typed: each caller states their type beside the columns it selects.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
         return (await runOnce(sql, params, deadline, isRead ? undefined : 'not_written')) as Row[]
       } catch (error) {
         if (error instanceof AskbackError) throw error
@@ -180,6 +181,7 @@ export function parseAddress(url: string): { config: ClientConfig; address: stri
     application_name: 'askback',
     keepAlive: true,
     types: {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- overloads cannot be written as an arrow function
       getTypeParser: ((oid: number, format?: 'text'): unknown =>
         oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
     },

@@ -147,7 +147,9 @@ function sessionQueries(db: Database, schema: string) {
 function sessionRow([, info, status, permissionMode, updatedAt]: SessionColumns): SessionRow {
   return {
     ...parseStored<Omit<Session, 'status' | 'permissionMode'>>(info),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     status: status as SessionStatus,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     permissionMode: permissionMode as PermissionMode,
     updatedAt,
   }

@@ -134,7 +134,7 @@ async function versionOf(query: RunQuery, db: Database, schema: string): Promise
          WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
         [schema],
       )
-    ).map(([name]) => name as string),
+    ).map(([name]) => String(name)),
   )
   if (found.size === 0) return 0
   const named = `The schema ${schema} of the database ${db.address}`

@@ -23,5 +23,6 @@ export function fromKeyText(encoded: string): string {
 
 /** Parses what this store wrote. It is trusted, so the caller states its type. */
 export function parseStored<T>(json: string): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- trusted, as above
   return JSON.parse(json) as T
 }

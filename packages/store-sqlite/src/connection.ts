@@ -42,10 +42,12 @@ export function connection(db: Database.Database, path: string): Connection {
     // Rows are not typed: each caller states their type beside the columns it selects.
     get<Row>(sql: string) {
       const statement = db.prepare(sql).raw()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
       return (...params) => statement.get(params) as Row | undefined
     },
     all<Row>(sql: string) {
       const statement = db.prepare(sql).raw()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
       return (...params) => statement.all(params.map(finite)) as Row[]
     },
     run(sql) {
@@ -105,6 +107,7 @@ export function closeDatabase(db: Database.Database): boolean {
 export function parseStored<T>(json: Buffer): T {
   if (!isUtf8(json)) throw new DamagedError('a stored value is not text')
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- trusted, as above
     return JSON.parse(json.toString()) as T
   } catch (error) {
     throw new DamagedError('a stored value is not JSON', { cause: error })

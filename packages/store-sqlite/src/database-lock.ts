@@ -156,6 +156,7 @@ export function removeOwner(path: string): void {
 
 export function describeOwner(path: string): string {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: the fields are checked below
     const { pid, host, since } = JSON.parse(readFileSync(ownerFile(path), 'utf8')) as Record<string, unknown>
     if (typeof pid !== 'number' || (host === hostname() && !isRunning(pid)))
       return 'another process: stop that first'

@@ -99,6 +99,7 @@ export function migrate(db: Database.Database): void {
 }
 
 function valueOf(db: Database.Database, sql: string): number {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a pragma has one row with one number
   const [value] = db.prepare(sql).raw().get([]) as [number]
   return value
 }

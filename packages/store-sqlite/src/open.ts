@@ -125,6 +125,7 @@ function startUse(raw: Database.Database, db: Connection): OpenDatabase {
 
 /** Rewrites a file of an older version once, because only then it can give back free pages in small steps. */
 function enableIncrementalVacuum(db: Database.Database): void {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this pragma has one row with one number
   const [mode] = db.prepare('PRAGMA auto_vacuum').raw().get([]) as [number]
   if (mode === INCREMENTAL) return
   try {

@@ -255,7 +255,9 @@ export function tableQueries(db: Connection): TableQueries {
 function sessionRow([, info, status, permissionMode, updatedAt]: SessionTuple): SessionRow {
   return {
     ...parseStored<Omit<Session, 'status' | 'permissionMode'>>(info),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     status: status.toString() as SessionStatus,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     permissionMode: permissionMode.toString() as PermissionMode,
     updatedAt,
   }

@@ -48,6 +48,7 @@ export interface SqliteStoreOptions {
  * const desk = createDesk({ store })
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- callers without types may pass anything: the path is checked below
   const { path, commitAside = false, checkpointMs } = Object(options) as Partial<SqliteStoreOptions>
   if (typeof path !== 'string' || path === '')
     throw new AskbackError('invalid_request', 'A store needs the path of its database file.')

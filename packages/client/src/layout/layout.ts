@@ -151,7 +151,9 @@ function areIdentical(a: readonly unknown[], b: readonly unknown[]): boolean {
  */
 function share<T>(before: unknown, next: T): T {
   if (Object.is(before, next)) return next
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every part of the result is one of `next`, or equal to it
   if (Array.isArray(next)) return (Array.isArray(before) ? shareArray(before, next) : next) as T
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every part of the result is one of `next`, or equal to it
   return isKeyed(next) && isKeyed(before) ? (shareObject(before, next) as T) : next
 }
 

@@ -65,6 +65,7 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
     this.#fetching = fetching
     this.#fetchAll(fetching.signal)
       .catch((error: unknown) => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- transports throw nothing else
         this.#error = error as AskbackError
         this.changed()
       })

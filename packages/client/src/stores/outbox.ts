@@ -197,6 +197,7 @@ function inputOf({ sessionId, interactionId, answer, digest }: RespondInput): Re
 /** `null` if the value was not written by an outbox. */
 function parseStored(value: string): { input: RespondInput; key: string } | null {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: each field is checked below
     const { sessionId, interactionId, answer, digest, key } = JSON.parse(value) as Partial<
       Record<string, Json>
     >

@@ -171,6 +171,7 @@ function isSame(one: unknown, other: unknown, depth: number): boolean {
   return names.every(
     (name) =>
       Object.hasOwn(other, name) &&
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of both objects
       isSame(one[name as keyof typeof one], other[name as keyof typeof other], depth - 1),
   )
 }

@@ -33,6 +33,7 @@ export async function submitAnswers(
   const found = await findInteraction(transport, target, 'question')
   const request = questionRequest.parse(found.interaction.request)
   const answer = Array.isArray(answers) ? { answers } : parseIndexedAnswers(request, answers)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an answer of the protocol is JSON; its type is an interface, which has no index signature
   return respond(transport, found, answer as unknown as Json, options)
 }
 
@@ -49,6 +50,7 @@ export async function approveTool(
   options?: CallOptions,
 ): Promise<Settled> {
   const found = await findInteraction(transport, target, 'approval')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an answer of the protocol is JSON; its type is an interface, which has no index signature
   return respond(transport, found, { decision: 'approve', ...answer } as Json, options)
 }
 

@@ -210,5 +210,6 @@ function wireError(error: unknown): AskbackError {
 }
 
 function wireCopy<T>(value: T): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy has the type of the original
   return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T)
 }

@@ -83,6 +83,7 @@ export class HttpCalls {
     if (request.signal?.aborted) abort()
     try {
       const response = await this.open({ ...request, signal: attempt.signal })
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway is trusted, so the caller states the type of its reply
       return (await response.json()) as T
     } catch (error) {
       // Also for a body that cannot be read: it may have been cut off.

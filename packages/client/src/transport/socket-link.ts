@@ -152,8 +152,10 @@ export class SocketLink {
 
   #receive(frame: unknown): void {
     if (typeof frame !== 'object' || frame === null) throw new Error('Not a frame of the gateway.')
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway is trusted; fields that decide something are checked
     const { op, ref, sessionId, event } = frame as Record<string, unknown>
     const { subscriptions } = this.#options
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway is trusted; fields that decide something are checked
     if (ref !== undefined) this.#requests.receive(ref, frame as SocketReply)
     else if (typeof sessionId !== 'string') return
     else if (op === 'resync') subscriptions.resync(sessionId)

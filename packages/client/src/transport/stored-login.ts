@@ -18,6 +18,7 @@ export function storedLogin(): StoredLogin | null {
   const text = readStorage()
   if (text === null) return null
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: the fields are checked below
     const { person, proof } = JSON.parse(text) as Partial<StoredLogin>
     return typeof proof === 'string' && typeof person?.id === 'string' ? { person, proof } : null
   } catch {

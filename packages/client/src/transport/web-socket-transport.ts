@@ -97,6 +97,7 @@ export class WebSocketTransport extends HttpTransport {
     const { idempotencyKey = this.newKey(), signal } = options
     try {
       const reply = await this.#link.request({ op: 'respond', ...input, idempotencyKey })
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway is trusted to answer `respond` with a settlement
       return reply as unknown as Settled
     } catch (error) {
       const settled = alreadyAnswered(error, input.answer)
@@ -137,5 +138,6 @@ function globalWebSocket(token: string | undefined): WebSocketConstructor {
       'A page cannot send a token with a WebSocket: log in for a cookie, or use the HttpTransport.',
     )
   }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type of the DOM has more overloads than the one used here
   return WebSocket as unknown as WebSocketConstructor
 }

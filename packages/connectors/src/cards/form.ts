@@ -79,6 +79,7 @@ export const formCard: CardKind = {
     const describe = ({ name, value }: { name: string; value: Json }) =>
       value === null ? '(left out)' : prose(`${step === undefined ? `${name}: ` : ''}${valueText(value)}`)
     if (step !== undefined) return view.values[step] ? describe(view.values[step]) : ''
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the desk has checked the answer of a form
     const { values = {} } = (answer ?? {}) as { values?: Record<string, Json> }
     return Object.entries(values)
       .map(([name, value]) => describe({ name, value }))

@@ -55,8 +55,10 @@ export class CardRecords {
     let cursor: string | null = null
     for (const { key, value } of await this.#kv.list(this.#prefix)) {
       const name = key.slice(this.#prefix.length)
-      if (name === 'cursor') cursor = value as string
+      if (name === 'cursor') cursor = typeof value === 'string' ? value : null
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this class writes these keys
       else if (name.startsWith('card/')) this.#remember(value as unknown as CardRecord)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this class writes these keys
       else if (name.startsWith('place/')) this.#places.set(name.slice(6), value as unknown as ConnectorPlace)
     }
     return cursor
@@ -87,6 +89,7 @@ export class CardRecords {
     const before = this.card(record.interactionId, record.place)
     if (before && before.cardId !== record.cardId) this.#byCardId.delete(before.cardId)
     this.#remember(record)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a record has only JSON; its type is an interface, which has no index signature
     await this.#write(`card/${keyOf(record.interactionId, record.place)}`, record as unknown as Json)
   }
 

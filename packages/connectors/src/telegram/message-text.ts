@@ -174,6 +174,7 @@ class TextBuilder {
     // Telegram does not accept white space at the end of a formatted range.
     const { length } = text.trimEnd()
     if (type !== null && length > 0) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- types that need more fields, such as links, are not used here
       this.#entities.push({ type, offset: this.#text.length, length } as MessageEntity)
     }
     this.#text += text

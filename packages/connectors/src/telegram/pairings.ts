@@ -1,5 +1,5 @@
 import type { Clock, Kv } from '@askback/core'
-import type { Actor, AuditAct, Json, Via } from '@askback/protocol'
+import { actor as actorSchema, type Actor, type AuditAct, type Via } from '@askback/protocol'
 import { randomInt } from 'node:crypto'
 import { overwrite } from '../overwrite.js'
 
@@ -110,12 +110,13 @@ export class Pairings {
     const entries = await this.#kv.list(this.#prefix)
     return entries.map(({ key, value }) => ({
       user: Number(key.slice(this.#prefix.length)),
-      by: value as unknown as Actor,
+      by: actorSchema.parse(value),
     }))
   }
 
   async #pairedWith(user: number): Promise<Actor | undefined> {
-    return (await this.#kv.get(`${this.#prefix}${user}`))?.value as unknown as Actor | undefined
+    const entry = await this.#kv.get(`${this.#prefix}${user}`)
+    return entry ? actorSchema.parse(entry.value) : undefined
   }
 
   #auditAct(act: 'paired' | 'unpaired', user: number, by: Actor, via: Via): AuditAct {
@@ -123,6 +124,11 @@ export class Pairings {
   }
 
   #write(user: number, actor: Actor | null, act: AuditAct): Promise<void> {
-    return overwrite(this.#kv, `${this.#prefix}${user}`, actor as Json | null, act)
+    return overwrite(
+      this.#kv,
+      `${this.#prefix}${user}`,
+      actor && { id: actor.id, ...(actor.name !== undefined && { name: actor.name }) },
+      act,
+    )
   }
 }

@@ -50,6 +50,7 @@ export class SendQueue {
       if (this.#isStopped) return reject(stopping())
       const { calls } = this.#chat(chat)
       const at = calls.findLastIndex((call) => RANKS[call.urgency] <= RANKS[urgency]) + 1
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the queue resolves it with what this `send` resolves to
       calls.splice(at, 0, { urgency, send, resolve: resolve as QueuedCall['resolve'], reject })
       this.#sendNext(chat)
     })

@@ -94,6 +94,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
       payload,
       signal ??
         // The library declares its own type for the standard AbortSignal.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
         (method === 'getUpdates' ? undefined : (abortCalls.signal as unknown as NonNullable<typeof signal>)),
     ),
   )
@@ -141,7 +142,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     { text, entities }: MessageText,
     inline_keyboard: ReturnType<typeof buttons>,
   ): Promise<boolean> {
-    const { message } = shown as unknown as SentMessage
+    const { message } = sentMessage(shown)
     try {
       await formattedOrPlain(entities, (format) =>
         queue.send(chat, 'close', () =>
@@ -194,7 +195,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     show: (chat, card) => sendCard(chat, cardText(card, clock.now()), card),
     async update(chat, shown, card) {
       const text = cardText(card, clock.now())
-      if (text.file && !(shown as unknown as SentMessage).file) {
+      if (text.file && !sentMessage(shown).file) {
         // A file cannot be added above a message that exists, so the card moves to a new message.
         const moved = { card, outcome: 'Shown again below.', settlement: 'step' as const }
         await editCard(chat, shown, closedText(moved, clock.now()), [])
@@ -204,7 +205,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
       return exists ? shown : sendCard(chat, text, card)
     },
     async close(chat, shown, closed) {
-      updates?.rememberClosed(chat, (shown as unknown as SentMessage).message)
+      updates?.rememberClosed(chat, sentMessage(shown).message)
       await editCard(chat, shown, closedText(closed, clock.now()), [])
     },
     say,
@@ -232,6 +233,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     async receive(headers, body) {
       if (webhookUrl === undefined || !isEqualSecret(headers[SECRET_HEADER], webhookSecret)) return false
       if (!bot.isInited()) throw new AskbackError('unavailable', 'The bot is not connected yet.')
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the secret proves that Telegram has sent it
       await bot.handleUpdate(body as Parameters<typeof bot.handleUpdate>[0])
       return true
     },
@@ -256,4 +258,10 @@ function isEqualSecret(given: string | string[] | undefined, secret: string): bo
   if (typeof given !== 'string') return false
   const [a, b] = [Buffer.from(given), Buffer.from(secret)]
   return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** Reads a reference that `sendCard` made. */
+function sentMessage(shown: Json): SentMessage {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the runner returns what `show` and `update` resolved to
+  return shown as unknown as SentMessage
 }

@@ -200,7 +200,8 @@ export class HandledUpdates {
   }
 
   async load(): Promise<void> {
-    this.#ids = ((await this.#kv.get(this.#key))?.value as number[] | undefined) ?? []
+    const ids = (await this.#kv.get(this.#key))?.value
+    this.#ids = Array.isArray(ids) ? ids.filter((id) => typeof id === 'number') : []
   }
 
   /** Returns false if the update was handled before. */
@@ -217,5 +218,6 @@ export class HandledUpdates {
 }
 
 function messageOf(shown: Json): number | undefined {
-  return (shown as { message?: number }).message
+  const isReference = typeof shown === 'object' && shown !== null && 'message' in shown
+  return isReference && typeof shown['message'] === 'number' ? shown['message'] : undefined
 }

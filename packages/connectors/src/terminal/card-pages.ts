@@ -2,7 +2,7 @@ import type { Clock } from '@askback/core'
 import type { Writable } from 'node:stream'
 import type { TextCard } from '../cards/card.js'
 import { drawCard } from './drawing.js'
-import { columnsOf } from './drawing-controls.js'
+import { columnsOf, sizeOf } from './drawing-controls.js'
 import { SHOW_MORE } from './terminal-input.js'
 
 /** What to print before the next prompt, and the card to offer in the prompt. */
@@ -77,7 +77,7 @@ export class CardPages {
 
   /** Output without rows, such as a file, has one page of any length. */
   #rowsPerPage(): number {
-    const { rows } = this.#output as { rows?: number }
+    const { rows } = sizeOf(this.#output)
     return rows === undefined ? Infinity : Math.max(rows - ROWS_FOR_CONTROLS, MIN_PAGE_ROWS)
   }
 

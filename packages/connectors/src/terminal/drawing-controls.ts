@@ -10,13 +10,21 @@ export interface Screen {
 }
 
 export function screenOf(output: Writable): Screen {
-  const { rows = 24, columns = 80 } = output as Partial<Screen>
+  const { rows = 24, columns = 80 } = sizeOf(output)
   return { rows, columns }
 }
 
 /** Without a screen, lines do not need to be broken. */
 export function columnsOf(output: Writable): number {
-  return (output as Partial<Screen>).columns ?? Infinity
+  return sizeOf(output).columns ?? Infinity
+}
+
+/** Only a terminal has a size; a file or a pipe has none. */
+export function sizeOf(output: Writable): { rows: number | undefined; columns: number | undefined } {
+  return {
+    rows: 'rows' in output && typeof output.rows === 'number' ? output.rows : undefined,
+    columns: 'columns' in output && typeof output.columns === 'number' ? output.columns : undefined,
+  }
 }
 
 /**

@@ -41,6 +41,7 @@ abstract class RemovedPrompt<Value> extends Prompt<Value> {
   end(state: 'submit' | 'cancel'): void {
     this.state = state
     // The library declares `render` as private, but nothing else removes the frame.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     ;(this as unknown as { render(): void }).render()
     this.close()
   }

@@ -61,9 +61,10 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
   let savedCursor = ''
 
   async function loadCursor(): Promise<void> {
-    const stored = (await desk.kv.get(cursorKey))?.value as string | undefined
-    cursor = stored ?? (await desk.head())
-    if (stored === undefined) await saveCursor()
+    const stored = (await desk.kv.get(cursorKey))?.value
+    const isStored = typeof stored === 'string'
+    cursor = isStored ? stored : await desk.head()
+    if (!isStored) await saveCursor()
     savedCursor = cursor
   }
 
@@ -98,6 +99,7 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
   }
 
   async function payload(sessionId: string, event: SessionEvent, type: string) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only called for events of an interaction
     const { interactionId } = event as { interactionId: string } & SessionEvent
     return {
       id: event.id,
