@@ -10,7 +10,6 @@ export {
 } from './kinds/kinds.js'
 export { fieldError } from './kinds/form-values.js'
 export { planEffect } from './kinds/plan-review.js'
-export { progressOf } from './kinds/question.js'
 export { auditRows, joinMessage, splitMessage } from './store/audit.js'
 export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'

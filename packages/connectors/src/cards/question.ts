@@ -1,10 +1,10 @@
-import { progressOf } from '@askback/core'
 import {
   AskbackError,
   checkReply,
   questionAnswer,
   questionRequest,
   readTextReply,
+  repliesIn,
   spellOut,
   type Interaction,
   type Json,
@@ -35,7 +35,7 @@ interface CurrentQuestion {
  * text. Replies to earlier questions are in the interaction's progress, so every surface shows the same question.
  */
 export const questionCard: CardKind = {
-  stepOf: ({ progress }) => progressOf(progress).length,
+  stepOf: ({ progress }) => repliesIn(progress).length,
 
   bodyOf(interaction, view) {
     const { question, index, count } = currentQuestion(interaction)
@@ -63,7 +63,7 @@ export const questionCard: CardKind = {
 
   answerText(interaction, _view, step) {
     const answered = questionAnswer.safeParse(interaction.answer)
-    const replies = answered.success ? answered.data.answers : progressOf(interaction.progress)
+    const replies = answered.success ? answered.data.answers : repliesIn(interaction.progress)
     const { questions } = questionRequest.parse(interaction.request)
     const lines = replies.map(({ selected, other }, index) => {
       const chosen = [...selected, ...(other === undefined ? [] : [other])].map(prose).join('; ')
@@ -76,7 +76,7 @@ export const questionCard: CardKind = {
 
 function currentQuestion(interaction: Interaction): CurrentQuestion {
   const { questions } = questionRequest.parse(interaction.request)
-  const index = Math.min(progressOf(interaction.progress).length, questions.length - 1)
+  const index = Math.min(repliesIn(interaction.progress).length, questions.length - 1)
   return { question: questions[index]!, index, count: questions.length }
 }
 
@@ -150,7 +150,7 @@ function reply(
   const selected = text && !question.multiSelect ? [] : given.selected
   try {
     const checked = checkReply(request, index, { selected, ...(text && { other: text }) })
-    const earlier = progressOf(interaction.progress).map((each, at) => checkReply(request, at, each))
+    const earlier = repliesIn(interaction.progress).map((each, at) => checkReply(request, at, each))
     const answers: Json[] = [...earlier, checked]
     return answers.length < count ? { do: 'progress', answers } : { do: 'answer', answer: { answers } }
   } catch (error) {

@@ -1,6 +1,6 @@
-import { fieldsOf, formRequest, type FormField } from '@askback/protocol'
+import { fieldsOf, formRequest } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { formKind, singleTextField } from './form.js'
+import { formKind } from './form.js'
 import { parseWith } from './kinds.js'
 
 const text = { name: 'a', type: 'text' }
@@ -171,23 +171,5 @@ describe('a form that cannot be asked', () => {
     const fields = [{ ...text, minLength: 9 }, choice, { ...choice, name: 'm', type: 'multiselect', max: 1 }]
     expect(() => open({ fields }, { a: 'short', c: null, m: ['x', 'y'] })).not.toThrow()
     expect(() => open({ fields }, { a: null, c: 'y', m: [] })).not.toThrow()
-  })
-})
-
-describe('a form that a typed message can answer', () => {
-  it.each<[FormField[], string | null]>([
-    [[{ name: 'a', type: 'text' }], 'a'],
-    [[{ name: 'a', type: 'textarea' }], 'a'],
-    [[{ name: 'a', type: 'number' }], null],
-    [
-      [
-        { name: 'a', type: 'text' },
-        { name: 'b', type: 'boolean' },
-      ],
-      null,
-    ],
-  ])('%j: %s', (fields, name) => {
-    expect(singleTextField({ message: '', schema: { fields } })).toBe(name)
-    expect(singleTextField({ message: '', schema: { sections: [{ fields: [] }, { fields }] } })).toBe(name)
   })
 })

@@ -39,13 +39,6 @@ export const formKind = defineInteraction<FormRequest, FormAnswer>({
   },
 })
 
-/** Returns the name of the only field if it is a text: a typed message can answer such a form. */
-export function singleTextField(request: FormRequest): string | null {
-  const [field, ...others] = fieldsOf(request.schema)
-  if (!field || others.length > 0) return null
-  return field.type === 'text' || field.type === 'textarea' ? field.name : null
-}
-
 /** Returns the values by name, without those left empty. Throws for a name that the form does not have: no surface sends one. */
 function readValues(request: FormRequest, values: FormValues): Map<string, Json> {
   const fields = new Map(fieldsOf(request.schema).map((field) => [field.name, field]))

@@ -9,7 +9,7 @@ import {
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWith } from './kinds.js'
-import { currentQuestion, progressOf, questionKind } from './question.js'
+import { questionKind } from './question.js'
 
 const request: QuestionRequest = {
   questions: [
@@ -259,19 +259,5 @@ describe('a typed line', () => {
         checkReply(request, index, readTextReply(request.questions[index]!, line))
       }),
     )
-  })
-})
-
-describe('progress', () => {
-  it('the current question is the first without a reply', () => {
-    expect([0, 1, 2, 3].map((length) => currentQuestion(request, validReplies.slice(0, length)))).toEqual([
-      0, 1, 2, 3,
-    ])
-  })
-
-  it('reads the replies in the log, and none from anything else', () => {
-    expect(progressOf([{ selected: ['SQLite'] }])).toEqual([{ selected: ['SQLite'] }])
-    expect(progressOf(undefined)).toEqual([])
-    expect(progressOf('SQLite')).toEqual([])
   })
 })

@@ -3,9 +3,7 @@ import {
   checkReply,
   questionAnswer,
   questionRequest,
-  type Json,
   type QuestionAnswer,
-  type QuestionReply,
   type QuestionRequest,
 } from '@askback/protocol'
 import { defineInteraction } from './kinds.js'
@@ -31,17 +29,6 @@ export const questionKind = defineInteraction<QuestionRequest, QuestionAnswer>({
     }
   },
 })
-
-/** Returns the replies in the last `interaction_progress` event, one per question in order. */
-export function progressOf(progress: Json | undefined): QuestionReply[] {
-  const parsed = questionAnswer.safeParse({ answers: progress })
-  return parsed.success ? parsed.data.answers : []
-}
-
-/** The index of the first question that has no reply yet. */
-export function currentQuestion(request: QuestionRequest, progress: readonly QuestionReply[]): number {
-  return Math.min(progress.length, request.questions.length)
-}
 
 function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`

@@ -1,20 +1,20 @@
 import {
-  fieldsOf,
   formRequest,
   pendingOf,
   planReviewRequest,
   questionRequest,
+  repliesIn,
+  singleTextField,
+  textTakers,
   type Interaction,
   type SessionState,
 } from '@askback/protocol'
 import { describeCall } from '../content/describe-call.js'
 import { firstLine } from '../content/text-labels.js'
-import { repliesIn } from '../question/reply-draft.js'
 import type { ShownQuestion } from '../question/shown-questions.js'
 
-// Which pending request takes a typed text, and what the text does there. The order of kinds and the rules per kind
-// repeat the text routing of `decide` in core, which has the last word: a text is sent with the target that is shown
-// here, and refused if that does not take it.
+// Which pending requests take a typed text, in the order of text routing, and what the text does there. The gateway has
+// the last word: a text is sent with the target that is shown here, and refused if that does not take it.
 
 /** A pending request that takes a typed text. */
 export interface TextTarget {
@@ -27,8 +27,6 @@ export interface TextTarget {
   questionIndex?: number
 }
 
-const kindOrder = ['approval', 'plan_review', 'question', 'form']
-
 type ShownQuestions = ReadonlyMap<string, ShownQuestion>
 
 /**
@@ -37,10 +35,7 @@ type ShownQuestions = ReadonlyMap<string, ShownQuestion>
  * page.
  */
 export function textTargets(state: SessionState, shown: ShownQuestions): TextTarget[] {
-  const pending = pendingOf(state)
-  return kindOrder.flatMap((kind) =>
-    pending.flatMap((interaction) => (interaction.kind === kind ? (targetIn(interaction, shown) ?? []) : [])),
-  )
+  return textTakers(pendingOf(state)).flatMap((interaction) => targetIn(interaction, shown) ?? [])
 }
 
 function targetIn(interaction: Interaction, shown: ShownQuestions): TextTarget | null {
@@ -80,8 +75,8 @@ function questionTarget(interaction: Interaction, shown: ShownQuestion | undefin
 
 function formTarget(interaction: Interaction): TextTarget | null {
   const parsed = formRequest.safeParse(interaction.request)
-  const [field, another] = parsed.success ? fieldsOf(parsed.data.schema) : []
-  if (!field || another || (field.type !== 'text' && field.type !== 'textarea')) return null
+  const field = parsed.success ? singleTextField(parsed.data) : null
+  if (!field) return null
   return { interaction, about: firstLine(field.label ?? field.name), effect: 'Your reply fills in the form.' }
 }
 

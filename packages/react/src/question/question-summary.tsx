@@ -1,6 +1,5 @@
-import { spellOut, type Interaction, type Question } from '@askback/protocol'
+import { repliesIn, spellOut, type Interaction, type Question } from '@askback/protocol'
 import { ShownText } from '../content/shown-text.js'
-import { repliesIn } from './reply-draft.js'
 
 /** The chosen answers, question by question; without an answer, the questions. */
 export function QuestionSummary({

@@ -1,4 +1,4 @@
-import { questionAnswer, type Json, type Question, type QuestionReply } from '@askback/protocol'
+import type { Question, QuestionReply } from '@askback/protocol'
 
 /** The answer to one question while the person gives it. */
 export interface ReplyDraft {
@@ -17,12 +17,6 @@ export interface ReplyDraft {
 export interface ReplyDraftOnCard extends ReplyDraft {
   /** The key (`keyOf`) of the reply in the log when this draft was begun. */
   basedOn: string
-}
-
-/** The replies of a settled question, or those stored so far. */
-export function repliesIn(answers: Json | undefined): QuestionReply[] {
-  const parsed = questionAnswer.safeParse(Array.isArray(answers) ? { answers } : answers)
-  return parsed.success ? parsed.data.answers : []
 }
 
 /** The reply to send; `null` while it is incomplete. */
