@@ -1,6 +1,6 @@
 import {
   AskbackError,
-  interaction as interactionSchema,
+  interactionInError,
   spellOut,
   spellOutLine,
   type Interaction,
@@ -105,11 +105,10 @@ function withAllFields(error: unknown): unknown {
 
 /** If a newer request has replaced the one that was answered, names the id to answer instead. */
 function withNewRequest(error: unknown, answeredId: string): unknown {
-  if (!(error instanceof AskbackError) || typeof error.details !== 'object') return error
+  const found = interactionInError(error)
+  if (!(error instanceof AskbackError) || !found) return error
   const { code, message, details } = error
-  const found = interactionSchema.safeParse(details && 'interaction' in details ? details.interaction : null)
-  if (!found.success) return error
-  const { status, interactionId, supersededBy } = found.data
+  const { status, interactionId, supersededBy } = found
   const id = status === 'pending' ? interactionId : supersededBy
   return id === undefined || id === answeredId
     ? error

@@ -1,7 +1,7 @@
 import {
   AskbackError,
   canonicalJson,
-  interaction as interactionSchema,
+  interactionInError,
   type Actor,
   type Interaction,
   type Json,
@@ -197,7 +197,7 @@ export class CardInputs {
       if (!(error instanceof AskbackError) || error.code === 'internal') throw error
       if (record && error.code !== 'already_settled') records.answering.delete(record.cardId)
       if (record) refresh(record)
-      const settled = settledInteraction(error)
+      const settled = error.code === 'already_settled' ? interactionInError(error) : null
       if (!settled) return result(false, error.message)
       const isOwn =
         own &&
@@ -234,13 +234,6 @@ function quotedTitle(interaction: Interaction, record: CardRecord | undefined): 
     ? bodyOf(atStep(interaction, record.step), record.view)
     : bodyOf(interaction, EMPTY_VIEW)
   return `“${title}”`
-}
-
-/** The interaction that an `already_settled` error carries. */
-function settledInteraction({ code, details }: AskbackError): Interaction | null {
-  if (code !== 'already_settled' || typeof details !== 'object' || details === null) return null
-  const parsed = interactionSchema.safeParse('interaction' in details ? details.interaction : null)
-  return parsed.success ? parsed.data : null
 }
 
 function result(ok: boolean, text: string): InputResult {

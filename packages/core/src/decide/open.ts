@@ -1,4 +1,10 @@
-import { AskbackError, pendingOf, type Interaction, type SessionState } from '@askback/protocol'
+import {
+  AskbackError,
+  latestSameRequest,
+  pendingOf,
+  type Interaction,
+  type SessionState,
+} from '@askback/protocol'
 import {
   mergeParts,
   type Context,
@@ -95,12 +101,8 @@ function sameRequest(
   { kind, digest }: PreparedRequest,
   context: Context,
 ): Interaction | undefined {
-  let latest = context.found
-  for (const item of state.interactions.values()) {
-    const same = item.toolCallId === toolCallId && item.kind === kind.kind && item.digest === digest
-    if (same && item.settlement !== 'superseded') latest = item
-  }
-  return latest
+  const request = { toolCallId, kind: kind.kind, digest }
+  return latestSameRequest(state.interactions.values(), request) ?? context.found
 }
 
 /** L11: the interaction that is superseded when the same call asks for something else. */

@@ -1,4 +1,9 @@
-import type { ApprovalRequest, Interaction, SessionState } from '@askback/protocol'
+import {
+  latestSameRequest,
+  type ApprovalRequest,
+  type Interaction,
+  type SessionState,
+} from '@askback/protocol'
 import { adoptionKey } from '../decide/adopt.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
 import { editTarget } from '../decide/edit-target.js'
@@ -103,11 +108,10 @@ async function sameRequest(
   store: Store,
 ): Promise<Interaction | undefined> {
   if (command.anchoring.by !== 'id') return undefined
+  const { toolCallId } = command.anchoring
   const { kind, digest } = command.prepared
-  const items = await store.interactionsOf(state.sessionId, command.anchoring.toolCallId)
-  return items.findLast(
-    (item) => item.kind === kind.kind && item.digest === digest && item.settlement !== 'superseded',
-  )
+  const items = await store.interactionsOf(state.sessionId, toolCallId)
+  return latestSameRequest(items, { toolCallId, kind: kind.kind, digest })
 }
 
 async function hasRule(state: SessionState, command: OpenCommand, store: Store): Promise<boolean> {

@@ -1,10 +1,5 @@
 import type { Outcome } from '@askback/client'
-import {
-  interaction as interactionSchema,
-  type AskbackError,
-  type Interaction,
-  type Json,
-} from '@askback/protocol'
+import { interactionInError, type AskbackError, type Interaction, type Json } from '@askback/protocol'
 import { useCallback, useState, useSyncExternalStore } from 'react'
 import { useClient } from '../transport-provider.js'
 import { useDeadline } from './deadline.js'
@@ -71,7 +66,7 @@ export function useInteraction(
   const track = (promise: Promise<Outcome>) => {
     setSending(true)
     return promise.then((result) => {
-      const latest = result.ok ? result.interaction : interactionIn(result.error)
+      const latest = result.ok ? result.interaction : interactionInError(result.error)
       if (latest?.status === 'settled') setSettled({ interaction: latest, isOwn: result.ok })
       // With an interaction in the reply, the card stays in `submitting` until the event arrives: it is settled, or a
       // reprompt replaces it.
@@ -99,11 +94,4 @@ export function useInteraction(
     if (submission && submission.status !== 'sending') return submission.status
     return submission || isSending ? 'submitting' : 'pending'
   }
-}
-
-/** The interaction in the details of a refusal: settled by the answer that came first, or the reprompt. */
-function interactionIn({ details }: AskbackError): Interaction | null {
-  if (typeof details !== 'object' || details === null || !('interaction' in details)) return null
-  const parsed = interactionSchema.safeParse(details.interaction)
-  return parsed.success ? parsed.data : null
 }

@@ -2,6 +2,7 @@ import {
   AskbackError,
   copyJson,
   parseIndexedAnswers,
+  pendingMeantBy,
   type ApprovalScope,
   type Interaction,
   type Json,
@@ -79,13 +80,10 @@ async function pendingOfCall(engine: Engine, target: ToolCallTarget): Promise<In
   const meant =
     interactionId === undefined ? asked : asked.filter((one) => one.interactionId === interactionId)
   const pending = meant.filter((one) => one.status === 'pending')
-  const ofDigest = pending.filter((one) => one.digest === digest)
-  const candidates = ofDigest.length > 0 ? ofDigest : pending
+  const { candidates, isAmbiguous } = pendingMeantBy(pending, digest)
   const isNamed = digest !== undefined || interactionId !== undefined
   if (candidates.length > 0 && !isNamed && hasDifferentDigests(asked)) throw ambiguous(kind, asked)
-  // If all have another digest, take any: `respond` refuses the answer because of the digest.
-  const isOne = candidates.length === 1 || (digest !== undefined && ofDigest.length === 0)
-  if (candidates.length > 0 && !isOne) throw ambiguous(kind, candidates)
+  if (isAmbiguous) throw ambiguous(kind, candidates)
   if (candidates[0]) return candidates[0]
   const settled = meant.at(-1)
   if (settled) throw alreadySettled(settled)
