@@ -1,5 +1,5 @@
 import type { WriteOutcome } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, backoffMs } from '@askback/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool, types, type ClientConfig, type PoolClient } from 'pg'
 import { failure, isConflict, isUnreachable, wasRejected } from './failure.js'
@@ -46,8 +46,8 @@ export interface ConnectionOptions {
 }
 
 const MAX_CONFLICTS = 20
-const MIN_BACKOFF_MS = 25
-const MAX_BACKOFF_MS = 1000
+/** The jitter keeps processes from retrying at the same moment. */
+export const BACKOFF = { firstMs: 25, maxMs: 1000 }
 /** The type id of `bigint`, which the client library returns as text by default. */
 const INT8 = 20
 
@@ -74,14 +74,14 @@ export function connect(options: ConnectionOptions): Database {
   }
 
   async function acquire(deadline: number, outcome?: WriteOutcome): Promise<PoolClient> {
-    for (let attempt = 0; ; attempt++) {
+    for (let failures = 1; ; failures++) {
       if (closed) throw new AskbackError('unavailable', 'The store is closed.')
       try {
         return await pool.connect()
       } catch (error) {
         if (isProxyRefusal(error)) pool = makePool(false)
         else if (!isUnreachable(error) || Date.now() >= deadline) throw failure(error, address, outcome)
-        else await delay(backoffMs(attempt))
+        else await delay(backoffMs(failures, BACKOFF))
       }
     }
   }
@@ -115,7 +115,7 @@ export function connect(options: ConnectionOptions): Database {
     isRead: boolean,
   ): Promise<Row[]> {
     const deadline = Date.now() + patienceMs
-    for (let attempt = 0; ; attempt++) {
+    for (let failures = 1; ; failures++) {
       try {
         // Rows are not typed: each caller states their type beside the columns it selects.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
@@ -123,11 +123,11 @@ export function connect(options: ConnectionOptions): Database {
       } catch (error) {
         if (error instanceof AskbackError) throw error
         const canRetry = isConflict(error)
-          ? attempt < MAX_CONFLICTS
+          ? failures <= MAX_CONFLICTS
           : isRead && isUnreachable(error) && Date.now() < deadline
         if (!canRetry)
           throw failure(error, address, isRead ? undefined : wasRejected(error) ? 'not_written' : 'unknown')
-        await delay(backoffMs(attempt))
+        await delay(backoffMs(failures, BACKOFF))
       }
     }
   }
@@ -161,11 +161,6 @@ export function connect(options: ConnectionOptions): Database {
 /** PgBouncer rejects settings at the start of a connection, unless it is configured to ignore them. */
 function isProxyRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter')
-}
-
-/** Exponential, with jitter so that processes do not retry at the same moment. */
-export function backoffMs(attempt: number): number {
-  return Math.min(MIN_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2)
 }
 
 export function parseAddress(url: string): { config: ClientConfig; address: string } {

@@ -1,11 +1,11 @@
 import type { Bus, BusMessage } from '@askback/core'
 import { doorbell } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, backoffMs } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import { OutgoingMessages, parsePayload, payloadsOf } from './bus-messages.js'
-import { backoffMs, connect, parseAddress } from './database.js'
+import { BACKOFF, connect, parseAddress } from './database.js'
 import { failure } from './failure.js'
 
 export interface PostgresBusOptions {
@@ -196,11 +196,11 @@ export class NotificationListener {
   }
 
   async #reconnect(): Promise<void> {
-    for (let attempt = 0; !this.#closed; attempt++) {
+    for (let failures = 1; !this.#closed; failures++) {
       try {
         return await this.open()
       } catch {
-        await delay(backoffMs(attempt))
+        await delay(backoffMs(failures, BACKOFF))
       }
     }
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { PermissionMode } from '@askback/protocol'
+import { AsyncQueue, type PermissionMode } from '@askback/protocol'
 import { ChildProgram } from '../program/child-program.js'
 import type { ClaudeHooks } from './hooks.js'
 import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode, UserInput, Uuid } from './sdk.js'
@@ -25,7 +25,8 @@ export function sdkMode(mode: PermissionMode): SdkMode {
 /** One process of Claude Code, which holds one conversation. */
 export class ClaudeProgram {
   readonly query: ClaudeQuery
-  readonly #input = new InputQueue()
+  /** The SDK reads it as long as the process runs. */
+  readonly #input = new AsyncQueue<UserInput>()
   readonly #unaccepted = new Map<string, SentMessage>()
   #child: ChildProgram | null = null
   #mode: SdkMode
@@ -96,7 +97,7 @@ export class ClaudeProgram {
   /** Closes its input, and kills it if it does not end in time. */
   async finish(): Promise<void> {
     this.#child?.finish()
-    this.#input.close()
+    this.#input.end()
     const timer = setTimeout(() => void this.kill(), FINISH_TIMEOUT_MS)
     await this.#child?.exited
     clearTimeout(timer)
@@ -104,36 +105,7 @@ export class ClaudeProgram {
 
   async kill(): Promise<void> {
     this.#isKilled = true
-    this.#input.close()
+    this.#input.end()
     await this.#child?.kill()
-  }
-}
-
-/** The messages for Claude Code, as the iterable that the SDK reads as long as the process runs. */
-class InputQueue implements AsyncIterable<UserInput> {
-  readonly #messages: UserInput[] = []
-  #notifyReader: () => void = () => {}
-  #isClosed = false
-
-  push(message: UserInput): void {
-    this.#messages.push(message)
-    this.#notifyReader()
-  }
-
-  close(): void {
-    this.#isClosed = true
-    this.#notifyReader()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<UserInput> {
-    for (;;) {
-      const next = this.#messages.shift()
-      if (next) yield next
-      else if (this.#isClosed) return
-      else
-        await new Promise<void>((resolve) => {
-          this.#notifyReader = resolve
-        })
-    }
   }
 }

@@ -1,4 +1,5 @@
-import { AskbackError } from '@askback/protocol/errors'
+import { backoffMs } from '@askback/protocol/backoff'
+import { AskbackError, retryAfterMsIn } from '@askback/protocol/errors'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findConnection, type Connection, type CallerRole, type GatewayAddress } from './connection.js'
@@ -8,8 +9,7 @@ import { errorFrom, sendRequest, type HttpRequest } from './http.js'
 const STALL_MS = 15_000
 /** How long a gateway may take to restart before a call fails. */
 const RESTART_MS = 30_000
-const FIRST_BACKOFF_MS = 200
-const MAX_BACKOFF_MS = 2000
+const BACKOFF = { firstMs: 200, maxMs: 2000, random: () => 1 }
 /** Error codes that mean that nothing was sent, because nothing listens at the address. */
 const NO_LISTENER = new Set([
   'ECONNREFUSED',
@@ -98,8 +98,10 @@ export class Gateway {
         const mayRetry = this.#mayRetry(error) && (until === null || Date.now() < until)
         if (!mayRetry || signal?.aborted) throw this.#plainError(error)
         if (failures === 2) this.#say(retryNotice(error))
+        // It is NaN if the response had no usable `Retry-After`, so `??` would not do.
+        const pauseMs = retryAfterMsIn(error) || backoffMs(failures, BACKOFF)
         const left = until === null ? Infinity : until - Date.now()
-        await pause(Math.min(backoffMs(error, failures), left), undefined, signal && { signal })
+        await pause(Math.min(pauseMs, left), undefined, signal && { signal })
       }
     }
   }
@@ -205,12 +207,6 @@ function retryNotice(error: unknown): string {
   return error instanceof AskbackError && error.code === 'unavailable' && isFromGateway(error)
     ? `${error.message} Trying again.`
     : 'The gateway is away; waiting for it to come back.'
-}
-
-function backoffMs(error: unknown, failures: number): number {
-  const details =
-    error instanceof AskbackError ? (error.details as { retryAfterMs?: number } | undefined) : {}
-  return details?.retryAfterMs || Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), MAX_BACKOFF_MS)
 }
 
 function codeOf(error: unknown): string {

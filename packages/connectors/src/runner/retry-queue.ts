@@ -1,8 +1,8 @@
 import type { Clock } from '@askback/core'
-import { AskbackError, errorCodes } from '@askback/protocol'
+import { AskbackError, Backoff, backoffMs, errorCodes, retryAfterMsIn } from '@askback/protocol'
 
-const FIRST_BACKOFF_MS = 1000
-const MAX_BACKOFF_MS = 30_000
+/** Without jitter: one process sends to the surface, and in order. */
+const BACKOFF = { firstMs: 1000, maxMs: 30_000, random: () => 1 }
 
 interface QueuedWork {
   /** False before the first attempt and during backoff. */
@@ -16,15 +16,14 @@ interface QueuedWork {
  * down for a while gets everything once it is back. Any other error is reported, and the work counts as done.
  */
 export class RetryQueue {
-  readonly #clock: Clock
+  readonly #backoff: Backoff
   readonly #onError: (error: unknown) => void
   /** The last work that was queued for each key. */
   readonly #last = new Map<string, QueuedWork>()
-  readonly #endBackoff = new Set<() => void>()
   #isStopped = false
 
   constructor(clock: Clock, onError: (error: unknown) => void) {
-    this.#clock = clock
+    this.#backoff = new Backoff({ clock })
     this.#onError = onError
   }
 
@@ -52,12 +51,12 @@ export class RetryQueue {
   /** Waits for work that is running. Work that is queued or in backoff does not run any more. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    for (const end of this.#endBackoff) end()
+    this.#backoff.retryNow()
     await Promise.all([...this.#last.values()].map(({ finished }) => finished))
   }
 
   async #runWithRetries(queued: QueuedWork, work: () => Promise<void>): Promise<boolean> {
-    for (let failures = 0; !this.#isStopped; failures++) {
+    for (let failures = 1; !this.#isStopped; failures++) {
       try {
         queued.isRunning = true
         await work()
@@ -68,32 +67,13 @@ export class RetryQueue {
           this.#onError(error)
           return true
         }
-        await this.#wait(retryAfterMs(error) ?? Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS))
+        await this.#backoff.sleep(retryAfterMsIn(error) ?? backoffMs(failures, BACKOFF))
       }
     }
     return false
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        disarm()
-        this.#endBackoff.delete(end)
-        resolve()
-      }
-      const disarm = this.#clock.alarm(this.#clock.now() + ms, end)
-      this.#endBackoff.add(end)
-    })
   }
 }
 
 function mayPass(error: unknown): boolean {
   return error instanceof AskbackError && errorCodes[error.code].retry !== 'never'
-}
-
-/** How long the surface asked us to wait. */
-function retryAfterMs(error: unknown): number | null {
-  const details = error instanceof AskbackError ? error.details : undefined
-  if (typeof details !== 'object' || details === null || !('retryAfterMs' in details)) return null
-  return typeof details.retryAfterMs === 'number' ? details.retryAfterMs : null
 }

@@ -1,5 +1,12 @@
 import { systemClock, type Change, type Clock } from '@askback/core'
-import { AskbackError, isCopy, type Interaction, type SessionEvent } from '@askback/protocol'
+import {
+  AskbackError,
+  Backoff,
+  backoffMs,
+  isCopy,
+  type Interaction,
+  type SessionEvent,
+} from '@askback/protocol'
 import { createHash, createHmac } from 'node:crypto'
 import { overwrite } from '../overwrite.js'
 import type { ConnectorDesk } from '../runner/connector-desk.js'
@@ -38,8 +45,7 @@ interface CallResult {
 
 const PAGE_SIZE = 200
 const CALL_TIMEOUT_MS = 15_000
-const FIRST_BACKOFF_MS = 1000
-const MAX_BACKOFF_MS = 5 * 60_000
+const BACKOFF = { firstMs: 1000, maxMs: 5 * 60_000 }
 const GIVE_UP_MS = 3 * 24 * 3_600_000
 
 /**
@@ -55,7 +61,9 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
   const { host } = new URL(url)
   const cursorKey = `webhook/${createHash('sha256').update(url).digest('hex').slice(0, 16)}/cursor`
   const stopping = new AbortController()
-  let readNow: () => void = () => undefined
+  /** Its waits end early at a doorbell, those between retries do not. */
+  const polling = new Backoff({ clock })
+  const retrying = new Backoff({ clock })
   let hasDoorbell = false
   let cursor = ''
   let savedCursor = ''
@@ -84,7 +92,7 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
         if (change.events.some(callType)) await saveCursor()
       }
       if (changes.length === PAGE_SIZE) continue
-      if (!hasDoorbell) await wait(pollMs, { endsWithDoorbell: true })
+      if (!hasDoorbell) await polling.sleep(pollMs, stopping.signal)
     }
   }
 
@@ -124,17 +132,17 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
   /** Resolves to true when the call succeeded or was given up, and to false if the webhook was stopped. */
   async function callWithRetries({ id }: SessionEvent, body: string): Promise<boolean> {
     const since = clock.now()
-    for (let failures = 0; !stopping.signal.aborted; failures++) {
+    for (let failures = 1; !stopping.signal.aborted; failures++) {
       const result = await call(id, body)
       if (result.ok) return true
       if (stopping.signal.aborted) break
-      if (failures === 0) report(`${result.reason}; it will be tried again.`)
+      if (failures === 1) report(`${result.reason}; it will be tried again.`)
       if (clock.now() - since >= giveUpMs) {
         report(`never took ${id}: given up.`)
         return true
       }
-      const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS)
-      await wait(result.retryAfterMs ?? backoffMs * (0.5 + random() / 2), { endsWithDoorbell: false })
+      const pauseMs = result.retryAfterMs ?? backoffMs(failures, { ...BACKOFF, random })
+      await retrying.sleep(pauseMs, stopping.signal)
     }
     return false
   }
@@ -160,37 +168,23 @@ export function startWebhook(options: WebhookOptions): RunningWebhook {
       })
       await response.body?.cancel()
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-      const later = Number.isFinite(seconds) && { retryAfterMs: Math.min(seconds * 1000, MAX_BACKOFF_MS) }
+      const later = Number.isFinite(seconds) && { retryAfterMs: Math.min(seconds * 1000, BACKOFF.maxMs) }
       return { ok: response.ok, reason: `answered ${response.status}`, ...later }
     } catch {
       return { ok: false, reason: 'cannot be reached' }
     }
   }
 
-  function wait(ms: number, { endsWithDoorbell }: { endsWithDoorbell: boolean }): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        cancelTimer()
-        stopping.signal.removeEventListener('abort', end)
-        readNow = () => undefined
-        resolve()
-      }
-      const cancelTimer = clock.alarm(clock.now() + ms, end)
-      stopping.signal.addEventListener('abort', end)
-      if (endsWithDoorbell) readNow = end
-    })
-  }
-
   const unsubscribe = desk.onAppend(() => {
     hasDoorbell = true
-    readNow()
+    polling.retryNow()
   })
   const ready = loadCursor()
   const running = ready.then(async () => {
     while (!stopping.signal.aborted) {
       await deliverChanges().catch(async (error: unknown) => {
         onError(error)
-        await wait(pollMs, { endsWithDoorbell: true })
+        await polling.sleep(pollMs, stopping.signal)
       })
     }
   })
