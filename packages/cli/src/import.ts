@@ -1,4 +1,4 @@
-import { systemClock, type Store } from '@askback/core'
+import { jumpAwareClock, type Store } from '@askback/core'
 import { registerGatewayTokens } from '@askback/gateway'
 import {
   AskbackError,
@@ -113,7 +113,7 @@ async function importTokens(
     throw importError(line, 'these are no tokens')
   const tokens = { token, agentToken }
   if (path === null)
-    await registerGatewayTokens({ store, clock: store.clock ?? systemClock }, 'imported', tokens)
+    await registerGatewayTokens({ store, clock: store.clock ?? jumpAwareClock }, 'imported', tokens)
   else if (readPrivateFile(path) === null) writePrivateFile(path, tokens)
 }
 

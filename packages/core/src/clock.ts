@@ -1,13 +1,6 @@
-/** Time as the desk sees it. `at` is an absolute time of the same clock. */
-export interface Clock {
-  now(): number
-  /**
-   * Calls `wake` once when the clock reaches `at`, or when as much time has passed as was left when the alarm was set, whichever
-   * comes first, so that a clock that is set back delays no timer. The call may be early: check the clock again. The returned
-   * function removes the alarm.
-   */
-  alarm(at: number, wake: () => void): () => void
-}
+import type { Clock } from '@askback/protocol'
+
+export type { Clock }
 
 /** Timers stop while a machine sleeps, and its clock can be set: long alarms are compared with the clock at this interval. */
 const LOOK_MS = 1000
@@ -80,14 +73,17 @@ export class Alarms {
   }
 }
 
-/** A clock on a source of time that may jump. */
+/**
+ * A clock on a source of time that may jump. An alarm rings when the clock reaches its time, or when as much time has passed
+ * as was left when the alarm was set, whichever comes first, so that a clock that is set back delays no timer.
+ */
 export function clockOf(now: () => number): Clock {
   const alarms = new Alarms(now)
   return { now, alarm: (at, wake) => alarms.arm(at, wake) }
 }
 
-/** The clock of this machine, as it is set. */
-export const systemClock: Clock = clockOf(() => Date.now())
+/** The clock of this machine, as it is set. Unlike `systemClock` of protocol, its alarms notice that the clock was set. */
+export const jumpAwareClock: Clock = clockOf(() => Date.now())
 
 /** What a machine knows of time by itself, in milliseconds. */
 export interface LocalTime {

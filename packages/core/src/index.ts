@@ -1,4 +1,4 @@
-export { steadyClock, systemClock, type Clock, type LocalTime } from './clock.js'
+export { steadyClock, jumpAwareClock, type Clock, type LocalTime } from './clock.js'
 export { newId } from './ids.js'
 export {
   defineInteraction,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { systemClock, type AgentAdapter, type Clock } from '@askback/core'
+import { jumpAwareClock, type AgentAdapter, type Clock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { ChildProgram } from '../program/child-program.js'
 import { checkFolder, findProgram, sessionProgram, type Environment } from '../program/launch.js'
@@ -58,7 +58,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
     mode,
     env,
     timeoutMs,
-    clock = systemClock,
+    clock = jumpAwareClock,
     newId = randomUUID,
   } = options
   const missing = `There is no ${command} to run: install ${name}, or correct its command.`

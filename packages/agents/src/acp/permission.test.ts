@@ -1,4 +1,4 @@
-import { createDesk, memoryStore, systemClock } from '@askback/core'
+import { createDesk, memoryStore, jumpAwareClock } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
 import { expect, it, onTestFinished } from 'vitest'
 import { Grants } from '../session/approval.js'
@@ -22,7 +22,7 @@ it('[L11] asks again about a call that changed at the moment of the answer', asy
     {
       session,
       editScope: editScopeOf(session, { cwd: null }),
-      clock: systemClock,
+      clock: jumpAwareClock,
       grants: new Grants(),
       agentName: 'Agent',
       signal: () => new AbortController().signal,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { systemClock, type AgentAdapter, type AgentContext, type Clock } from '@askback/core'
+import { jumpAwareClock, type AgentAdapter, type AgentContext, type Clock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { errorMessage } from '../program/json-rpc.js'
 import { checkFolder, findProgram, sessionEnvironment, type Environment } from '../program/launch.js'
@@ -68,7 +68,7 @@ export interface ClaudeAgentOptions {
  * const host = createHost({ desk, agents: [claudeAgent({ env: { PATH, HOME, ANTHROPIC_API_KEY } })] })
  */
 export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
-  const { env, executable, sdk = importSdk, clock = systemClock, newId = randomUUID } = options
+  const { env, executable, sdk = importSdk, clock = jumpAwareClock, newId = randomUUID } = options
   return {
     id: 'claude',
     name: 'Claude',

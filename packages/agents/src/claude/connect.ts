@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { systemClock, type Reported, type SessionHandle } from '@askback/core'
+import { jumpAwareClock, type Reported, type SessionHandle } from '@askback/core'
 import { errorMessage } from '../program/json-rpc.js'
 import { agentError } from '../session/turn-log.js'
 import { ClaudeTurnLog } from './claude-turn-log.js'
@@ -44,7 +44,7 @@ export interface ConnectedClaude {
  * for await (const message of claude.observe(run)) console.log(message.type)
  */
 export function connectClaude(session: SessionHandle, options: ConnectClaudeOptions = {}): ConnectedClaude {
-  const { onPlan, clock = systemClock, newId = randomUUID } = options
+  const { onPlan, clock = jumpAwareClock, newId = randomUUID } = options
   const report = (...events: Reported[]) => session.report(...events)
   // Only the session's own agent can show unfinished blocks.
   const turnLog = new ClaudeTurnLog({ report, live: () => {} }, { clock, newId })

@@ -1,5 +1,11 @@
 import { isAbsolute, relative, resolve } from 'node:path'
-import { systemClock, type AskOptions, type Clock, type EditScope, type SessionHandle } from '@askback/core'
+import {
+  jumpAwareClock,
+  type AskOptions,
+  type Clock,
+  type EditScope,
+  type SessionHandle,
+} from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
 import { errorMessage } from '../program/json-rpc.js'
 import { approveCall, type Grants } from '../session/approval.js'
@@ -92,7 +98,7 @@ export function createClaudeHooks(
   options: ClaudeHooksOptions = {},
   ports?: ObserverPorts,
 ): ClaudeHooks {
-  const { cwd = null, plansFolder = null, timeoutMs, clock = systemClock } = options
+  const { cwd = null, plansFolder = null, timeoutMs, clock = jumpAwareClock } = options
   const adapter = ports?.adapter
   const editScope = editScopeOf(session, { cwd, plans: plansFolder })
   /** The last call to each MCP server: an elicitation names only the server. */

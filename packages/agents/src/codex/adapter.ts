@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  systemClock,
+  jumpAwareClock,
   type AgentAdapter,
   type AgentContext,
   type Availability,
@@ -90,7 +90,7 @@ const EXEC = ['exec', '--json', '--skip-git-repo-check']
  * const host = createHost({ desk, agents: [codexAgent({ env: { PATH, HOME } })] })
  */
 export function codexAgent(options: CodexAgentOptions): AgentAdapter {
-  const { timeoutMs, keepSeconds = 60, clock = systemClock, newId = randomUUID } = options
+  const { timeoutMs, keepSeconds = 60, clock = jumpAwareClock, newId = randomUUID } = options
   const keepIn = canDetachPrograms() ? options.keepIn : undefined
   const processOptions = { clock, newId, ...(timeoutMs !== undefined && { timeoutMs }) }
   const startInOrder = waitForFirstStart()
@@ -142,7 +142,7 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
  * const host = createHost({ desk, agents: [codexExecAgent({ env: { PATH, HOME }, networkAccess: true })] })
  */
 export function codexExecAgent(options: CodexAgentOptions): AgentAdapter {
-  const { env, clock = systemClock, newId = randomUUID } = options
+  const { env, clock = jumpAwareClock, newId = randomUUID } = options
   return {
     id: 'codex-exec',
     name: 'Codex CLI',

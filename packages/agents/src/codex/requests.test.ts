@@ -1,4 +1,4 @@
-import { createDesk, memoryStore, systemClock } from '@askback/core'
+import { createDesk, memoryStore, jumpAwareClock } from '@askback/core'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ async function decisionAbout(changes: FileChange[], asked: object = {}): Promise
   const ports: RequestPorts = {
     session,
     editScope: editScopeOf(session, { cwd }),
-    clock: systemClock,
+    clock: jumpAwareClock,
     grants: new Grants(),
     signal: () => abort.signal,
     logCall: async () => {},

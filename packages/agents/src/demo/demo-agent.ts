@@ -1,5 +1,5 @@
 import {
-  systemClock,
+  jumpAwareClock,
   type AgentAdapter,
   type AgentContext,
   type AgentProcess,
@@ -32,7 +32,11 @@ export interface DemoOptions {
  * @example
  * const host = createHost({ desk, agents: [demoAgent({ pace: 0 })] })
  */
-export function demoAgent({ script = tour, clock = systemClock, pace = 30 }: DemoOptions = {}): AgentAdapter {
+export function demoAgent({
+  script = tour,
+  clock = jumpAwareClock,
+  pace = 30,
+}: DemoOptions = {}): AgentAdapter {
   return {
     id: 'demo',
     name: 'Demo (scripted)',

@@ -1,5 +1,5 @@
 import { connectorDesk, runConnector } from '@askback/connectors'
-import { systemClock, type Host, type Store } from '@askback/core'
+import { jumpAwareClock, type Host, type Store } from '@askback/core'
 import type { Credentials, GatewayConfig, GatewayConnector } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { readFileSync, statSync } from 'node:fs'
@@ -89,7 +89,7 @@ async function createWebhooks({
     start: () =>
       targets.map(({ url }, index) => {
         const secret = secrets.webhooks[index]!
-        return startWebhook({ url, secret, desk, clock: store.clock ?? systemClock, onError })
+        return startWebhook({ url, secret, desk, clock: store.clock ?? jumpAwareClock, onError })
       }),
   }
 }

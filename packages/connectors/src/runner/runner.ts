@@ -1,4 +1,4 @@
-import { newId as randomId, systemClock, type Change, type Clock } from '@askback/core'
+import { newId as randomId, jumpAwareClock, type Change, type Clock } from '@askback/core'
 import { isCopy, type SessionEvent } from '@askback/protocol'
 import { CardDisplay } from './card-display.js'
 import { CardInputs } from './card-input.js'
@@ -61,7 +61,7 @@ class ConnectorRunner implements RunningConnector {
   #isStopped = false
 
   constructor(options: ConnectorOptions) {
-    const { connector, desk, onError, clock = systemClock, newId = shortId, pollMs = 5000 } = options
+    const { connector, desk, onError, clock = jumpAwareClock, newId = shortId, pollMs = 5000 } = options
     const records = new CardRecords(desk.kv, connector.id)
     this.#connector = connector
     this.#desk = desk

@@ -1,4 +1,4 @@
-import { systemClock, type Clock, type Kv } from '@askback/core'
+import { jumpAwareClock, type Clock, type Kv } from '@askback/core'
 import { AskbackError, spellOut, type Actor, type Json } from '@askback/protocol'
 import { Bot, InputFile } from 'grammy'
 import type { MessageEntity } from 'grammy/types'
@@ -69,7 +69,7 @@ const NO_PREVIEW = { link_preview_options: { is_disabled: true } }
  * const { code } = connector.pair({ id: 'ada', name: 'Ada' })
  */
 export function telegramConnector(options: TelegramOptions): TelegramConnector {
-  const { kv, clock = systemClock, onError, users = [], chats = [], webhookUrl, apiRoot } = options
+  const { kv, clock = jumpAwareClock, onError, users = [], chats = [], webhookUrl, apiRoot } = options
   const bot = new Bot(options.token, {
     client: { ...(apiRoot !== undefined && { apiRoot }), timeoutSeconds: CALL_TIMEOUT_SECONDS },
   })

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@askback/core'
+import { jumpAwareClock, type Clock } from '@askback/core'
 import { type Actor } from '@askback/protocol'
 import type { Readable, Writable } from 'node:stream'
 import { prose, type TextCard } from '../cards/card.js'
@@ -57,7 +57,7 @@ const LINE_HELP = {
  * await terminal.attend()
  */
 export function terminalConnector(options: TerminalOptions): TerminalConnector {
-  const { input, output, by, hasAgent = true, clock = systemClock } = options
+  const { input, output, by, hasAgent = true, clock = jumpAwareClock } = options
   const terminalInput: TerminalInput = options.keys
     ? keyInput({ input, output, clock })
     : lineInput({ input, output })

@@ -1,4 +1,4 @@
-import { systemClock, type Change, type Clock } from '@askback/core'
+import { jumpAwareClock, type Change, type Clock } from '@askback/core'
 import {
   AskbackError,
   Backoff,
@@ -56,7 +56,7 @@ const GIVE_UP_MS = 3 * 24 * 3_600_000
  * const webhook = startWebhook({ url, secret, desk: connectorDesk(host, store), onError: console.error })
  */
 export function startWebhook(options: WebhookOptions): RunningWebhook {
-  const { url, secret, desk, onError, clock = systemClock, random = Math.random } = options
+  const { url, secret, desk, onError, clock = jumpAwareClock, random = Math.random } = options
   const { pollMs = 5000, giveUpMs = GIVE_UP_MS } = options
   const { host } = new URL(url)
   const cursorKey = `webhook/${createHash('sha256').update(url).digest('hex').slice(0, 16)}/cursor`

@@ -6,7 +6,7 @@ import {
   type SessionStateJson,
   type SessionStatus,
 } from '@askback/protocol'
-import { systemClock } from '../clock.js'
+import { jumpAwareClock } from '../clock.js'
 import type { Reported } from '../decide/command.js'
 import { AGENT_LOST } from '../decide/report.js'
 import { InOrder } from '../in-order.js'
@@ -69,7 +69,7 @@ export class AgentRunner {
 
   constructor(options: AgentProcessesOptions) {
     this.#options = options
-    this.#retry = new Retry(options.clock ?? systemClock, options.onError)
+    this.#retry = new Retry(options.clock ?? jumpAwareClock, options.onError)
     this.#processes = new AgentProcesses(options, {
       ended: (...ended) => this.#ended(...ended),
       fencedOff: (sessionId) => this.#onLeaseLost(sessionId),

@@ -1,5 +1,5 @@
 import { AskbackError, type Json } from '@askback/protocol'
-import { systemClock, type Clock } from '../clock.js'
+import { jumpAwareClock, type Clock } from '../clock.js'
 import { newId as randomId } from '../ids.js'
 import { InOrder } from '../in-order.js'
 import { Retry } from '../retry.js'
@@ -90,7 +90,7 @@ export class Leases {
 
   constructor(options: LeasesOptions) {
     this.#options = options
-    this.#clock = options.clock ?? options.store.clock ?? systemClock
+    this.#clock = options.clock ?? options.store.clock ?? jumpAwareClock
     this.#newId = options.newId ?? randomId
     this.#leaseMs = options.leaseMs ?? LEASE_MS
     this.#retry = new Retry(this.#clock, options.onError)

@@ -1,4 +1,4 @@
-import { systemClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
+import { jumpAwareClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
 import { AskbackError, type Actor, type AuditAct } from '@askback/protocol'
 import { OUTSIDE_AGENTS, personCredential, type Credential, type PersonCredential } from './credential.js'
 import { registeredGatewayTokens, registerGatewayTokens } from './gateway-tokens.js'
@@ -371,7 +371,7 @@ const OWNER = 'owner'
 const DIRECT: Origin = { via: 'direct' }
 
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
-  const { store, owner, clock = store.clock ?? systemClock } = options
+  const { store, owner, clock = store.clock ?? jumpAwareClock } = options
   const secret = await secretOf(store)
   const fingerprint = (hash: string) => macOf(secret, `owner ${hash}`)
   const ownerToken = fingerprint(hashOf(owner.tokens[0] ?? ''))

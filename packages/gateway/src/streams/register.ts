@@ -1,4 +1,4 @@
-import { systemClock } from '@askback/core'
+import { jumpAwareClock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendAnswer } from '../http/answers.js'
@@ -31,7 +31,7 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
     store,
     authorize,
     authorizeSocket,
-    clock = systemClock,
+    clock = jumpAwareClock,
     random = Math.random,
     onError,
   } = options
