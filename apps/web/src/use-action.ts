@@ -1,4 +1,5 @@
 import { useCallback, useState } from 'react'
+import { errorMessage } from '@askback/protocol'
 
 /**
  * Runs what a button does, says whether it is still running, and keeps the message of its error until the next run. One
@@ -15,7 +16,7 @@ export function useAction(): {
     setError(null)
     setBusy(true)
     action()
-      .catch((caught: unknown) => setError(caught instanceof Error ? caught.message : String(caught)))
+      .catch((caught: unknown) => setError(errorMessage(caught)))
       .finally(() => setBusy(false))
   }, [])
   return { run, error, isBusy }

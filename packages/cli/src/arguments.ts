@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol/errors'
+import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import type { Json } from '@askback/protocol'
 import { readFileSync } from 'node:fs'
 
@@ -53,7 +53,7 @@ function parseJson(text: string, what: string): Json {
   try {
     return JSON.parse(text) as Json
   } catch (error) {
-    throw usageError(`${what} is no JSON: ${error instanceof Error ? error.message : String(error)}.`)
+    throw usageError(`${what} is no JSON: ${errorMessage(error)}.`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { runConnector } from '@askback/connectors'
 import { terminalConnector, type TerminalConnector } from '@askback/connectors/terminal'
-import { AskbackError, spellOutLine, type Session } from '@askback/protocol'
+import { AskbackError, errorMessage, spellOutLine, type Session } from '@askback/protocol'
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
 import { usageError } from './arguments.js'
@@ -90,5 +90,5 @@ function releaseInput(input: Partial<typeof process.stdin>): void {
 }
 
 function sayError(error: unknown): void {
-  sayOnStderr(error instanceof Error ? error.message : String(error))
+  sayOnStderr(errorMessage(error))
 }

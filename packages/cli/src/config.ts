@@ -4,7 +4,7 @@ import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { demoAgent } from '@askback/agents/demo'
 import type { AgentAdapter } from '@askback/core'
 import { gatewayConfig, type GatewayConfig } from '@askback/gateway'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, errorMessage } from '@askback/protocol'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseTimeout } from './arguments.js'
@@ -31,7 +31,7 @@ function readSettings(dataFolder: string, named: string | undefined): GatewayCon
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     if (!isMissing || named !== undefined) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorMessage(error)
       throw new AskbackError('invalid_request', `The settings ${path} cannot be read: ${why}.`)
     }
     settings = {}

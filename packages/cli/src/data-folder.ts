@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol/errors'
+import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import {
   accessSync,
   chmodSync,
@@ -158,6 +158,6 @@ function reasonOf(error: unknown): string {
     case 'ENOENT':
       return 'it cannot be made there'
     default:
-      return error instanceof Error ? error.message : String(error)
+      return errorMessage(error)
   }
 }

@@ -1,12 +1,12 @@
 import { spellOutLine } from '@askback/protocol/hidden-characters'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@askback/protocol/errors'
 import { agentAdapters, readConfig } from './config.js'
 import { defaultDataFolder } from './data-folder.js'
 import {
   broken,
   fine,
   hooksCheck,
-  messageOf,
   missing,
   nodeCheck,
   variablesCheck,
@@ -75,7 +75,7 @@ async function settingsChecks(folder: string, claude: string | undefined): Promi
       ...(webhooks.length === 0 ? [] : [fine('webhooks', String(webhooks.length))]),
     ]
   } catch (error) {
-    return [broken('settings', messageOf(error))]
+    return [broken('settings', errorMessage(error))]
   }
 }
 

@@ -1,5 +1,5 @@
 import { decisionOf, requestOf, type ToolUse } from '@askback/agents/claude-code'
-import { AskbackError } from '@askback/protocol/errors'
+import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import type { Json, SessionEvent } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ export async function hook(args: string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof AskbackError && error.code === 'unavailable') return 0
-    say(`Askback: ${error instanceof Error ? error.message : String(error)}`)
+    say(`Askback: ${errorMessage(error)}`)
     return EXIT_CONTINUE
   }
 }

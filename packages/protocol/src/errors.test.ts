@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asAskbackError, AskbackError, errorCodes, retryAfterMsIn } from './errors.js'
+import { asAskbackError, AskbackError, errorCodes, errorMessage, retryAfterMsIn } from './errors.js'
 
 describe('errors', () => {
   it('say how long to wait before a retry, if they know', () => {
@@ -38,4 +38,12 @@ describe('errors', () => {
       expect(exit).toBeGreaterThan(0)
     }
   })
+})
+
+it.each([
+  ['of an error', new TypeError('It broke.'), 'It broke.'],
+  ['of a string', 'It broke.', 'It broke.'],
+  ['of nothing', undefined, 'undefined'],
+])('says the message %s', (_name, thrown, message) => {
+  expect(errorMessage(thrown)).toBe(message)
 })

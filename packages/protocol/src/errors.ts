@@ -59,6 +59,11 @@ export function asAskbackError(error: unknown): AskbackError {
   return error instanceof AskbackError ? error : new AskbackError('internal', String(error), { cause: error })
 }
 
+/** The message of an error; of anything else that was thrown, the value as a string. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** How many milliseconds to wait before trying again, if the other side said so in `details.retryAfterMs`; else `null`. */
 export function retryAfterMsIn(error: unknown): number | null {
   const details = error instanceof AskbackError ? error.details : undefined

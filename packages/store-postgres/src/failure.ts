@@ -1,5 +1,5 @@
 import { storeFailure, type WriteOutcome } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, errorMessage } from '@askback/protocol'
 
 /** Makes an error for people out of one of the server, the client library or the network. */
 export function failure(error: unknown, address: string, outcome?: WriteOutcome): AskbackError {
@@ -50,7 +50,7 @@ const UNREACHABLE = new Set([
 ])
 
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return message.replace(/\.$/, '')
 }
 

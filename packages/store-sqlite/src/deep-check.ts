@@ -2,6 +2,7 @@ import { sessionChange, sessionInfo } from '@askback/core'
 import {
   AskbackError,
   emptyState,
+  errorMessage,
   foldInto,
   pendingOf,
   type SessionEvent,
@@ -46,7 +47,7 @@ export function checkDatabase(file: string, report: ReportFinding): DatabaseCoun
       try {
         run()
       } catch (error) {
-        report(`${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+        report(`${what} cannot be read: ${errorMessage(error)}`)
       }
     }
     check('what was acknowledged', () => {

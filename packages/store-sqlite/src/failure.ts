@@ -1,5 +1,5 @@
 import { storeFailure, type WriteOutcome } from '@askback/core'
-import type { AskbackError } from '@askback/protocol'
+import { errorMessage, type AskbackError } from '@askback/protocol'
 
 /** What a person can do about a damaged database. */
 export const DAMAGE_REMEDY =
@@ -12,7 +12,7 @@ export function failure(error: unknown, path: string, outcome?: WriteOutcome): A
 
 function reasonOf(error: unknown): string {
   if (isFailedSync(error)) return NOT_SYNCED
-  return reasons[codeOf(error)] ?? `failed: ${error instanceof Error ? error.message : String(error)}`
+  return reasons[codeOf(error)] ?? `failed: ${errorMessage(error)}`
 }
 
 /**

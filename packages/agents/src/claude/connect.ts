@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { jumpAwareClock, type Reported, type SessionHandle } from '@askback/core'
-import { errorMessage } from '../program/json-rpc.js'
+import { errorMessage } from '@askback/protocol'
 import { agentError } from '../session/turn-log.js'
 import { ClaudeTurnLog } from './claude-turn-log.js'
 import { createClaudeHooks, type ClaudeCall, type ClaudeHooks, type ClaudeHooksOptions } from './hooks.js'

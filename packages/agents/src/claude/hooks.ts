@@ -6,8 +6,7 @@ import {
   type EditScope,
   type SessionHandle,
 } from '@askback/core'
-import { copyJson, type Json } from '@askback/protocol'
-import { errorMessage } from '../program/json-rpc.js'
+import { copyJson, errorMessage, type Json } from '@askback/protocol'
 import { approveCall, type Grants } from '../session/approval.js'
 import { callRequest, type CallRequest } from '../session/call-request.js'
 import { editScopeOf, targetOfCall } from '../session/edit-scope.js'

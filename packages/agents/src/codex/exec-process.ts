@@ -1,7 +1,6 @@
 import type { AgentContext, AgentProcess, Clock } from '@askback/core'
-import type { PermissionMode } from '@askback/protocol'
+import { errorMessage, type PermissionMode } from '@askback/protocol'
 import type { ChildProgram } from '../program/child-program.js'
-import { errorMessage } from '../program/json-rpc.js'
 import { parseObject, readLines } from '../program/ndjson.js'
 import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
 import { TurnLog } from '../session/turn-log.js'

@@ -6,6 +6,7 @@ import {
   type Clock,
   type Ending,
 } from '@askback/core'
+import { errorMessage } from '@askback/protocol'
 import { playTurn } from './play-turn.js'
 import { stepsFor, type Script, type Step } from './script.js'
 import { tour } from './tour.js'
@@ -118,7 +119,7 @@ class DemoProcess implements AgentProcess {
     if (error instanceof Stopped) return
     if (error instanceof Interrupted)
       return this.#context.report({ type: 'turn_ended', turnId, reason: 'interrupted' })
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     await this.#context.report(
       { type: 'error', code: 'agent_error', message, fatal: false },
       { type: 'turn_ended', turnId, reason: 'error' },

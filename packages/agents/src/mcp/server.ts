@@ -6,7 +6,7 @@ import {
   McpError,
   type CallToolResult,
 } from '@modelcontextprotocol/sdk/types.js'
-import type { Interaction, OpenBody } from '@askback/protocol'
+import { errorMessage, type Interaction, type OpenBody } from '@askback/protocol'
 import { askTools, type Arguments, type AskTool } from './tools.js'
 
 /** The field of `_meta` in which Claude Code sends the id of its tool call. */
@@ -101,7 +101,7 @@ function toolResult(text: string, item: Interaction): CallToolResult {
 }
 
 function errorResult(tool: AskTool, error: unknown): CallToolResult {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   if (tool.describeError) return { content: [{ type: 'text', text: tool.describeError(message) }] }
   return { content: [{ type: 'text', text: `Nobody could be asked: ${message}` }], isError: true }
 }

@@ -8,6 +8,7 @@
  * The library of the Agent Client Protocol has a JSON-RPC connection, too. It accepts only messages with the field
  * `jsonrpc: '2.0'`, which those of `codex app-server` do not have, so both adapters use this one.
  */
+import { errorMessage } from '@askback/protocol'
 import { parseObject, type Channel } from './ndjson.js'
 
 export type Params = Record<string, unknown>
@@ -110,8 +111,4 @@ export class JsonRpcConnection {
   #send(message: object): void {
     if (!this.#closed) this.#channel.send(JSON.stringify({ ...this.#header, ...message }))
   }
-}
-
-export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -7,7 +7,7 @@
  *        └────── the program ends by itself ──▶ ended as `lost` or `parked`
  */
 import type { AgentContext, Clock, Ending, Reported } from '@askback/core'
-import { errorMessage } from '../program/json-rpc.js'
+import { errorMessage } from '@askback/protocol'
 import { Grants } from './approval.js'
 import { planMessage } from './model-messages.js'
 import { awaitOutcomes, resumeMessage, type InterruptedTurn, type RequestOutcome } from './resume.js'

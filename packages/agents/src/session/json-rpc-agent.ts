@@ -1,8 +1,8 @@
 /** The part that is the same for agents which speak JSON-RPC: `codex app-server`, and agents of the Agent Client Protocol. */
 import type { AgentContext, Clock, EditScope } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, errorMessage } from '@askback/protocol'
 import type { RunningProgram } from '../program/child-program.js'
-import { errorMessage, JsonRpcConnection, type Params } from '../program/json-rpc.js'
+import { JsonRpcConnection, type Params } from '../program/json-rpc.js'
 import type { Channel } from '../program/ndjson.js'
 import { BaseAgentProcess, type ContinueOptions } from './base-agent-process.js'
 import { editScopeOf } from './edit-scope.js'

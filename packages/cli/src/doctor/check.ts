@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { errorMessage } from '@askback/protocol/errors'
 import { hasOurHooks, ourCommands, readSettings, settingsFile } from '../install/claude-code.js'
 import { webAppFolder } from '../serve/package-files.js'
 
@@ -13,10 +14,6 @@ export interface Check {
 export const fine = (name: string, says: string): Check => ({ name, ok: true, says })
 export const missing = (name: string, says: string): Check => ({ name, ok: null, says })
 export const broken = (name: string, says: string): Check => ({ name, ok: false, says })
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
 
 const HOOKS = 'Claude Code hooks'
 
@@ -54,7 +51,7 @@ export function hooksCheck(env: NodeJS.ProcessEnv): Check {
         ? fine(HOOKS, `in ${path}`)
         : broken(HOOKS, `${path} names a program that is gone: run askback install claude-code again`)
     } catch (error) {
-      return broken(HOOKS, messageOf(error))
+      return broken(HOOKS, errorMessage(error))
     }
   }
   return missing(

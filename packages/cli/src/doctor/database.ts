@@ -11,10 +11,11 @@ import {
   statSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
+import { errorMessage } from '@askback/protocol/errors'
 import { describeCounts } from '../backup.js'
 import { hasRunningGateway, isProcessRunning } from '../data-folder.js'
 import { copyDatabase, databaseFile, isDatabaseInUse } from '../database-files.js'
-import { broken, fine, messageOf, missing, type Check } from './check.js'
+import { broken, fine, missing, type Check } from './check.js'
 
 const CONTENTS = 'contents'
 /** More findings would tell nothing new. */
@@ -65,7 +66,7 @@ export async function contentsChecks(folder: string): Promise<Check[]> {
       for (const name of ['', '-wal', '-shm', '-journal']) rmSync(`${copy}${name}`, { force: true })
     }
   } catch (error) {
-    return [broken(CONTENTS, messageOf(error))]
+    return [broken(CONTENTS, errorMessage(error))]
   }
 }
 
@@ -103,7 +104,7 @@ export async function acceptLossCheck(folder: string): Promise<Check> {
       what === undefined ? 'nothing was lost' : `accepted: a gateway starts with what is there. ${what}`,
     )
   } catch (error) {
-    return broken(name, messageOf(error))
+    return broken(name, errorMessage(error))
   }
 }
 
@@ -113,7 +114,7 @@ function startProblem(path: string): Check | null {
     checkStart(path)
     return null
   } catch (error) {
-    return broken('database', messageOf(error))
+    return broken('database', errorMessage(error))
   }
 }
 

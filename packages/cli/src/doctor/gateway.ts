@@ -1,8 +1,8 @@
-import { AskbackError } from '@askback/protocol/errors'
+import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import { findGateway, isProcessRunning, type RunningGateway } from '../data-folder.js'
 import { findConnection, type Connection, type GatewayAddress } from '../reach/connection.js'
 import { errorFrom, sendRequest, type HttpResponse } from '../reach/http.js'
-import { broken, fine, messageOf, missing, type Check } from './check.js'
+import { broken, fine, missing, type Check } from './check.js'
 
 const GATEWAY = 'gateway'
 const CLOCK = 'clock'
@@ -66,7 +66,7 @@ function notFoundCheck(error: unknown): Check {
   const isMissing = error instanceof AskbackError && error.code === 'unavailable'
   return isMissing && error.message.startsWith('No gateway')
     ? missing(GATEWAY, 'does not run: start it with askback serve')
-    : broken(GATEWAY, messageOf(error))
+    : broken(GATEWAY, errorMessage(error))
 }
 
 function notReadyCheck(name: string, response: HttpResponse): Check {

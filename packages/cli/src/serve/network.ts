@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '@askback/gateway'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, errorMessage } from '@askback/protocol'
 import { readFileSync, statSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -54,7 +54,7 @@ function readTls(certFile: string, keyFile: string): Tls {
   try {
     createSecureContext(tls)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorMessage(error)
     throw new AskbackError('invalid_request', `The certificate and the key cannot be used: ${why}.`)
   }
   if (process.platform !== 'win32' && (statSync(keyFile).mode & 0o007) !== 0) {

@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, errorMessage } from '@askback/protocol'
 import { announceGateway, findGateway } from '../data-folder.js'
 import { hasBrowser, openBrowser } from '../open.js'
 import { printJson, say } from '../terminal.js'
@@ -112,7 +112,7 @@ function stopOnSignals(
         process.exit(0)
       },
       (error: unknown) => {
-        say(error instanceof Error ? error.message : String(error))
+        say(errorMessage(error))
         process.exit(1)
       },
     )

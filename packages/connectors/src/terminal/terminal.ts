@@ -1,5 +1,5 @@
 import { jumpAwareClock, type Clock } from '@askback/core'
-import { type Actor } from '@askback/protocol'
+import { errorMessage, type Actor } from '@askback/protocol'
 import type { Readable, Writable } from 'node:stream'
 import { prose, type TextCard } from '../cards/card.js'
 import { runCommand } from '../runner/commands.js'
@@ -139,7 +139,7 @@ export function terminalConnector(options: TerminalOptions): TerminalConnector {
     try {
       await ('control' in entered ? actOnControl(entered.control, card) : actOnText(entered.text, card))
     } catch (error) {
-      printResult(error instanceof Error ? error.message : String(error))
+      printResult(errorMessage(error))
     }
   }
 
