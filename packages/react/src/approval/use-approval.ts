@@ -9,8 +9,9 @@ import {
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
 import { commandIn } from '../content/describe-call.js'
-import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { joinTexts, useDraft } from '../use-draft.js'
+import { useAnswer } from '../interaction/use-answer.js'
+import type { InteractionControl } from '../interaction/use-interaction.js'
+import { joinTexts } from '../use-draft.js'
 
 interface ApprovalDraft {
   /** The command or JSON as edited; `null` if it is not being edited. */
@@ -54,12 +55,12 @@ const EMPTY: ApprovalDraft = { edited: null, reason: '', isExplaining: false }
  * return <button disabled={!approval.canAnswer} onClick={approval.approve}>Approve</button>
  */
 export function useApproval(interaction: Interaction, open?: boolean): ApprovalControl | null {
-  const control = useInteraction(interaction, open)
-  const request = useMemo(() => {
-    const parsed = approvalRequest.safeParse(interaction.request)
-    return parsed.success ? parsed.data : null
-  }, [interaction.request])
-  const [stored, setDraft] = useDraft(control.interaction, isDraft)
+  const {
+    control,
+    request,
+    draft: stored,
+    setDraft,
+  } = useAnswer(interaction, open, { request: approvalRequest, isDraft })
   const [scope, setScope] = useState<ApprovalScope>('once')
   const draft = stored ?? EMPTY
   const { edited, reason, isExplaining } = draft

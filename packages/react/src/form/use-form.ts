@@ -8,8 +8,9 @@ import {
   type Json,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { joinTexts, useDraft } from '../use-draft.js'
+import { useAnswer } from '../interaction/use-answer.js'
+import type { InteractionControl } from '../interaction/use-interaction.js'
+import { joinTexts } from '../use-draft.js'
 import {
   fieldError,
   isSameToSend,
@@ -49,12 +50,10 @@ export interface FormControl extends InteractionControl {
  * return <button onClick={() => form?.submit()}>Submit</button>
  */
 export function useForm(interaction: Interaction, open?: boolean): FormControl | null {
-  const control = useInteraction(interaction, open)
-  const request = useMemo(() => {
-    const parsed = formRequest.safeParse(interaction.request)
-    return parsed.success ? parsed.data : null
-  }, [interaction.request])
-  const [draft, setDraft] = useDraft(control.interaction, isDraft)
+  const { control, request, draft, setDraft } = useAnswer(interaction, open, {
+    request: formRequest,
+    isDraft,
+  })
   const [hasTried, setTried] = useState(false)
   const start = useMemo(
     () => (request ? startValues(request, interaction.progress) : {}),

@@ -4,9 +4,9 @@ import {
   type PlanDecision,
   type PlanReviewRequest,
 } from '@askback/protocol'
-import { useMemo } from 'react'
-import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { joinTexts, useDraft } from '../use-draft.js'
+import { useAnswer } from '../interaction/use-answer.js'
+import type { InteractionControl } from '../interaction/use-interaction.js'
+import { joinTexts } from '../use-draft.js'
 
 interface PlanDraft {
   edited: string | null
@@ -41,12 +41,12 @@ const EMPTY: PlanDraft = { edited: null, feedback: '', isAdjusting: false }
  * return <button onClick={() => review?.decide('edit')}>Proceed</button>
  */
 export function usePlanReview(interaction: Interaction, open?: boolean): PlanReviewControl | null {
-  const control = useInteraction(interaction, open)
-  const request = useMemo(() => {
-    const parsed = planReviewRequest.safeParse(interaction.request)
-    return parsed.success ? parsed.data : null
-  }, [interaction.request])
-  const [stored, setDraft] = useDraft(control.interaction, isDraft)
+  const {
+    control,
+    request,
+    draft: stored,
+    setDraft,
+  } = useAnswer(interaction, open, { request: planReviewRequest, isDraft })
   if (!request) return null
   const draft = stored ?? EMPTY
   const { edited, feedback, isAdjusting } = draft

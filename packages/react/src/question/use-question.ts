@@ -8,8 +8,9 @@ import {
   type Question,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
-import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
-import { joinTexts, useDraft } from '../use-draft.js'
+import { useAnswer } from '../interaction/use-answer.js'
+import type { InteractionControl } from '../interaction/use-interaction.js'
+import { joinTexts } from '../use-draft.js'
 import {
   areReplyDrafts,
   draftOf,
@@ -54,12 +55,11 @@ export interface QuestionControl extends InteractionControl {
  * ))
  */
 export function useQuestion(interaction: Interaction, open?: boolean): QuestionControl | null {
-  const control = useInteraction(interaction, open)
-  const questions = useMemo(() => {
-    const parsed = questionRequest.safeParse(interaction.request)
-    return parsed.success ? parsed.data.questions : null
-  }, [interaction.request])
-  const [draft, setDraft] = useDraft(control.interaction, areReplyDrafts)
+  const { control, request, draft, setDraft } = useAnswer(interaction, open, {
+    request: questionRequest,
+    isDraft: areReplyDrafts,
+  })
+  const questions = request?.questions ?? null
   const stored = useMemo(() => repliesIn(interaction.progress), [interaction.progress])
   const [chosen, setChosen] = useState<{ step: number; basedOn: string } | null>(null)
 
