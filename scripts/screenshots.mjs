@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, devices } from 'playwright-core'
+import { logIn } from './log-in.mjs'
 import { states } from './screenshots/states.mjs'
 import { startGateway } from './screenshots/gateway.mjs'
 import { root } from './workspace.mjs'
@@ -26,11 +27,7 @@ const looks = /** @type {const} */ ([
 ])
 
 try {
-  const context = await browser.newContext()
-  const loginPage = await context.newPage()
-  await loginPage.goto(gateway.openUrl)
-  await loginPage.waitForURL(`${gateway.url}/`)
-  const loginState = await context.storageState()
+  const loginState = await logIn(browser, gateway)
   for (const [name, { prepare, show, isSignedOut = false }] of Object.entries(states)) {
     // Prepared also if it is not wanted: later states build on what earlier ones prepared.
     const hash = (await prepare?.(gateway)) ?? ''

@@ -1,4 +1,5 @@
 import { chromium } from 'playwright-core'
+import { logIn } from '../../scripts/log-in.mjs'
 
 /** @import { Browser, BrowserContext, Page } from 'playwright-core' */
 
@@ -24,13 +25,7 @@ export async function openStage(ready) {
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
   })
-  const context = await browser.newContext()
-  const page = await context.newPage()
-  await page.goto(ready.openUrl)
-  await page.waitForURL(`${ready.url}/`)
-  const login = await context.storageState()
-  await context.close()
-  return { browser, ready, login }
+  return { browser, ready, login: await logIn(browser, ready) }
 }
 
 /**

@@ -11,12 +11,20 @@ export function workFolder(): { folder: string; remove: () => void } {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Bundles a TypeScript program with the sources of our packages into one file that Node can run. */
-export async function bundle(entry: URL, folder: string): Promise<string> {
+/**
+ * Bundles a TypeScript program with the sources of our packages into one file that Node can run without a loader.
+ *
+ * @param external - packages that are not bundled, since they have native code or find files of their own
+ */
+export async function bundle(
+  entry: URL,
+  folder: string,
+  external: readonly string[] = ['libsql'],
+): Promise<string> {
   const build = await rolldown({
     input: fileURLToPath(entry),
     platform: 'node',
-    external: ['libsql'],
+    external: [...external],
     resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
   })
   const file = join(folder, 'child.mjs')

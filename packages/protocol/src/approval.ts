@@ -22,6 +22,19 @@ export const approvalAnswer = z.strictObject({
   message: z.string().optional(),
 })
 
+const filePreview = z.object({
+  diffs: z.array(z.object({ path: z.string(), oldText: z.string(), newText: z.string() })).min(1),
+})
+
+/** What an agent says a call would do to one file. */
+export type PreviewedChange = z.infer<typeof filePreview>['diffs'][number]
+
+/** The changes to files in the `preview` of an approval; `null` if it has another form, and is to be shown as JSON. */
+export function changesInPreview(preview: Json): PreviewedChange[] | null {
+  const parsed = filePreview.safeParse(preview)
+  return parsed.success ? parsed.data.diffs : null
+}
+
 export type ApprovalScope = z.infer<typeof approvalScope>
 export type ApprovalRequest = z.infer<typeof approvalRequest>
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>

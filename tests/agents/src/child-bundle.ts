@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
+import { bundle } from '../../durability/bundle.js'
 
 /**
  * Bundles a program of these tests into one file, so that Node can run it without a loader. The file is inside `node_modules`,
@@ -11,14 +11,6 @@ export async function bundleChild(source: URL): Promise<{ file: string; remove: 
   const cache = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'askback-'))
-  const build = await rolldown({
-    input: fileURLToPath(source),
-    platform: 'node',
-    external: ['libsql', '@anthropic-ai/claude-agent-sdk', 'pg'],
-    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
-  })
-  const file = join(folder, 'child.mjs')
-  await build.write({ file, format: 'esm', codeSplitting: false })
-  await build.close()
+  const file = await bundle(source, folder, ['libsql', '@anthropic-ai/claude-agent-sdk', 'pg'])
   return { file, remove: () => rm(folder, { recursive: true }) }
 }

@@ -1,6 +1,5 @@
 import type { ErrorBody, Interaction, Session } from '@askback/protocol'
-import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
+import { freePort } from '@askback/store-postgres/testing'
 import { afterEach } from 'vitest'
 import { Command, newFolder, type Ended, type Ready, type Started } from './command.js'
 
@@ -103,13 +102,7 @@ export async function serve(
   return new RunningGateway(command, data, await command.ready())
 }
 
-/** For a gateway that goes away: the system gives it to nobody else meanwhile, as it takes those from 32768 on. */
+/** For a gateway that restarts: nothing else gets this port meanwhile. */
 export async function portToKeep(): Promise<string> {
-  const port = randomInt(20_000, 30_000)
-  const server = createServer()
-  const isFree = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
-  })
-  await new Promise((resolve) => server.close(resolve))
-  return isFree ? String(port) : portToKeep()
+  return String(await freePort())
 }

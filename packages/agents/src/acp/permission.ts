@@ -77,13 +77,7 @@ export async function answerElicitation(
   const request = requestForCall({ toolCallId: id, toolName: known ?? 'elicitation' }, ports)
   const { action, content } = await elicit(
     ports.session,
-    {
-      serverName: ports.agentName,
-      message,
-      mode: mode === 'url' ? 'url' : 'form',
-      ...(url !== undefined && { url }),
-      ...(requestedSchema && { requestedSchema }),
-    },
+    { serverName: ports.agentName, message, mode, url, requestedSchema },
     // One call may elicit several times, so each request is a new one.
     { ...request.options, attach: false },
   )

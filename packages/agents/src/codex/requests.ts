@@ -175,13 +175,7 @@ async function answerElicitation(asked: McpElicitation, ports: RequestPorts): Pr
   const request = requestForCall({ toolCallId, toolName, agentId: ports.agentIdOf(threadId) }, ports)
   const { action, content = null } = await elicit(
     ports.session,
-    {
-      serverName,
-      message,
-      mode: mode === 'url' ? 'url' : 'form',
-      ...(url !== undefined && { url }),
-      ...(requestedSchema && { requestedSchema }),
-    },
+    { serverName, message, mode, url, requestedSchema },
     // One call may elicit several times, so each request is a new one, unless Codex repeats it.
     { ...request.options, attach: ports.hasPendingRequest(toolCallId) },
   )

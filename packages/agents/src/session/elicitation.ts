@@ -8,10 +8,11 @@ import { AskbackError, type FormField, type FormRequest, type FormValues, type J
 export interface Elicitation {
   serverName: string
   message: string
-  mode?: 'form' | 'url'
-  url?: string
+  /** Anything but `url` is a form. */
+  mode?: string
+  url?: string | undefined
   elicitationId?: string
-  requestedSchema?: Record<string, unknown>
+  requestedSchema?: Record<string, unknown> | undefined
 }
 
 export interface ElicitationResult {

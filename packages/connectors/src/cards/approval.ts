@@ -1,6 +1,7 @@
 import {
   approvalAnswer,
   approvalRequest,
+  changesInPreview,
   spellOut,
   spellOutLine,
   type ApprovalRequest,
@@ -108,8 +109,11 @@ function fieldLabel(name: string): string {
 /** The changes that the agent says the call makes, or what it says was approved before; anything else as JSON. */
 function previewParts(preview: Json | undefined): CardPart[] {
   if (preview === undefined) return []
-  const diffs = diffParts(preview)
-  if (diffs) return diffs
+  const changes = changesInPreview(preview)
+  if (changes)
+    return changes.map(({ path, oldText, newText }) =>
+      code(changedLines(oldText, newText), spellOutLine(`The agent says it would change ${path}`, 'code')),
+    )
   const approved = fieldOf(preview, 'approved')
   return approved === undefined
     ? [code(jsonText(preview), 'The agent’s preview')]
@@ -118,20 +122,6 @@ function previewParts(preview: Json | undefined): CardPart[] {
 
 function suggestionParts(suggestions: Json | undefined): CardPart[] {
   return suggestions === undefined ? [] : [code(jsonText(suggestions), 'Rules that the agent suggests')]
-}
-
-/** `null` unless the preview is exactly a list of file changes: then nothing of it may be left out. */
-function diffParts(preview: Json): CardPart[] | null {
-  const diffs = fieldOf(preview, 'diffs')
-  if (!Array.isArray(diffs) || diffs.length === 0) return null
-  const parts: CardPart[] = []
-  for (const diff of diffs) {
-    const [path, before, after] = ['path', 'oldText', 'newText'].map((name) => fieldOf(diff, name))
-    if (typeof path !== 'string' || typeof before !== 'string' || typeof after !== 'string') return null
-    const label = spellOutLine(`The agent says it would change ${path}`, 'code')
-    parts.push(code(changedLines(before, after), label))
-  }
-  return parts
 }
 
 /** All lines: those that stay the same at both ends, and between them those that are removed and added. */

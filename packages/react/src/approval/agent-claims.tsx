@@ -1,7 +1,7 @@
-import type { ApprovalRequest, Json } from '@askback/protocol'
+import { changesInPreview, type ApprovalRequest, type Json } from '@askback/protocol'
 import { useMemo, type ReactNode } from 'react'
 import { CallInput, EditInput, JsonInput } from '../content/call-input.js'
-import { fieldOf, textOf } from '../content/describe-call.js'
+import { fieldOf } from '../content/describe-call.js'
 import type { FileEdit } from '../content/file-edits.js'
 import { ShownText } from '../content/shown-text.js'
 import { MustSee, NeedNotSee } from '../guard/must-see.js'
@@ -84,17 +84,11 @@ function Claim({ children }: { children: ReactNode }) {
   )
 }
 
-/** `null` if it has another form: then all of it is shown as JSON. */
 function editsIn(preview: Json): FileEdit[] | null {
-  const diffs = fieldOf(preview, 'diffs')
-  if (!Array.isArray(diffs) || diffs.length === 0) return null
-  const edits: FileEdit[] = []
-  for (const diff of diffs) {
-    const [note, before, after] = [textOf(diff, 'path'), textOf(diff, 'oldText'), textOf(diff, 'newText')]
-    if (note === undefined || before === undefined || after === undefined) return null
-    edits.push({ note, before, after })
-  }
-  return edits
+  const changes = changesInPreview(preview)
+  return (
+    changes?.map(({ path, oldText, newText }) => ({ note: path, before: oldText, after: newText })) ?? null
+  )
 }
 
 /** Rules that the agent suggests. They can't be chosen, as a rule here is always about one exact input. */

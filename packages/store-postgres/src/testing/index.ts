@@ -1,2 +1,2 @@
 export { startPooler } from './pooler.js'
-export { startPostgres, type PostgresServer } from './server.js'
+export { freePort, startPostgres, type PostgresServer } from './server.js'
