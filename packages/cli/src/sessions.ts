@@ -2,9 +2,9 @@ import type {
   ApprovalRequest,
   FormRequest,
   Interaction,
+  MessageRoute,
   PlanReviewRequest,
   QuestionRequest,
-  Routed,
   Session,
 } from '@askback/protocol'
 import { parseArgs } from 'node:util'
@@ -95,7 +95,7 @@ export async function send(args: string[]): Promise<number> {
     throw usageError('Usage: askback send SESSION "TEXT".')
   }
   const { route, interaction: interactionId } = values
-  const routed = await gatewayAsPerson(values).json<Routed>({
+  const routed = await gatewayAsPerson(values).json<MessageRoute>({
     method: 'POST',
     path: `/api/sessions/${encodeURIComponent(sessionId)}/messages`,
     body: { text, ...(route && { route }), ...(interactionId && { interactionId }) },
@@ -105,7 +105,7 @@ export async function send(args: string[]): Promise<number> {
   return 0
 }
 
-function routeText({ routed, interactionId }: Routed): string {
+function routeText({ routed, interactionId }: MessageRoute): string {
   switch (routed) {
     case 'agent':
       return 'Sent to the agent.'

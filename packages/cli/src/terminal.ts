@@ -1,4 +1,4 @@
-import { piecesOf, spellOut, spellOutLine } from '@askback/protocol/hidden-characters'
+import { spellOut, spellOutLine, splitHiddenCharacters } from '@askback/protocol/hidden-characters'
 
 /*
  * What commands print. Texts may quote an agent, so characters that a terminal acts on or hides are made visible, or escaped
@@ -26,7 +26,7 @@ export function jsonLine(value: unknown): string {
 
 /** Escapes hidden characters in a text that is JSON already. The value that it stands for stays the same. */
 export function escapeHidden(json: string): string {
-  return piecesOf(json, 'prose')
+  return splitHiddenCharacters(json, 'prose')
     .map((piece) => ('shown' in piece ? piece.shown : escapeUnits(piece.hidden)))
     .join('')
 }

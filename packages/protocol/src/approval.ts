@@ -63,7 +63,7 @@ export function isShellTool(toolName: string): boolean {
  *
  * @internal
  */
-export function whatRuns(toolName: string, input: Json): Json {
+export function comparedInput(toolName: string, input: Json): Json {
   if (!isShellTool(toolName) || typeof input !== 'object' || input === null || Array.isArray(input))
     return input
   if (!Object.hasOwn(input, 'description') || typeof input['description'] !== 'string') return input

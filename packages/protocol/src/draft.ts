@@ -1,4 +1,4 @@
-import { NO_IDS, NO_TOOL_CALLS, type Item, type SessionState, type Turn } from './state.js'
+import { NO_IDS, NO_TOOL_CALLS, type SessionState, type Turn, type TurnItem } from './state.js'
 
 /**
  * A state that is being folded, with copy on write. Each collection, and each turn, is copied the first time it is written
@@ -54,7 +54,7 @@ export class Draft {
     else this.state.turns = this.#own([turn], (turns) => turns)
   }
 
-  addItem(turnIndex: number, item: Item): void {
+  addItem(turnIndex: number, item: TurnItem): void {
     const turn = this.turn(turnIndex)
     if (turn.items.length > 0) turn.items.push(item)
     else turn.items = [item]

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { piecesOf, spellOutLine, type Strictness } from './hidden-characters.js'
+import { spellOutLine, splitHiddenCharacters, type Strictness } from './hidden-characters.js'
 
 function shown(text: string, strictness: Strictness = 'code'): string {
-  return piecesOf(text, strictness)
+  return splitHiddenCharacters(text, strictness)
     .map((piece) => ('shown' in piece ? piece.shown : `<${piece.name}>`))
     .join('')
 }
@@ -142,8 +142,8 @@ it('writes a name or a title on one line', () => {
 
 // A search that starts again at each character takes quadratic time, and would not end before the test does.
 it('searches a megabyte on one line in no noticeable time', () => {
-  const pieces = piecesOf('é@b.com//x '.repeat(100_000), 'code')
+  const pieces = splitHiddenCharacters('é@b.com//x '.repeat(100_000), 'code')
   expect(pieces).not.toHaveLength(0)
   for (const character of ['а', 'я', '\u0301', '\u{e0061}', '１', '–'])
-    expect(piecesOf(character.repeat(300_000), 'code')).not.toHaveLength(0)
+    expect(splitHiddenCharacters(character.repeat(300_000), 'code')).not.toHaveLength(0)
 })

@@ -1,7 +1,7 @@
 import { ALWAYS_MISLEADING, lookAlikes, rangeOf, type TextRange } from './look-alikes.js'
 
 /** A piece of a text: characters to show as they are, or one that is invisible or would be mistaken for another. */
-export type Piece = { shown: string } | { hidden: string; name: string }
+export type TextPiece = { shown: string } | { hidden: string; name: string }
 
 /**
  * How strict to be. `prose` leaves what ordinary writing needs: whole emoji, every script, the usual typographic spaces.
@@ -71,11 +71,11 @@ const names = new Map([
  * with a name to show instead: that of a control character, or the code point.
  *
  * @example
- * piecesOf('rm\u202e x', 'code') // [{ shown: 'rm' }, { hidden: '\u202e', name: 'U+202E' }, { shown: ' x' }]
+ * splitHiddenCharacters('rm\u202e x', 'code') // [{ shown: 'rm' }, { hidden: '\u202e', name: 'U+202E' }, { shown: ' x' }]
  */
-export function piecesOf(text: string, strictness: Strictness): Piece[] {
+export function splitHiddenCharacters(text: string, strictness: Strictness): TextPiece[] {
   if (PLAIN.test(text)) return [{ shown: text }]
-  const pieces: Piece[] = []
+  const pieces: TextPiece[] = []
   let at = 0
   for (const { start, end } of misleading(text, strictness)) {
     if (start > at) pieces.push({ shown: text.slice(at, start) })
@@ -87,8 +87,8 @@ export function piecesOf(text: string, strictness: Strictness): Piece[] {
   return pieces
 }
 
-/** Whether `piecesOf` would find anything to spell out. */
-export function hidesSomething(text: string, strictness: Strictness): boolean {
+/** Whether `splitHiddenCharacters` would find anything to spell out. */
+export function hasHiddenCharacters(text: string, strictness: Strictness): boolean {
   return !PLAIN.test(text) && misleading(text, strictness).length > 0
 }
 
@@ -99,7 +99,7 @@ export function hidesSomething(text: string, strictness: Strictness): boolean {
  * spellOut('a\u200bb', 'prose') // 'a⟦U+200B⟧b'
  */
 export function spellOut(text: string, strictness: Strictness): string {
-  return piecesOf(text, strictness)
+  return splitHiddenCharacters(text, strictness)
     .map((piece) => ('shown' in piece ? piece.shown : `⟦${piece.name}⟧`))
     .join('')
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { piecesOf, type Strictness } from './hidden-characters.js'
+import { splitHiddenCharacters, type Strictness } from './hidden-characters.js'
 
 // Every code point of Unicode. The expectations are written with the names of the general categories, so that they do not
 // repeat the patterns under test.
@@ -13,7 +13,7 @@ const characters = Array.from({ length: 0x110000 }, (_, point) => String.fromCod
 /** All characters in one text, separated by spaces: a call for each of a million would take too long. */
 function spelledOut(strictness: Strictness, around = (character: string) => character): Set<string> {
   const text = characters.map(around).join(' ')
-  const pieces = piecesOf(text, strictness)
+  const pieces = splitHiddenCharacters(text, strictness)
   expect(pieces.map((piece) => ('shown' in piece ? piece.shown : piece.hidden)).join('') === text).toBe(true)
   return new Set(pieces.flatMap((piece) => ('hidden' in piece ? [piece.hidden] : [])))
 }
@@ -70,5 +70,5 @@ it('every character that normalizes to ASCII is spelled out in code', () => {
 
 it('printable ASCII is shown as it is', () => {
   const ascii = characters.slice(0x20, 0x7f).join('')
-  expect(piecesOf(`é${ascii}`, 'code')).toEqual([{ shown: `é${ascii}` }])
+  expect(splitHiddenCharacters(`é${ascii}`, 'code')).toEqual([{ shown: `é${ascii}` }])
 })

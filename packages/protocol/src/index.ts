@@ -26,10 +26,10 @@ export {
   STATE_VERSION,
   stateFromJson,
   stateToJson,
-  type Item,
   type SessionState,
   type SessionStateJson,
   type ToolCall,
   type Turn,
+  type TurnItem,
 } from './state.js'
 export * from './text-routing.js'

@@ -9,7 +9,7 @@ import {
   respondToInteraction,
 } from './lifecycle.js'
 import { statusOf } from './session.js'
-import { CALL_FORGOTTEN_MS, type Item, type SessionState, type ToolCall } from './state.js'
+import { CALL_FORGOTTEN_MS, type SessionState, type ToolCall, type TurnItem } from './state.js'
 
 /** The window: the open turn and twenty before it. */
 const MAX_TURNS = 21
@@ -216,7 +216,7 @@ function close(draft: Draft, interactionId: string): void {
   draft.interactions().delete(interactionId)
 }
 
-function addItem(draft: Draft, event: SessionEvent, item: Item): void {
+function addItem(draft: Draft, event: SessionEvent, item: TurnItem): void {
   draft.addItem(turnFor(draft, event), item)
 }
 

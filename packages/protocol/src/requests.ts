@@ -127,7 +127,7 @@ export const adoptBody = adoptHead.extend({ items: z.array(adoptedItem) })
 export type CreateSessionBody = z.infer<typeof createSessionBody>
 export type OpenBody = z.infer<typeof openBody>
 export type MessageBody = z.infer<typeof messageBody>
-export type Routed = z.infer<typeof routedMessage>
+export type MessageRoute = z.infer<typeof routedMessage>
 export type ToolCallBody = z.infer<typeof toolCallBody>
 export type AdoptedItem = z.infer<typeof adoptedItem>
 export type AdoptBody = z.infer<typeof adoptBody>
@@ -135,7 +135,7 @@ export type AdoptBody = z.infer<typeof adoptBody>
 // The inputs of the library's calls: the body of the route, and what the route takes from its address and headers.
 
 /** Who makes a call, and the idempotency key that makes repeated calls count once. */
-export const origin = z.object({
+export const callOrigin = z.object({
   by: z.object({ id: wellFormed, name: wellFormed.optional() }).optional(),
   via: via.optional(),
   idempotencyKey: wellFormed.min(1).max(1000).optional(),
@@ -144,12 +144,12 @@ export const origin = z.object({
 export const createSessionInput = createSessionBody.extend({
   id: lookupId.optional(),
   source: wellFormed.optional(),
-  ...origin.shape,
+  ...callOrigin.shape,
 })
 
 export const openInput = openBody.extend({
   sessionId: lookupId,
-  idempotencyKey: origin.shape.idempotencyKey,
+  idempotencyKey: callOrigin.shape.idempotencyKey,
   /** The tool call that the environment of the caller names. A `toolCallId` has precedence. */
   anchorTo: id.optional(),
   /** The agent's own session id that the environment of the caller names: refused if it is not that of this session. */
@@ -169,7 +169,7 @@ export const openInput = openBody.extend({
   role: z.enum(['agent', 'person']).optional(),
 })
 
-const interactionTarget = { ...origin.shape, sessionId: lookupId.optional(), interactionId: lookupId }
+const interactionTarget = { ...callOrigin.shape, sessionId: lookupId.optional(), interactionId: lookupId }
 
 export const respondInput = respondBody.extend(interactionTarget)
 export const cancelInput = z.object({ ...interactionTarget, message: wellFormed.optional() })
@@ -180,22 +180,22 @@ export const progressInput = z.object({
   sessionId: lookupId,
   interactionId: lookupId,
   answers: json,
-  idempotencyKey: origin.shape.idempotencyKey,
+  idempotencyKey: callOrigin.shape.idempotencyKey,
 })
 
 export const reportInput = z.object({
   sessionId: lookupId,
   events: json,
-  idempotencyKey: origin.shape.idempotencyKey,
+  idempotencyKey: callOrigin.shape.idempotencyKey,
 })
 
 export const reportToolCallInput = toolCallBody.extend({
   sessionId: lookupId,
   source: toolCallSource.optional(),
-  idempotencyKey: origin.shape.idempotencyKey,
+  idempotencyKey: callOrigin.shape.idempotencyKey,
 })
 
-const toolCallTarget = { ...origin.shape, sessionId: lookupId }
+const toolCallTarget = { ...callOrigin.shape, sessionId: lookupId }
 
 /** An answer to the question or the approval of a tool call, by the id of that call. */
 export const answerToolCallInput = z.discriminatedUnion('kind', [
@@ -207,8 +207,8 @@ export const answerToolCallInput = z.discriminatedUnion('kind', [
 ])
 
 export const messageInput = messageBody.extend({
-  ...origin.shape,
-  by: origin.shape.by.unwrap(),
+  ...callOrigin.shape,
+  by: callOrigin.shape.by.unwrap(),
   sessionId: lookupId,
 })
 
@@ -220,7 +220,7 @@ export const eventsInput = z.object({
 })
 
 /** Selects a page of a list; `after` is the `next` of the page before. */
-export const page = z.object({
+export const pageInput = z.object({
   after: z
     .string()
     .regex(/^\d{1,16}$/, 'is no cursor')

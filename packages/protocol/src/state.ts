@@ -33,7 +33,7 @@ export interface ToolCall {
 }
 
 /** One entry of a turn. Tool calls and interactions are named by id; the state holds each of them once. */
-export type Item =
+export type TurnItem =
   | { type: 'user_message'; id: string; at: number; text: string; by: Actor }
   | {
       type: 'text' | 'thinking'
@@ -58,7 +58,7 @@ export interface Turn {
   reason?: EventOf<'turn_ended'>['reason']
   cause?: NonNullable<EventOf<'turn_ended'>['cause']>
   usage?: NonNullable<EventOf<'turn_ended'>['usage']>
-  items: Item[]
+  items: TurnItem[]
 }
 
 /**

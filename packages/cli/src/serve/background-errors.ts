@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol'
-import { systemClock, type Clock } from '@askback/core'
+import { steadyClock, type Clock } from '@askback/core'
 
 /** Longer than every retry pause: if nothing fails for this long, the store is reachable again. */
 const QUIET_MS = 15_000
@@ -28,7 +28,7 @@ export class BackgroundErrors {
   #outage: Outage | null = null
   #disarm = () => {}
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock = steadyClock()) {
     this.#clock = clock
   }
 

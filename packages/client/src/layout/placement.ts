@@ -1,6 +1,6 @@
-import type { Interaction, Item, SessionState, ToolCall, Turn } from '@askback/protocol'
+import type { Interaction, SessionState, ToolCall, Turn, TurnItem } from '@askback/protocol'
 
-type TextItem = Exclude<Item, { type: 'tool_call' | 'interaction' }>
+type TextItem = Exclude<TurnItem, { type: 'tool_call' | 'interaction' }>
 
 /** Something that has a position of its own in a turn. Everything else is shown at one of these. */
 export type TurnEntry =

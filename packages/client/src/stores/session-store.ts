@@ -9,7 +9,7 @@ import type {
 } from '@askback/protocol'
 import { createLayout, isTyping } from '../layout/layout.js'
 import type { Layout } from '../layout/layout-model.js'
-import type { Routed, Transport } from '../transport/transport.js'
+import type { MessageRoute, Transport } from '../transport/transport.js'
 import { ExternalStore, type StoreOptions } from './external-store.js'
 import type { Outbox, Outcome, Submission } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
@@ -99,7 +99,7 @@ export class SessionStore extends ExternalStore<SessionView> {
   }
 
   /** Sends a text: it answers something pending, or goes to the agent. */
-  send(message: string | MessageBody): Promise<Routed> {
+  send(message: string | MessageBody): Promise<MessageRoute> {
     return this.#transport.send(this.sessionId, message)
   }
 

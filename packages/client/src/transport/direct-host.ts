@@ -9,7 +9,14 @@ import type {
   SessionEvent,
   Via,
 } from '@askback/protocol'
-import type { AgentInfo, InboxPage, RespondInput, Routed, SessionSnapshot, Settled } from './transport.js'
+import type {
+  AgentInfo,
+  InboxPage,
+  MessageRoute,
+  RespondInput,
+  SessionSnapshot,
+  Settled,
+} from './transport.js'
 
 /** Who makes a call, on which surface, and under which idempotency key. */
 interface CallOrigin {
@@ -27,7 +34,7 @@ export interface DirectHost {
   agents(): Promise<AgentInfo[]>
   createSession(body: CreateSessionBody & CallOrigin): Promise<{ session: Session }>
   snapshot(sessionId: string): Promise<SessionSnapshot>
-  message(input: CallOrigin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
+  message(input: CallOrigin & MessageBody & { sessionId: string; by: Actor }): Promise<MessageRoute>
   interrupt(sessionId: string, origin: CallOrigin): Promise<void>
   clear(sessionId: string, origin: CallOrigin): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode, origin: CallOrigin): Promise<void>

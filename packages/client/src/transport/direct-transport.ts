@@ -21,9 +21,9 @@ import {
   type Cursor,
   type HistoryQuery,
   type InboxPage,
+  type MessageRoute,
   type PageQuery,
   type RespondInput,
-  type Routed,
   type SessionSnapshot,
   type Settled,
   type StreamItem,
@@ -111,7 +111,7 @@ export class DirectTransport implements Transport {
     })
   }
 
-  send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<Routed> {
+  send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<MessageRoute> {
     const origin = this.#origin('send', options)
     return throughWire(() => this.#host.message({ ...wireCopy(messageOf(message)), sessionId, ...origin }))
   }

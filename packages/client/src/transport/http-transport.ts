@@ -24,9 +24,9 @@ import {
   type Cursor,
   type HistoryQuery,
   type InboxPage,
+  type MessageRoute,
   type PageQuery,
   type RespondInput,
-  type Routed,
   type SessionSnapshot,
   type Settled,
   type StreamItem,
@@ -137,7 +137,7 @@ export class HttpTransport implements Transport {
     return this.#get(`${path(sessionId)}/events`, { ...query })
   }
 
-  send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<Routed> {
+  send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<MessageRoute> {
     return this.#write('POST', `${path(sessionId)}/messages`, messageOf(message), options)
   }
 

@@ -1,21 +1,21 @@
 import {
+  AskbackError,
   canonicalJson,
   copyJson,
   interactionInError,
-  AskbackError,
   type CreateSessionBody,
   type Interaction,
   type Json,
   type LiveEvent,
   type MessageBody,
+  type MessageRoute,
   type PermissionMode,
-  type Routed,
   type Session,
   type SessionEvent,
   type SessionStateJson,
 } from '@askback/protocol'
 
-export type { Routed }
+export type { MessageRoute }
 
 /**
  * How a client reaches sessions: over HTTP, over a WebSocket, or in the same process. Everything it throws is an
@@ -38,7 +38,7 @@ export interface Transport {
   /** A page of the log, in ascending order; `next` continues in the direction of the query. */
   history(sessionId: string, query?: HistoryQuery): Promise<{ events: SessionEvent[]; next: number | null }>
   /** Sends a text. Text routing decides whether it answers something pending or goes to the agent; the result says which. */
-  send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<Routed>
+  send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<MessageRoute>
   /**
    * Settles an interaction. If it was settled before with the same answer, that counts as success (L3): the reply to the
    * first attempt was lost.

@@ -6,8 +6,8 @@ import {
   type Interaction,
   type Json,
   type MessageBody,
+  type MessageRoute,
   type PermissionMode,
-  type Routed,
   type Session,
 } from '@askback/protocol'
 
@@ -28,7 +28,7 @@ export interface ConnectorDesk {
     input: Origin & { sessionId: string; interactionId: string; answer: Json; digest: string },
   ): Promise<unknown>
   progress(input: { sessionId: string; interactionId: string; answers: Json[] }): Promise<unknown>
-  message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed>
+  message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<MessageRoute>
   session(sessionId: string): Promise<Session | null>
   /** Newest first. */
   sessions(limit: number): Promise<Session[]>

@@ -6,7 +6,7 @@ import {
   type MessageBody,
   type PermissionMode,
   type Session,
-  type Routed,
+  type MessageRoute,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Bus } from '../cluster/bus.js'
@@ -86,7 +86,7 @@ export class Host {
   }
 
   /** Resolves when the message is durable. The turn runs in the background and reports through events. */
-  async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<Routed> {
+  async message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<MessageRoute> {
     const { sessionId } = input
     try {
       const { events, repeated, routed, interactionId } = await this.desk.message(input)

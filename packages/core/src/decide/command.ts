@@ -3,13 +3,13 @@ import type {
   EventOf,
   Interaction,
   Json,
+  MessageRoute,
   NewEvent,
   OnTimeout,
   PermissionMode,
   Reported,
-  Via,
-  Routed,
   RequestSource,
+  Via,
 } from '@askback/protocol'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { KvWrite } from '../store/store.js'
@@ -145,7 +145,7 @@ export interface Decision extends PartialDecision {
   refusal?: Refusal
   /** No matching tool call is recorded yet: append nothing and run the command again when one is. */
   wait?: true
-  routed?: Routed['routed']
+  routed?: MessageRoute['routed']
   /** The turn that was open when a person stopped it; a retry of the command is about that turn and no later one. */
   turnId?: string
 }

@@ -1,9 +1,9 @@
 import {
   AskbackError,
   canonicalJson,
+  comparedInput,
   digestOf,
   sha256Hex,
-  whatRuns,
   type Actor,
   type Json,
 } from '@askback/protocol'
@@ -11,7 +11,7 @@ import type { KvWrite } from '../store/store.js'
 
 /**
  * Approves one tool with one input in advance: in one session, or always in one folder for one agent. Fields of the input that do not
- * change what runs (`whatRuns`) are left out.
+ * change what runs (`comparedInput`) are left out.
  */
 export type ApprovalRule = {
   id: string
@@ -37,14 +37,14 @@ export function sessionRulesPrefix(sessionId: string): string {
 }
 
 /**
- * The keys of rules that would allow this call: it is allowed if any of them exists. Rules that were stored before `whatRuns` and
+ * The keys of rules that would allow this call: it is allowed if any of them exists. Rules that were stored before `comparedInput` and
  * `folderOf` existed have the digest of the whole input and the folder as it was written.
  */
 export function ruleKeys(
   { sessionId, cwd, agent }: RuleBounds,
   { toolName, input, digest }: { toolName: string; input: Json; digest: string },
 ): string[] {
-  const runs = whatRuns(toolName, input)
+  const runs = comparedInput(toolName, input)
   const digests = runs === input ? [digest] : [digestOf(toolName, runs), digest]
   const keys = digests.map((each) => `${sessionRulesPrefix(sessionId)}${each}`)
   if (cwd === null) return keys
@@ -73,7 +73,7 @@ export function newRule(options: {
 }): ApprovalRule {
   const { scope, toolName, by, at } = options
   const { sessionId, cwd, agent } = options.session
-  const input = whatRuns(toolName, options.input)
+  const input = comparedInput(toolName, options.input)
   const digest = digestOf(toolName, input)
   const rule = { toolName, input, ...(by && { by }), at }
   switch (scope) {

@@ -2,13 +2,13 @@ import {
   adoptBody,
   answerToolCallInput,
   AskbackError,
+  callOrigin,
   cancelInput,
   copyJson,
   createSessionInput,
   eventsInput,
   messageInput,
-  origin,
-  page,
+  pageInput,
   permissionMode,
   progressInput,
   reported,
@@ -20,17 +20,17 @@ import {
   viewInteraction,
   type Actor,
   type AdoptBody,
+  type AuditRow,
   type CreateSessionBody,
   type Interaction,
   type MessageBody,
+  type MessageRoute,
   type PermissionMode,
   type Session,
-  type Routed,
   type SessionEvent,
   type SessionState,
   type ToolCall,
   type ToolCallBody,
-  type AuditRow,
 } from '@askback/protocol'
 import type { Adoption } from '../adopt/adoption.js'
 import { steadyClock, type Clock } from '../clock.js'
@@ -265,7 +265,7 @@ export class Desk {
 
   async message(
     input: Origin & MessageBody & { sessionId: string; by: Actor },
-  ): Promise<Routed & { events: SessionEvent[]; repeated: boolean }> {
+  ): Promise<MessageRoute & { events: SessionEvent[]; repeated: boolean }> {
     const given = parse(messageInput, input, 'the message')
     const { sessionId, idempotencyKey, text, by, via = 'direct', route = 'auto' } = given
     const { interactionId, questionIndex } = given
@@ -305,23 +305,23 @@ export class Desk {
   }
 
   async interrupt(sessionId: string, by: Origin = {}): Promise<ControlResult> {
-    return this.#control(sessionId, { type: 'interrupt', ...who(parse(origin, by, 'the origin')) }, by)
+    return this.#control(sessionId, { type: 'interrupt', ...who(parse(callOrigin, by, 'the origin')) }, by)
   }
 
   async clear(sessionId: string, by: Origin = {}): Promise<ControlResult> {
-    return this.#control(sessionId, { type: 'clear', ...who(parse(origin, by, 'the origin')) }, by)
+    return this.#control(sessionId, { type: 'clear', ...who(parse(callOrigin, by, 'the origin')) }, by)
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode, by: Origin = {}): Promise<ControlResult> {
     parse(permissionMode, mode, 'the permission mode')
-    const { via = 'direct', ...rest } = who(parse(origin, by, 'the origin'))
+    const { via = 'direct', ...rest } = who(parse(callOrigin, by, 'the origin'))
     return this.#control(sessionId, { type: 'set_mode', mode, via, ...rest }, by, { mode })
   }
 
   /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
   async deleteSession(sessionId: string, by: Origin = {}): Promise<void> {
     checkId(sessionId, 'session')
-    const { idempotencyKey, via = 'direct', by: actor } = parse(origin, by, 'the origin')
+    const { idempotencyKey, via = 'direct', by: actor } = parse(callOrigin, by, 'the origin')
     // Not a key of the session's own: that would go with it.
     const key =
       idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
@@ -379,11 +379,11 @@ export class Desk {
   }
 
   async sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
-    return this.#options.store.sessions({ limit: 100, ...optional(parse(page, query, 'the query')) })
+    return this.#options.store.sessions({ limit: 100, ...optional(parse(pageInput, query, 'the query')) })
   }
 
   async audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
-    return this.#options.store.audit({ limit: 1000, ...optional(parse(page, query, 'the query')) })
+    return this.#options.store.audit({ limit: 1000, ...optional(parse(pageInput, query, 'the query')) })
   }
 
   async rules(): Promise<ApprovalRule[]> {
@@ -393,7 +393,7 @@ export class Desk {
 
   async deleteRule(id: string, by: Origin = {}): Promise<void> {
     checkId(id, 'rule')
-    await deleteRule(this.#engine, id, parse(origin, by, 'the origin'))
+    await deleteRule(this.#engine, id, parse(callOrigin, by, 'the origin'))
   }
 
   /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
@@ -464,7 +464,7 @@ export class Desk {
     by: Origin,
     body: object = {},
   ): Promise<ControlResult> {
-    const { idempotencyKey } = parse(origin, by, 'the origin')
+    const { idempotencyKey } = parse(callOrigin, by, 'the origin')
     const key = sessionKey(sessionId, command.type, idempotencyKey, body)
     const { repeated = false, turnId } = await this.#engine.run(sessionId, command, { key })
     return { repeated, ...(turnId !== undefined && { turnId }) }

@@ -6,7 +6,7 @@ import {
   sha256Hex,
   viewInteraction,
   type Interaction,
-  type Routed,
+  type MessageRoute,
   type SessionEvent,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
@@ -31,7 +31,7 @@ export interface CommandResult {
   events: SessionEvent[]
   /** The interaction of the command, as it is after it. */
   interaction?: Interaction
-  routed?: Routed['routed']
+  routed?: MessageRoute['routed']
   /** The turn that was open when the command stopped it. */
   turnId?: string
   /** No matching tool call is recorded yet: run the command again when one is. */
@@ -47,7 +47,7 @@ interface CommandRecord {
   last: number
   interactionId?: string
   refusal?: Refusal
-  routed?: Routed['routed']
+  routed?: MessageRoute['routed']
   turnId?: string
 }
 

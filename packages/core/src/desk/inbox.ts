@@ -1,4 +1,4 @@
-import { page, type Interaction } from '@askback/protocol'
+import { pageInput, type Interaction } from '@askback/protocol'
 import { parseInput } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { Store } from '../store/store.js'
@@ -22,7 +22,7 @@ export async function pendingPage(
   filter: { sessionId?: string; after?: string; limit?: number },
   view: (item: Interaction) => Interaction,
 ): Promise<PendingPage> {
-  const { limit = 100, ...rest } = optional(parseInput(page, filter, 'the query'))
+  const { limit = 100, ...rest } = optional(parseInput(pageInput, filter, 'the query'))
   const { items, next } = await store.pending({ ...rest, limit })
   return { interactions: items.map(view), next }
 }

@@ -1,4 +1,4 @@
-import { canonicalJson, whatRuns, type ApprovalScope } from '@askback/protocol'
+import { canonicalJson, comparedInput, type ApprovalScope } from '@askback/protocol'
 import { useId } from 'react'
 import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
 import { LongText } from '../content/long-text.js'
@@ -132,7 +132,7 @@ function ScopeChoice({ control }: { control: ApprovalControl }) {
 function ApprovalRule({ control }: { control: ApprovalControl }) {
   const { agent, cwd } = useSessionFacts()
   const { scope, interaction, request } = control
-  const compared = whatRuns(interaction.toolName, request.input)
+  const compared = comparedInput(interaction.toolName, request.input)
   return (
     <div className="ab-rule" role="status">
       <p ref={useMustSee()}>

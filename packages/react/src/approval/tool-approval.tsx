@@ -1,7 +1,7 @@
 import {
   approvalAnswer,
   approvalRequest,
-  hidesSomething,
+  hasHiddenCharacters,
   type ApprovalScope,
   type Interaction,
   type Json,
@@ -120,7 +120,7 @@ function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; sh
           {editError}
         </p>
       )}
-      {hidesSomething(text, 'code') && (
+      {hasHiddenCharacters(text, 'code') && (
         <div className="ab-editor-hidden">
           <p className="ab-field-error">
             This text contains characters that can’t be seen in the field above:

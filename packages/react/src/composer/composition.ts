@@ -1,4 +1,4 @@
-import type { Client, Routed } from '@askback/client'
+import type { Client, MessageRoute } from '@askback/client'
 import { asAskbackError, type AskbackError } from '@askback/protocol'
 import { browserStorage } from '../local-storage.js'
 import { isTextRoute, type TextRoute } from './text-route.js'
@@ -56,7 +56,7 @@ class Composition {
   }
 
   /** Resolves to `null` if there is nothing to send, or if sending failed; `error` then says why. */
-  async send(post: (text: string) => Promise<Routed>): Promise<Routed | null> {
+  async send(post: (text: string) => Promise<MessageRoute>): Promise<MessageRoute | null> {
     const { text, isSending } = this.#state
     if (text.trim() === '' || isSending) return null
     this.#change({ isSending: true, error: null })

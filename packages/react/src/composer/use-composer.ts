@@ -1,4 +1,4 @@
-import type { Routed } from '@askback/client'
+import type { MessageRoute } from '@askback/client'
 import { AskbackError, pendingOf } from '@askback/protocol'
 import { useEffect, useState } from 'react'
 import { useFocusedInteraction } from '../card-focus.js'
@@ -44,7 +44,7 @@ export interface ComposerControl {
    * Sends the text to `target`. If the text was begun for another target, the first call sends nothing and only assigns
    * it to the current target; `notice` asks to press again. Resolves to `null` if nothing was sent.
    */
-  send: () => Promise<Routed | null>
+  send: () => Promise<MessageRoute | null>
 }
 
 /**

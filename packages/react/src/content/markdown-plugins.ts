@@ -1,4 +1,4 @@
-import { piecesOf } from '@askback/protocol'
+import { splitHiddenCharacters } from '@askback/protocol'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
 
@@ -31,7 +31,7 @@ function spellOutIn(node: HastNode, isCode: boolean): void {
       if (child.tagName !== 'pre') spellOutIn(child, child.tagName === 'code')
       return [child]
     }
-    return piecesOf(child.value, isCode ? 'code' : 'prose').map((piece): HastNode => {
+    return splitHiddenCharacters(child.value, isCode ? 'code' : 'prose').map((piece): HastNode => {
       if ('shown' in piece) return { type: 'text', value: piece.shown }
       return createElement('span', 'ab-hidden-character', piece.name)
     })

@@ -1,4 +1,4 @@
-import { piecesOf, type Strictness } from '@askback/protocol'
+import { splitHiddenCharacters, type Strictness } from '@askback/protocol'
 import { Fragment, memo } from 'react'
 import { labelBlankRuns } from './text-segments.js'
 
@@ -20,7 +20,7 @@ export interface ShownTextProps {
  * <ShownText text={command} as="code" />
  */
 export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTextProps) {
-  return piecesOf(text, as).map((piece, index) =>
+  return splitHiddenCharacters(text, as).map((piece, index) =>
     'shown' in piece ? (
       // Only code keeps its spaces and line breaks. Elsewhere the browser draws a run of them as one space.
       <Fragment key={index}>{as === 'code' ? <LabelledBlanks text={piece.shown} /> : piece.shown}</Fragment>
