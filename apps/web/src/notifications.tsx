@@ -1,4 +1,4 @@
-import type { Arrival, InboxView } from '@askback/client'
+import type { InboxView, NewRequest } from '@askback/client'
 import { spellOutLine } from '@askback/protocol'
 import { useEffect, useRef, useState } from 'react'
 import { hrefOf } from './route.js'
@@ -44,7 +44,7 @@ const titles: Record<string, string> = {
 }
 
 /** Shows a notification; a click on it opens the session. Returns a function that closes it. */
-function showNotification({ sessionId, interactionId, kind, toolName }: Arrival): () => void {
+function showNotification({ sessionId, interactionId, kind, toolName }: NewRequest): () => void {
   const title = titles[kind] ?? 'An agent waits for you'
   const hash = hrefOf({ page: 'session', sessionId })
   const options: NotificationOptions = {

@@ -1,12 +1,12 @@
 export { systemClock, type Clock, type Timing } from '@askback/protocol'
 export type {
-  Block,
-  Card,
+  CardBlock,
   Container,
-  LaidTurn,
   Layout,
+  LayoutBlock,
   ToolBlock,
   ToolStatus,
+  TurnLayout,
 } from './layout/layout-model.js'
 export { createLayout, layout } from './layout/layout.js'
 export { LiveBlocks, type LiveBlock } from './layout/live-blocks.js'
@@ -19,10 +19,10 @@ export { storedLogin, type StoredLogin } from './transport/stored-login.js'
 export type * from './transport/transport.js'
 export { WebSocketTransport, type WebSocketTransportOptions } from './transport/web-socket-transport.js'
 export { createClient, type Client, type ClientOptions } from './stores/client.js'
-export type { Arrival, InboxStore, InboxView } from './stores/inbox-store.js'
-export type { Outbox, OutboxStorage, Outcome, Submission } from './stores/outbox.js'
+export type { InboxStore, InboxView, NewRequest } from './stores/inbox-store.js'
+export type { Outbox, OutboxStorage, Submission, SubmissionResult } from './stores/outbox.js'
 export { timeLeft } from './stores/server-clock.js'
 export type { ConnectionStatus } from './stores/session-feed.js'
 export type { SessionListStore, SessionListView } from './stores/session-list-store.js'
 export type { SessionStore, SessionView } from './stores/session-store.js'
-export { approveTool, denyTool, submitAnswers, type Target } from './stores/tool-answers.js'
+export { approveTool, denyTool, submitAnswers, type AnswerTarget } from './stores/tool-answers.js'

@@ -2,7 +2,7 @@ import type { Actor, Interaction, Json, ToolCall, Turn } from '@askback/protocol
 
 /** What a surface draws of a session, as plain data. It is the same for live and for replayed events. */
 export interface Layout {
-  turns: LaidTurn[]
+  turns: TurnLayout[]
   /** The agent works, and nothing is pending. */
   typing: boolean
   /** Something is pending. */
@@ -10,7 +10,7 @@ export interface Layout {
 }
 
 /** A turn, divided into containers. */
-export interface LaidTurn extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' | 'reason' | 'cause'> {
+export interface TurnLayout extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' | 'reason' | 'cause'> {
   key: string
   containers: Container[]
 }
@@ -18,13 +18,13 @@ export interface LaidTurn extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt' 
 export type Container =
   | { type: 'user_message'; key: string; at: number; text: string; by: Actor }
   /** The blocks of one response of the agent; `responseId` is `null` if the agent reports no such ids. */
-  | { type: 'response'; key: string; responseId: string | null; blocks: Block[] }
+  | { type: 'response'; key: string; responseId: string | null; blocks: LayoutBlock[] }
   /** Calls and interactions that belong to no response, at their tool call. */
-  | { type: 'tool_call'; key: string; toolCallId: string; blocks: Block[] }
+  | { type: 'tool_call'; key: string; toolCallId: string; blocks: LayoutBlock[] }
   | { type: 'error'; key: string; at: number; code: string; message: string; fatal: boolean }
   | { type: 'context_cleared'; key: string; at: number }
 
-export type Block =
+export type LayoutBlock =
   | {
       type: 'text' | 'thinking'
       key: string
@@ -36,10 +36,10 @@ export type Block =
   | { type: 'tool_group'; key: string; calls: ToolBlock[] }
   /** A call that somebody is or was asked about, or that contains other calls: it is always shown. */
   | { type: 'tool'; key: string; call: ToolBlock }
-  | Card
+  | CardBlock
 
 /** The card of an interaction. With presentation `questionnaire` it is a block, with `tool` it is part of its call's block. */
-export interface Card {
+export interface CardBlock {
   type: 'interaction'
   key: string
   interaction: Interaction
@@ -81,10 +81,10 @@ export interface ToolBlock {
   placeholder: boolean
   /** How it came, such as `via CLI`; `null` if it is of the session's own agent. */
   source: string | null
-  approvals: Card[]
+  approvals: CardBlock[]
   result?: NonNullable<ToolCall['result']>
   /** The output so far, while the tool runs. */
   liveOutput?: string
   /** Calls of the subagent that this call runs. */
-  children: Block[]
+  children: LayoutBlock[]
 }

@@ -1,5 +1,5 @@
 import type { Turn } from '@askback/protocol'
-import type { Block, Container, LaidTurn, ToolBlock } from './layout-model.js'
+import type { Container, LayoutBlock, ToolBlock, TurnLayout } from './layout-model.js'
 import type { LiveBlock } from './live-blocks.js'
 import type { TurnEntry } from './placement.js'
 import {
@@ -12,7 +12,7 @@ import {
 } from './tool-block.js'
 
 /** Lays out one turn: divides its entries into containers. */
-export function layoutTurn(turn: Turn, entries: readonly TurnEntry[], context: LayoutContext): LaidTurn {
+export function layoutTurn(turn: Turn, entries: readonly TurnEntry[], context: LayoutContext): TurnLayout {
   const containers = new Containers(context)
   for (const entry of entries) containers.add(entry, turn)
   const { key, turnId, startedAt, endedAt, reason, cause } = turn
@@ -28,7 +28,7 @@ export function layoutTurn(turn: Turn, entries: readonly TurnEntry[], context: L
 }
 
 /** The turn with the unfinished blocks after everything else. */
-export function withLive(turn: LaidTurn, context: LayoutContext, live: readonly LiveBlock[]): LaidTurn {
+export function withLive(turn: TurnLayout, context: LayoutContext, live: readonly LiveBlock[]): TurnLayout {
   const last = turn.containers.at(-1)
   const containers = new Containers(
     context,
@@ -52,9 +52,9 @@ class Containers {
   readonly list: Container[]
   readonly #context: LayoutContext
   /** The blocks of each response, by `responseId`. */
-  readonly #responses = new Map<string, Block[]>()
+  readonly #responses = new Map<string, LayoutBlock[]>()
   /** The blocks of each container of a call that belongs to no response, by `toolCallId`. */
-  readonly #calls = new Map<string, Block[]>()
+  readonly #calls = new Map<string, LayoutBlock[]>()
 
   constructor(context: LayoutContext, list: Container[] = []) {
     this.#context = context
@@ -133,7 +133,7 @@ class Containers {
     }
   }
 
-  #addCall(call: ToolBlock, responseId: string | undefined): Block[] {
+  #addCall(call: ToolBlock, responseId: string | undefined): LayoutBlock[] {
     const blocks =
       responseId === undefined
         ? (this.#groupBefore(call) ?? this.#callBlocks(call.toolCallId))
@@ -143,34 +143,34 @@ class Containers {
   }
 
   /** Calls without a response form groups, too, unless somebody was asked about one of them. */
-  #groupBefore(call: ToolBlock): Block[] | undefined {
+  #groupBefore(call: ToolBlock): LayoutBlock[] | undefined {
     const last = this.list.at(-1)
     if (last?.type !== 'tool_call' || isUngrouped(call, this.#context)) return undefined
     return last.blocks.at(-1)?.type === 'tool_group' ? last.blocks : undefined
   }
 
-  #responseBlocks(responseId: string): Block[] {
+  #responseBlocks(responseId: string): LayoutBlock[] {
     const known = this.#responses.get(responseId)
     if (known) return known
-    const blocks: Block[] = []
+    const blocks: LayoutBlock[] = []
     this.#responses.set(responseId, blocks)
     this.list.push({ type: 'response', key: `response:${responseId}`, responseId, blocks })
     return blocks
   }
 
   /** For a block that names no response: the last container if that is a response, else a new one. */
-  #lastResponseBlocks(firstId: string): Block[] {
+  #lastResponseBlocks(firstId: string): LayoutBlock[] {
     const last = this.list.at(-1)
     if (last?.type === 'response') return last.blocks
-    const blocks: Block[] = []
+    const blocks: LayoutBlock[] = []
     this.list.push({ type: 'response', key: `response-of:${firstId}`, responseId: null, blocks })
     return blocks
   }
 
-  #callBlocks(toolCallId: string): Block[] {
+  #callBlocks(toolCallId: string): LayoutBlock[] {
     const known = this.#calls.get(toolCallId)
     if (known) return known
-    const blocks: Block[] = []
+    const blocks: LayoutBlock[] = []
     this.#calls.set(toolCallId, blocks)
     this.list.push({ type: 'tool_call', key: `tool-call:${toolCallId}`, toolCallId, blocks })
     return blocks

@@ -1,5 +1,5 @@
 import type { SessionState, Turn } from '@askback/protocol'
-import type { LaidTurn, Layout } from './layout-model.js'
+import type { Layout, TurnLayout } from './layout-model.js'
 import { layoutTurn, withLive } from './layout-turn.js'
 import type { LiveBlock } from './live-blocks.js'
 import { entriesOf, indexOf, placeAll, rootOf, shownIn, type TurnIndex } from './placement.js'
@@ -24,7 +24,7 @@ interface CachedTurn {
   turn: Turn
   index: TurnIndex
   inputs: unknown[]
-  laid: LaidTurn
+  laid: TurnLayout
 }
 
 /**
@@ -90,10 +90,14 @@ function turnOfOlderPending(state: SessionState): Turn[] {
 }
 
 /** Unfinished blocks belong to the open turn, which may have nothing else yet. */
-function withLiveBlocks(turns: LaidTurn[], context: LayoutContext, live: readonly LiveBlock[]): LaidTurn[] {
+function withLiveBlocks(
+  turns: TurnLayout[],
+  context: LayoutContext,
+  live: readonly LiveBlock[],
+): TurnLayout[] {
   if (live.every(({ type }) => type === 'tool_output')) return turns
   const { activeTurnId, createdAt } = context.state
-  const empty: LaidTurn = { key: 'live', turnId: null, startedAt: createdAt, containers: [] }
+  const empty: TurnLayout = { key: 'live', turnId: null, startedAt: createdAt, containers: [] }
   if (turns.length === 0) return [withLive(empty, context, live)]
   const open = turns.findLastIndex(({ turnId }) => turnId !== null && turnId === activeTurnId)
   const index = open < 0 ? turns.length - 1 : open

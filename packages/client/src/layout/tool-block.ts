@@ -1,5 +1,5 @@
 import type { Interaction, Json, SessionState, ToolCall, Turn } from '@askback/protocol'
-import type { Block, Card, ToolBlock, ToolStatus } from './layout-model.js'
+import type { CardBlock, LayoutBlock, ToolBlock, ToolStatus } from './layout-model.js'
 import type { Placement } from './placement.js'
 
 /** What the layout of a turn needs to know beside the turn. */
@@ -64,7 +64,7 @@ export function placeholderBlock(approval: Interaction, context: LayoutContext):
 }
 
 /** Adds a call to the group at the end, or begins a group. A call that is shown by itself ends the group. */
-export function appendCall(blocks: Block[], call: ToolBlock, context: LayoutContext): void {
+export function appendCall(blocks: LayoutBlock[], call: ToolBlock, context: LayoutContext): void {
   const last = blocks.at(-1)
   if (isUngrouped(call, context)) blocks.push({ type: 'tool', key: call.key, call })
   else if (last?.type === 'tool_group') last.calls.push(call)
@@ -81,7 +81,7 @@ export function isUngrouped(call: ToolBlock, { placement }: LayoutContext): bool
   )
 }
 
-export function cardOf(interaction: Interaction, context: LayoutContext): Card {
+export function cardOf(interaction: Interaction, context: LayoutContext): CardBlock {
   const { interactionId } = interaction
   return {
     type: 'interaction',
@@ -92,17 +92,17 @@ export function cardOf(interaction: Interaction, context: LayoutContext): Card {
   }
 }
 
-function groupCalls(calls: ToolBlock[], context: LayoutContext): Block[] {
-  const blocks: Block[] = []
+function groupCalls(calls: ToolBlock[], context: LayoutContext): LayoutBlock[] {
+  const blocks: LayoutBlock[] = []
   for (const call of calls) appendCall(blocks, call, context)
   return blocks
 }
 
-function cardsOf(interactions: readonly Interaction[] | undefined, context: LayoutContext): Card[] {
+function cardsOf(interactions: readonly Interaction[] | undefined, context: LayoutContext): CardBlock[] {
   return (interactions ?? []).map((interaction) => cardOf(interaction, context))
 }
 
-function containsWaiting(block: Block): boolean {
+function containsWaiting(block: LayoutBlock): boolean {
   if (block.type === 'tool') return block.call.waiting
   return block.type === 'tool_group' && block.calls.some((call) => call.waiting)
 }

@@ -10,7 +10,7 @@ import {
 } from '@askback/protocol'
 import type { InboxPage, Transport } from '../transport/transport.js'
 import { ListStore, type ListPage, type ListStoreOptions, type ListView } from './list-store.js'
-import type { Outbox, Outcome, Submission } from './outbox.js'
+import type { Outbox, Submission, SubmissionResult } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
 
 export interface InboxView extends ListView<Interaction> {
@@ -23,11 +23,11 @@ export interface InboxView extends ListView<Interaction> {
   /** How many are pending in each session that has any. */
   readonly perSession: ReadonlyMap<string, number>
   /** Opened since the list was fetched, and not loaded because they belong to a later page. */
-  readonly unlisted: readonly Arrival[]
+  readonly unlisted: readonly NewRequest[]
 }
 
 /** What a notification shows of a new request. */
-export type Arrival = Pick<Interaction, 'interactionId' | 'sessionId' | 'kind' | 'toolName'>
+export type NewRequest = Pick<Interaction, 'interactionId' | 'sessionId' | 'kind' | 'toolName'>
 
 type InboxCounts = Pick<InboxView, 'total' | 'perSession'>
 
@@ -55,7 +55,7 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
   readonly #serverClock: ServerClock
   readonly #clock: Clock
   readonly #leaving = new Map<string, { item: Interaction; cancelTimer: () => void }>()
-  readonly #unlisted = new Map<string, Arrival>()
+  readonly #unlisted = new Map<string, NewRequest>()
   /** Ids whose `interaction_pending: true` has come, and whose request comes next (L1). */
   readonly #announced = new Set<string>()
   #counts: InboxCounts = { total: 0, perSession: new Map() }
@@ -76,7 +76,7 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
   }
 
   /** Answers an interaction; the same as `respond` of its session's store. */
-  respond({ sessionId, interactionId, digest }: Interaction, answer: Json): Promise<Outcome> {
+  respond({ sessionId, interactionId, digest }: Interaction, answer: Json): Promise<SubmissionResult> {
     return this.#outbox.submit({ sessionId, interactionId, answer, digest })
   }
 
@@ -143,7 +143,7 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
         // The newest come last, so if there are more pages it belongs to the last of them.
         if (!this.#announced.delete(event.interactionId) || index >= 0) return items
         if (next === null) return [...items, openInteraction(event)]
-        this.#unlisted.set(event.interactionId, arrivalOf(event))
+        this.#unlisted.set(event.interactionId, newRequestOf(event))
         this.changed()
         return items
       case 'interaction_response':
@@ -207,7 +207,7 @@ export class InboxStore extends ListStore<Interaction, InboxView> {
   }
 }
 
-function arrivalOf({ interactionId, sessionId, kind, toolName }: Arrival): Arrival {
+function newRequestOf({ interactionId, sessionId, kind, toolName }: NewRequest): NewRequest {
   return { interactionId, sessionId, kind, toolName }
 }
 

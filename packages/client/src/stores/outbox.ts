@@ -18,7 +18,7 @@ export interface Submission extends Readonly<RespondInput> {
 }
 
 /** How sending an answer ended: a refusal is a value, not an exception. */
-export type Outcome = { ok: true; interaction: Interaction } | { ok: false; error: AskbackError }
+export type SubmissionResult = { ok: true; interaction: Interaction } | { ok: false; error: AskbackError }
 
 /**
  * Stores answers over a reload, for example in `localStorage`. Each answer is an entry of its own, because several windows may
@@ -41,7 +41,7 @@ export interface OutboxOptions {
 interface OutboxEntry {
   submission: Submission
   key: string
-  outcome: Promise<Outcome>
+  outcome: Promise<SubmissionResult>
 }
 
 type OutboxListener = (change: { sessionId: string; events: SessionEvent[] }) => void
@@ -76,14 +76,14 @@ export class Outbox {
    * Sends an answer. Resolves when it is accepted or refused; it never rejects. While an answer to the same interaction is being
    * sent, that one is returned and the second is ignored.
    */
-  submit(input: RespondInput): Promise<Outcome> {
+  submit(input: RespondInput): Promise<SubmissionResult> {
     const known = this.#entries.get(input.interactionId)
     if (known && known.submission.status !== 'failed') return known.outcome
     return this.#add(input, (this.#options.newKey ?? randomKey)()).outcome
   }
 
   /** Sends a failed answer again; `null` if there is none. */
-  retry(interactionId: string): Promise<Outcome> | null {
+  retry(interactionId: string): Promise<SubmissionResult> | null {
     const submission = this.#entries.get(interactionId)?.submission
     return submission?.status === 'failed' ? this.submit(inputOf(submission)) : null
   }
@@ -130,7 +130,7 @@ export class Outbox {
     return entry
   }
 
-  async #send(entry: OutboxEntry): Promise<Outcome> {
+  async #send(entry: OutboxEntry): Promise<SubmissionResult> {
     const { transport, backoff } = this.#options
     const input = inputOf(entry.submission)
     for (let failures = 1; ; failures++) {
@@ -149,7 +149,7 @@ export class Outbox {
     }
   }
 
-  #refused(entry: OutboxEntry, error: AskbackError): Outcome {
+  #refused(entry: OutboxEntry, error: AskbackError): SubmissionResult {
     const input = inputOf(entry.submission)
     // The log shows what happened instead: another answer, or a request that replaces this one.
     if (interactionInError(error)) this.#remove(input, [])

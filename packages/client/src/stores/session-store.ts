@@ -11,7 +11,7 @@ import { createLayout, isTyping } from '../layout/layout.js'
 import type { Layout } from '../layout/layout-model.js'
 import type { MessageRoute, Transport } from '../transport/transport.js'
 import { ExternalStore, type StoreOptions } from './external-store.js'
-import type { Outbox, Outcome, Submission } from './outbox.js'
+import type { Outbox, Submission, SubmissionResult } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
 import { SessionFeed, type ConnectionStatus } from './session-feed.js'
 
@@ -88,7 +88,7 @@ export class SessionStore extends ExternalStore<SessionView> {
    * const result = await store.respond(interactionId, { decision: 'approve' })
    * if (!result.ok) console.log(result.error.message)
    */
-  respond(interactionId: string, answer: Json): Promise<Outcome> {
+  respond(interactionId: string, answer: Json): Promise<SubmissionResult> {
     const { sessionId } = this
     const digest = this.#feed.fold.state?.interactions.get(interactionId)?.digest
     return this.#outbox.submit({ sessionId, interactionId, answer, ...(digest !== undefined && { digest }) })

@@ -8,13 +8,13 @@ import {
   type Json,
   type QuestionReply,
 } from '@askback/protocol'
-import type { CallOptions, Settled, Transport } from '../transport/transport.js'
+import type { CallOptions, SettleResult, Transport } from '../transport/transport.js'
 
 /**
  * What to answer: an interaction, or a tool call with one. If the call has had requests with different digests, name the digest
  * of the request that the person has seen; else the answer is refused as `ambiguous`.
  */
-export type Target = Interaction | { sessionId: string; toolCallId: string; digest?: string }
+export type AnswerTarget = Interaction | { sessionId: string; toolCallId: string; digest?: string }
 
 /**
  * Answers a question. `answers` maps the index of each question, counted from 0, to a label or a text of the person's own; for a
@@ -26,10 +26,10 @@ export type Target = Interaction | { sessionId: string; toolCallId: string; dige
  */
 export async function submitAnswers(
   transport: Transport,
-  target: Target,
+  target: AnswerTarget,
   answers: QuestionReply[] | Record<string, string | string[]>,
   options?: CallOptions,
-): Promise<Settled> {
+): Promise<SettleResult> {
   const found = await findInteraction(transport, target, 'question')
   const request = questionRequest.parse(found.interaction.request)
   const answer = Array.isArray(answers) ? { answers } : parseIndexedAnswers(request, answers)
@@ -45,10 +45,10 @@ export async function submitAnswers(
  */
 export async function approveTool(
   transport: Transport,
-  target: Target,
+  target: AnswerTarget,
   answer: Pick<ApprovalAnswer, 'scope' | 'updatedInput'> = {},
   options?: CallOptions,
-): Promise<Settled> {
+): Promise<SettleResult> {
   const found = await findInteraction(transport, target, 'approval')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an answer of the protocol is JSON; its type is an interface, which has no index signature
   return respond(transport, found, { decision: 'approve', ...answer } as Json, options)
@@ -62,16 +62,16 @@ export async function approveTool(
  */
 export async function denyTool(
   transport: Transport,
-  target: Target,
+  target: AnswerTarget,
   message?: string,
   options?: CallOptions,
-): Promise<Settled> {
+): Promise<SettleResult> {
   const found = await findInteraction(transport, target, 'approval')
   const reason = message === undefined ? {} : { message }
   return respond(transport, found, { decision: 'deny', ...reason }, options)
 }
 
-interface AnswerTarget {
+interface FoundInteraction {
   interaction: Interaction
   /** Says which request the person has seen. */
   seen: { digest: string } | { toolCallId: string }
@@ -79,14 +79,18 @@ interface AnswerTarget {
 
 function respond(
   transport: Transport,
-  { interaction: { sessionId, interactionId }, seen }: AnswerTarget,
+  { interaction: { sessionId, interactionId }, seen }: FoundInteraction,
   answer: Json,
   options?: CallOptions,
-): Promise<Settled> {
+): Promise<SettleResult> {
   return transport.respond({ sessionId, interactionId, answer, ...seen }, options)
 }
 
-async function findInteraction(transport: Transport, target: Target, kind: string): Promise<AnswerTarget> {
+async function findInteraction(
+  transport: Transport,
+  target: AnswerTarget,
+  kind: string,
+): Promise<FoundInteraction> {
   if ('interactionId' in target) return { interaction: target, seen: { digest: target.digest } }
   const { sessionId, toolCallId, digest } = target
   const { state } = await transport.snapshot(sessionId)

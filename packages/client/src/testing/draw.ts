@@ -1,4 +1,4 @@
-import type { Block, Card, Container, Layout, ToolBlock } from '../layout/layout-model.js'
+import type { CardBlock, Container, Layout, LayoutBlock, ToolBlock } from '../layout/layout-model.js'
 
 /** A layout as indented lines of text, for tables of test cases. */
 export function draw({ turns, typing, waiting }: Layout): string {
@@ -26,7 +26,7 @@ function drawContainer(container: Container): string[] {
   }
 }
 
-function drawBlock(block: Block): string[] {
+function drawBlock(block: LayoutBlock): string[] {
   switch (block.type) {
     case 'text':
     case 'thinking':
@@ -49,7 +49,7 @@ function drawCall(call: ToolBlock): string[] {
   return [words.join(' '), ...indent([...call.approvals.map(drawCard), ...call.children.flatMap(drawBlock)])]
 }
 
-function drawCard({ interaction, open, replaces }: Card): string {
+function drawCard({ interaction, open, replaces }: CardBlock): string {
   const words = [
     interaction.kind,
     interaction.interactionId,

@@ -23,7 +23,7 @@ import {
   type Cursor,
   type RespondInput,
   type SessionSnapshot,
-  type Settled,
+  type SettleResult,
   type StreamItem,
   type Transport,
 } from '../transport/transport.js'
@@ -272,7 +272,7 @@ class ScriptedSession {
   }
 
   /** Settles an interaction with the answer's own decision, as the desk does for approvals and plans. */
-  settle({ interactionId, answer }: RespondInput, by: Actor): Settled {
+  settle({ interactionId, answer }: RespondInput, by: Actor): SettleResult {
     const item = this.interaction(interactionId)
     const { toolCallId, toolName, kind, presentation, digest } = item
     const settlement = settlementOf(answer)

@@ -15,7 +15,7 @@ import type {
   MessageRoute,
   RespondInput,
   SessionSnapshot,
-  Settled,
+  SettleResult,
 } from './transport.js'
 
 /** Who makes a call, on which surface, and under which idempotency key. */
@@ -46,7 +46,7 @@ export interface DirectHost {
 }
 
 export interface DirectDesk {
-  respond(input: CallOrigin & RespondInput): Promise<Settled>
+  respond(input: CallOrigin & RespondInput): Promise<SettleResult>
   cancel(
     input: CallOrigin & { sessionId: string; interactionId: string },
   ): Promise<{ interaction: Interaction }>

@@ -25,7 +25,7 @@ import {
   type PageQuery,
   type RespondInput,
   type SessionSnapshot,
-  type Settled,
+  type SettleResult,
   type StreamItem,
   type Transport,
 } from './transport.js'
@@ -116,7 +116,7 @@ export class DirectTransport implements Transport {
     return throughWire(() => this.#host.message({ ...wireCopy(messageOf(message)), sessionId, ...origin }))
   }
 
-  async respond(input: RespondInput, options?: CallOptions): Promise<Settled> {
+  async respond(input: RespondInput, options?: CallOptions): Promise<SettleResult> {
     const origin = this.#origin('respond', options)
     try {
       return await throughWire(() => this.#host.desk.respond({ ...input, ...origin }))

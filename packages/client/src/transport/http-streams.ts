@@ -8,7 +8,7 @@
 import { retryAfterMsIn, type Backoff } from '@askback/protocol'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { isRetryable } from './gateway-errors.js'
-import type { Connection } from './transport.js'
+import type { ConnectionChange } from './transport.js'
 import { watchdog } from './watchdog.js'
 
 export interface HttpStreamOptions<T> {
@@ -22,7 +22,9 @@ export interface HttpStreamOptions<T> {
 }
 
 /** Yields the parsed messages and the changes of the connection, until `signal` aborts. */
-export async function* readHttpStream<T>(options: HttpStreamOptions<T>): AsyncGenerator<T | Connection> {
+export async function* readHttpStream<T>(
+  options: HttpStreamOptions<T>,
+): AsyncGenerator<T | ConnectionChange> {
   const { open, parse, backoff, stallMs, signal } = options
   let failures = 0
   for (;;) {

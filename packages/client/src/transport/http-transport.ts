@@ -28,7 +28,7 @@ import {
   type PageQuery,
   type RespondInput,
   type SessionSnapshot,
-  type Settled,
+  type SettleResult,
   type StreamItem,
   type Transport,
 } from './transport.js'
@@ -141,11 +141,11 @@ export class HttpTransport implements Transport {
     return this.#write('POST', `${path(sessionId)}/messages`, messageOf(message), options)
   }
 
-  async respond(input: RespondInput, options?: CallOptions): Promise<Settled> {
+  async respond(input: RespondInput, options?: CallOptions): Promise<SettleResult> {
     const { sessionId, interactionId, ...body } = input
     const responsePath = `${path(sessionId, interactionId)}/response`
     try {
-      return await this.#write<Settled>('POST', responsePath, body, options)
+      return await this.#write<SettleResult>('POST', responsePath, body, options)
     } catch (error) {
       const settled = alreadyAnswered(error, input.answer)
       if (settled) return settled

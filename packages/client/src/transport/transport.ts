@@ -43,7 +43,7 @@ export interface Transport {
    * Settles an interaction. If it was settled before with the same answer, that counts as success (L3): the reply to the
    * first attempt was lost.
    */
-  respond(input: RespondInput, options?: CallOptions): Promise<Settled>
+  respond(input: RespondInput, options?: CallOptions): Promise<SettleResult>
   cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction>
   interrupt(sessionId: string, options?: CallOptions): Promise<void>
   clear(sessionId: string, options?: CallOptions): Promise<void>
@@ -106,17 +106,17 @@ export interface Cursor {
 export type StreamItem =
   | { type: 'event'; event: SessionEvent }
   | { type: 'live'; event: LiveEvent }
-  | Connection
+  | ConnectionChange
   /** The cursor does not belong to this log: take a new snapshot. */
   | { type: 'resync' }
 
 export type ChangeItem =
   | { type: 'event'; event: SessionEvent }
-  /** The session was deleted. Where gateways share a store, its last events may not have been told. */
+  /** The session was deleted. Where gateways share a store, its last events may not have been sent. */
   | { type: 'gone'; sessionId: string }
-  | Connection
+  | ConnectionChange
 
-export type Connection =
+export type ConnectionChange =
   | { type: 'connection'; status: 'live' }
   /** The transport tries to reconnect. */
   | { type: 'connection'; status: 'offline'; error: unknown }
@@ -153,7 +153,7 @@ export interface RespondInput {
   toolCallId?: string
 }
 
-export interface Settled {
+export interface SettleResult {
   interaction: Interaction
   /** What this call appended to the log, as far as it is known. */
   events: SessionEvent[]
@@ -173,7 +173,7 @@ export function messageOf(message: string | MessageBody): MessageBody {
  * If an answer was refused because the interaction is settled, and it was settled with this very answer, the result of that
  * earlier attempt (L3); else `null`.
  */
-export function alreadyAnswered(error: unknown, answer: Json): Settled | null {
+export function alreadyAnswered(error: unknown, answer: Json): SettleResult | null {
   if (!(error instanceof AskbackError) || error.code !== 'already_settled') return null
   const winner = interactionInError(error)
   if (winner?.answer === undefined) return null

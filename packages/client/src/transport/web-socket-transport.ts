@@ -11,7 +11,7 @@ import {
   type ChangeItem,
   type Cursor,
   type RespondInput,
-  type Settled,
+  type SettleResult,
   type StreamItem,
 } from './transport.js'
 import type { WireItem } from './stream-items.js'
@@ -93,12 +93,12 @@ export class WebSocketTransport extends HttpTransport {
   }
 
   /** Sends the answer over the socket, and if that fails over HTTP under the same idempotency key. */
-  override async respond(input: RespondInput, options: CallOptions = {}): Promise<Settled> {
+  override async respond(input: RespondInput, options: CallOptions = {}): Promise<SettleResult> {
     const { idempotencyKey = this.newKey(), signal } = options
     try {
       const reply = await this.#link.request({ op: 'respond', ...input, idempotencyKey })
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway is trusted to answer `respond` with a settlement
-      return reply as unknown as Settled
+      return reply as unknown as SettleResult
     } catch (error) {
       const settled = alreadyAnswered(error, input.answer)
       if (settled) return settled

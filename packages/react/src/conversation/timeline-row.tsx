@@ -1,4 +1,4 @@
-import type { Block, Container, Layout } from '@askback/client'
+import type { Container, Layout, LayoutBlock } from '@askback/client'
 import { ChevronRight } from 'lucide-react'
 import { memo, useState } from 'react'
 import { Markdown } from '../content/markdown.js'
@@ -9,11 +9,11 @@ import { ToolCallGroup } from '../tool-call/tool-call-group.js'
 
 /** One entry of a conversation, which is drawn on its own and skipped by the browser while it is out of view. */
 export type TimelineRow =
-  | { type: 'block'; key: string; block: Block; isWaiting: boolean }
+  | { type: 'block'; key: string; block: LayoutBlock; isWaiting: boolean }
   | {
       type: 'container'
       key: string
-      container: Exclude<Container, { blocks: Block[] }>
+      container: Exclude<Container, { blocks: LayoutBlock[] }>
       isWaiting: false
     }
   | { type: 'turn_end'; key: string; end: 'error' | 'interrupted' | 'agent_lost'; isWaiting: false }
@@ -33,10 +33,10 @@ export function timelineRows({ turns }: Layout): TimelineRow[] {
   return rows
 }
 
-const rowsOfBlocks = new WeakMap<Block, TimelineRow>()
+const rowsOfBlocks = new WeakMap<LayoutBlock, TimelineRow>()
 
 /** Returns the same object for the same block, so that React renders only rows that changed. */
-function blockRow(block: Block): TimelineRow {
+function blockRow(block: LayoutBlock): TimelineRow {
   const before = rowsOfBlocks.get(block)
   if (before) return before
   const row: TimelineRow = { type: 'block', key: block.key, block, isWaiting: isWaiting(block) }
@@ -44,7 +44,7 @@ function blockRow(block: Block): TimelineRow {
   return row
 }
 
-function isWaiting(block: Block): boolean {
+function isWaiting(block: LayoutBlock): boolean {
   if (block.type === 'interaction') return block.open
   return block.type === 'tool' && block.call.waiting
 }
@@ -96,7 +96,7 @@ function ContainerView({
   }
 }
 
-const BlockView = memo(function BlockView({ block }: { block: Block }) {
+const BlockView = memo(function BlockView({ block }: { block: LayoutBlock }) {
   switch (block.type) {
     case 'text':
       return (

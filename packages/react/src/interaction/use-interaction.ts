@@ -1,4 +1,4 @@
-import type { Outcome } from '@askback/client'
+import type { SubmissionResult } from '@askback/client'
 import { interactionInError, type AskbackError, type Interaction, type Json } from '@askback/protocol'
 import { useCallback, useState, useSyncExternalStore } from 'react'
 import { useClient } from '../transport-provider.js'
@@ -63,7 +63,7 @@ export function useInteraction(
   const [settled, setSettled] = useState<{ interaction: Interaction; isOwn: boolean } | null>(null)
   const { isOver } = useDeadline(interaction)
 
-  const track = (promise: Promise<Outcome>) => {
+  const track = (promise: Promise<SubmissionResult>) => {
     setSending(true)
     return promise.then((result) => {
       const latest = result.ok ? result.interaction : interactionInError(result.error)
