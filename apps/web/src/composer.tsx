@@ -1,5 +1,5 @@
 import { spellOut } from '@askback/protocol'
-import { ShownText, useComposer, type ComposerControl, type TextTarget } from '@askback/react'
+import { SafeText, useComposer, type ComposerControl, type TextTarget } from '@askback/react'
 import { ArrowUpIcon, XIcon } from 'lucide-react'
 import { useEffect, useId, useRef } from 'react'
 
@@ -104,7 +104,7 @@ function ReplyTarget({ composer, id }: { composer: ComposerControl; id: string }
           <span className="flex min-w-0 flex-1 gap-1">
             <span className="shrink-0">Replying to: </span>
             <About className="truncate font-medium text-ink" dir="auto">
-              <ShownText text={target.about} />
+              <SafeText text={target.about} />
             </About>
           </span>
           <button

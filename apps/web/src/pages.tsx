@@ -1,4 +1,4 @@
-import { Inbox, ShownText, useInbox, useSessions, useTransport } from '@askback/react'
+import { Inbox, SafeText, useInbox, useSessions, useTransport } from '@askback/react'
 import { canStore } from './login.js'
 import { goTo, hrefOf } from './route.js'
 import { icons } from './tab-count.js'
@@ -94,7 +94,7 @@ export function ErrorPage({ title, message }: { title: string; message: string }
     <div className="m-auto max-w-md px-6 text-center">
       <h1 className="text-lg font-semibold">{title}</h1>
       <p className="mt-2 text-sm text-soft">
-        <ShownText text={message} />
+        <SafeText text={message} />
       </p>
       <a
         href={hrefOf({ page: 'inbox' })}

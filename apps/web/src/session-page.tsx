@@ -1,5 +1,5 @@
 import type { SessionState } from '@askback/protocol'
-import { Conversation, Markdown, ShownText, useClient, useSession } from '@askback/react'
+import { Conversation, Markdown, SafeText, useClient, useSession } from '@askback/react'
 import { EllipsisIcon, EraserIcon, SquareIcon, Trash2Icon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
@@ -33,10 +33,10 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
         {menu}
         <div className="min-w-0 flex-1">
           <h1 className="truncate text-sm font-semibold" dir="auto">
-            <ShownText text={state ? titleOf({ ...state, id: sessionId }) : ' '} />
+            <SafeText text={state ? titleOf({ ...state, id: sessionId }) : ' '} />
           </h1>
           <p className="truncate text-xs text-soft">
-            <ShownText
+            <SafeText
               text={state?.cwd ?? (state?.agent === null ? 'outside agent' : (state?.agent ?? ' '))}
             />
           </p>
@@ -145,7 +145,7 @@ function EmptySession({ sessionId, state }: EmptySessionProps) {
           'This session waits for an outside agent'
         ) : (
           <>
-            New session with <ShownText text={agent} />
+            New session with <SafeText text={agent} />
           </>
         )}
       </h2>
@@ -158,7 +158,7 @@ function EmptySession({ sessionId, state }: EmptySessionProps) {
             {cwd !== null && (
               <>
                 {' '}
-                work in <ShownText text={cwd} as="code" />
+                work in <SafeText text={cwd} as="code" />
               </>
             )}
             . When the agent needs you, its request appears here and in your inbox.

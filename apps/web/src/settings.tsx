@@ -1,5 +1,5 @@
 import { storedLogin } from '@askback/client'
-import { ShownText } from '@askback/react'
+import { SafeText } from '@askback/react'
 import { useEffect, useState } from 'react'
 import { Dialog } from './dialogs.js'
 import { callGateway, signOut } from './login.js'
@@ -101,7 +101,7 @@ export function Account() {
     <section>
       <h3 className="mt-5 mb-2 text-sm font-medium">Account</h3>
       <p className="mb-2 text-sm text-soft">
-        You are signed in as <ShownText text={name} />.
+        You are signed in as <SafeText text={name} />.
       </p>
       <div className="flex flex-wrap gap-2">
         <button

@@ -1,5 +1,5 @@
 import type { Session } from '@askback/protocol'
-import { ShownText, useInbox, useSessions } from '@askback/react'
+import { SafeText, useInbox, useSessions } from '@askback/react'
 import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
 import { useState } from 'react'
 import { LazyDialog } from './lazy-dialog.js'
@@ -119,7 +119,7 @@ function SessionLink({ session, waiting, route }: { session: Session; waiting: n
       <span className={`size-2 shrink-0 rounded-full ${color}`} role="img" aria-label={label} title={label} />
       <span className="min-w-0 flex-1">
         <span className="block truncate" dir="auto">
-          <ShownText text={titleOf(session)} />
+          <SafeText text={titleOf(session)} />
         </span>
         <span className="block truncate text-xs text-soft">{session.agent ?? 'outside agent'}</span>
       </span>

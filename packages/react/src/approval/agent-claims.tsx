@@ -3,7 +3,7 @@ import { useMemo, type ReactNode } from 'react'
 import { CallInput, EditInput, JsonInput } from '../content/call-input.js'
 import { fieldOf } from '../content/describe-call.js'
 import type { FileEdit } from '../content/file-edits.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { MustSee, NeedNotSee } from '../guard/must-see.js'
 
 /**
@@ -20,14 +20,14 @@ export function AgentStatements({ request, known }: { request: ApprovalRequest; 
     <Claim>
       {[...statements].map((text) => (
         <p key={text} dir="auto">
-          <ShownText text={text ?? ''} />
+          <SafeText text={text ?? ''} />
         </p>
       ))}
       {blockedPath !== undefined && (
         <p>
           This path is outside of what it may touch:{' '}
           <code className="ab-inline-code">
-            <ShownText text={blockedPath} as="code" />
+            <SafeText text={blockedPath} as="code" />
           </code>
         </p>
       )}

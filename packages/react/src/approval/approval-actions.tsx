@@ -2,7 +2,7 @@ import { canonicalJson, comparedInput, type ApprovalScope } from '@askback/proto
 import { useId } from 'react'
 import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
 import { LongText } from '../content/long-text.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { useMustSee, type CardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
 import { SubmitButton } from '../interaction/controls.js'
@@ -138,7 +138,7 @@ function ApprovalRule({ control }: { control: ApprovalControl }) {
       <p ref={useMustSee()}>
         From now on{' '}
         <code className="ab-inline-code">
-          <ShownText text={interaction.toolName} as="code" />
+          <SafeText text={interaction.toolName} as="code" />
         </code>{' '}
         with exactly this input
         {compared !== request.input && ', whatever its description says,'} is approved without asking
@@ -147,13 +147,13 @@ function ApprovalRule({ control }: { control: ApprovalControl }) {
           <>
             , in{' '}
             <code className="ab-inline-code">
-              <ShownText text={cwd ?? ''} as="code" />
+              <SafeText text={cwd ?? ''} as="code" />
             </code>
             {agent !== null && (
               <>
                 , for the agent{' '}
                 <code className="ab-inline-code">
-                  <ShownText text={agent} as="code" />
+                  <SafeText text={agent} as="code" />
                 </code>
               </>
             )}

@@ -12,7 +12,7 @@ import { useHasMounted } from '../card-focus.js'
 import { CallInput, OtherCommandInput } from '../content/call-input.js'
 import { commandIn, describeCall } from '../content/describe-call.js'
 import { LongText } from '../content/long-text.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { MustSee } from '../guard/must-see.js'
 import { GrowingEditor, isCommandKey } from '../interaction/controls.js'
@@ -67,7 +67,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
         {isCommand ? 'Run this command' : verb}
         <ApprovalObject input={request.input} object={object} />
         <span className="ab-tool-tag">
-          <ShownText text={interaction.toolName} as="code" />
+          <SafeText text={interaction.toolName} as="code" />
         </span>
       </MustSee>
       <AgentStatements request={request} known={`${verb} ${object}`} />
@@ -93,7 +93,7 @@ function ApprovalObject({ input, object }: { input: Json; object: string | null 
   if (object === null || commandIn(input) !== null || object.length > 200) return null
   return (
     <code className="ab-inline-code">
-      <ShownText text={object} as="code" />
+      <SafeText text={object} as="code" />
     </code>
   )
 }
@@ -158,7 +158,7 @@ function ApprovalSummary({ interaction }: { interaction: Interaction }) {
           <span className="ab-quiet">{verb} </span>
           {object !== null && (
             <code>
-              <ShownText text={object.slice(0, 300)} as="code" />
+              <SafeText text={object.slice(0, 300)} as="code" />
             </code>
           )}
         </span>
@@ -168,7 +168,7 @@ function ApprovalSummary({ interaction }: { interaction: Interaction }) {
           <span className="ab-summary-text">
             <span className="ab-quiet">Reason: </span>
             <bdi>
-              <ShownText text={reason} />
+              <SafeText text={reason} />
             </bdi>
           </span>
         </li>

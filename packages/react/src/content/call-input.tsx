@@ -10,7 +10,7 @@ import { DiffView } from './diff-view.js'
 import { fileEdits, type FileEdit } from './file-edits.js'
 import { JsonTree } from './json-tree.js'
 import { LongText } from './long-text.js'
-import { ShownText } from './shown-text.js'
+import { SafeText } from './safe-text.js'
 import { formatCount, formatSize } from './text-labels.js'
 
 export interface CallInputProps {
@@ -53,7 +53,7 @@ export function OtherCommandInput({ input }: { input: Json }) {
 function Path({ path }: { path: string }) {
   return (
     <code ref={useMustSee()} className="ab-code-path">
-      <ShownText text={path} as="code" />
+      <SafeText text={path} as="code" />
     </code>
   )
 }

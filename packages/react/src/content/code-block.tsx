@@ -3,7 +3,7 @@ import { createContext, memo, use, useEffect, useMemo, useState } from 'react'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { languageOf, tokensOf, type HighlightedLine, type Language } from './highlighter.js'
 import { LongText } from './long-text.js'
-import { ShownText } from './shown-text.js'
+import { SafeText } from './safe-text.js'
 import { formatBlankLines } from './text-labels.js'
 import { groupBlankLines } from './text-segments.js'
 import { workerCall } from './worker-call.js'
@@ -26,7 +26,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
   return (
     <div className="ab-code-block">
       <div className="ab-code-bar">
-        <span>{language ? <ShownText text={language} as="code" /> : 'text'}</span>
+        <span>{language ? <SafeText text={language} as="code" /> : 'text'}</span>
         <button type="button" className="ab-icon-button" onClick={copy} aria-label="Copy the code">
           {hasCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
         </button>
@@ -49,7 +49,7 @@ function Highlighted({ lines }: { lines: HighlightedLine[] }) {
             ) : (
               group[0]?.map((token, index) => (
                 <span key={index} className="ab-token" style={token.htmlStyle}>
-                  <ShownText text={token.content} as="code" />
+                  <SafeText text={token.content} as="code" />
                 </span>
               ))
             )}

@@ -2,7 +2,7 @@ import { use, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
 import { foldRows, pairRows, type DiffItem, type DiffPair, type DiffRow } from './diff-rows.js'
-import { ShownText } from './shown-text.js'
+import { SafeText } from './safe-text.js'
 import { formatBlankLines, formatCount } from './text-labels.js'
 
 export interface DiffViewProps {
@@ -68,7 +68,7 @@ function firstItems(diffs: DiffItem[][], amount: number): DiffItem[][] {
 function FileNote({ note }: { note: string }) {
   return (
     <caption ref={useMustSee()} className="ab-diff-note">
-      <ShownText text={note} as="code" />
+      <SafeText text={note} as="code" />
     </caption>
   )
 }
@@ -172,7 +172,7 @@ function LineCell({ row }: { row: DiffRow | null }) {
       {row && (
         <>
           <span className="ab-sr-only">{screenReaderLabels[row.type]}</span>
-          <ShownText text={row.text} as="code" />
+          <SafeText text={row.text} as="code" />
           {row.lacksLineBreak && <span className="ab-hidden-character">no line break at the end</span>}
         </>
       )}

@@ -2,7 +2,7 @@ import type { Json } from '@askback/protocol'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { useObstacle } from '../guard/card-guard.js'
-import { ShownText } from './shown-text.js'
+import { SafeText } from './safe-text.js'
 import { formatCount } from './text-labels.js'
 
 export interface JsonTreeProps {
@@ -42,7 +42,7 @@ function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name
           onClick={() => setOpen(!isOpen)}
         >
           <ChevronRight aria-hidden />
-          <ShownText text={name} as="code" />
+          <SafeText text={name} as="code" />
           <span className="ab-quiet">{amount}</span>
         </button>
       )}
@@ -62,7 +62,7 @@ function Name({ name }: { name: string | undefined }) {
   if (name === undefined) return null
   return (
     <span className="ab-json-name">
-      <ShownText text={name} as="code" />
+      <SafeText text={name} as="code" />
     </span>
   )
 }
@@ -71,7 +71,7 @@ function Scalar({ value }: { value: string | number | boolean | null }) {
   const type = value === null ? 'null' : typeof value
   return (
     <span className="ab-json-value" data-type={type}>
-      {typeof value === 'string' ? <ShownText text={quotedIfNeeded(value)} as="code" /> : String(value)}
+      {typeof value === 'string' ? <SafeText text={quotedIfNeeded(value)} as="code" /> : String(value)}
     </span>
   )
 }

@@ -1,7 +1,7 @@
 import { use, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
-import { ShownText } from './shown-text.js'
+import { SafeText } from './safe-text.js'
 import { formatBlankLines, formatLength } from './text-labels.js'
 import { splitIntoChunks, foldText, type Chunk, type Segment } from './text-segments.js'
 
@@ -68,7 +68,7 @@ function ChunkView({ chunk: { text, isContinued } }: { chunk: Chunk }) {
       className="ab-chunk"
       data-continued={isContinued || undefined}
     >
-      <ShownText text={text} as="code" />
+      <SafeText text={text} as="code" />
     </pre>
   )
 }

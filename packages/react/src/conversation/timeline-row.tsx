@@ -2,7 +2,7 @@ import type { Container, Layout, LayoutBlock } from '@askback/client'
 import { ChevronRight } from 'lucide-react'
 import { memo, useState } from 'react'
 import { Markdown } from '../content/markdown.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { InteractionView } from '../kinds/interaction-view.js'
 import { ToolCallBlock } from '../tool-call/tool-call-block.js'
 import { ToolCallGroup } from '../tool-call/tool-call-group.js'
@@ -81,14 +81,14 @@ function ContainerView({
         <div className="ab-row ab-message">
           <span className="ab-sr-only">{container.by.name ?? container.by.id} wrote: </span>
           <div className="ab-message-text" dir="auto">
-            <ShownText text={container.text} />
+            <SafeText text={container.text} />
           </div>
         </div>
       )
     case 'error':
       return (
         <p className="ab-row ab-notice" data-tone="bad" dir="auto">
-          <ShownText text={container.message} />
+          <SafeText text={container.message} />
         </p>
       )
     case 'context_cleared':

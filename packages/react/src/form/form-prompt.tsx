@@ -2,7 +2,7 @@ import { fieldsOf, type FormField, type FormRequest } from '@askback/protocol'
 import { ClipboardList } from 'lucide-react'
 import { useId, useRef } from 'react'
 import { Markdown } from '../content/markdown.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { formatCount } from '../content/text-labels.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
@@ -66,7 +66,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
           <div key={index} className="ab-form-section">
             {title !== undefined && (
               <h3 className="ab-form-title" dir="auto">
-                <ShownText text={title} />
+                <SafeText text={title} />
               </h3>
             )}
             {fields.map(
@@ -134,7 +134,7 @@ function FormFieldRow({ id, at, field, control }: FormFieldRowProps) {
     .join(' ')
   const title = (
     <>
-      <ShownText text={label} />
+      <SafeText text={label} />
       {required ? <span className="ab-required"> *</span> : null}
     </>
   )
@@ -169,12 +169,12 @@ function FormFieldRow({ id, at, field, control }: FormFieldRowProps) {
       />
       {description !== undefined && (
         <p className="ab-field-about" id={`${id}-about`} dir="auto">
-          <ShownText text={description} />
+          <SafeText text={description} />
         </p>
       )}
       {error !== undefined && (
         <p className="ab-field-error" id={`${id}-error`}>
-          <ShownText text={error} />
+          <SafeText text={error} />
         </p>
       )}
     </div>

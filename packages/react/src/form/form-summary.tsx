@@ -6,7 +6,7 @@ import {
   type Interaction,
   type Json,
 } from '@askback/protocol'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { optionLabel, valueOf } from './form-values.js'
 
 const MAX_CHARACTERS = 200
@@ -17,7 +17,7 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
   if (!answer) {
     return (
       <p className="ab-summary ab-quiet" dir="auto">
-        <ShownText text={shorten(request.message)} />
+        <SafeText text={shorten(request.message)} />
       </p>
     )
   }
@@ -31,12 +31,12 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
         <div key={field.name} className="ab-summary-line">
           <dt className="ab-quiet">
             <bdi>
-              <ShownText text={field.label ?? field.name} />
+              <SafeText text={field.label ?? field.name} />
             </bdi>
           </dt>
           <dd>
             <bdi>
-              <ShownText text={text} />
+              <SafeText text={text} />
             </bdi>
           </dd>
         </div>

@@ -11,7 +11,7 @@ import {
   type ReactNode,
 } from 'react'
 import { focusNextInteraction } from '../card-focus.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { formatCount } from '../content/text-labels.js'
 import { isCommandKey } from '../interaction/controls.js'
 import { InteractionView } from '../kinds/interaction-view.js'
@@ -122,11 +122,11 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
         onClick={() => onOpenSession?.(sessionId, interactionId)}
       >
         <bdi>
-          <ShownText text={title ?? 'Untitled session'} />
+          <SafeText text={title ?? 'Untitled session'} />
         </bdi>
         {agent !== null && (
           <span className="ab-quiet">
-            <ShownText text={agent} />
+            <SafeText text={agent} />
           </span>
         )}
         {onOpenSession && <ArrowUpRight aria-hidden />}

@@ -1,7 +1,7 @@
 import { CloudOff, TriangleAlert } from 'lucide-react'
 import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode, type RefObject } from 'react'
 import { useKeepFocus } from '../card-focus.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { CardGuardContext, useGuardedCard, type CardGuard } from '../guard/card-guard.js'
 import { useViewer } from '../transport-provider.js'
 import { Countdown } from './deadline.js'
@@ -108,7 +108,7 @@ export function InteractionCard(props: InteractionCardProps) {
             </h2>
             {interaction.agentId !== undefined && (
               <span className="ab-card-asker">
-                asked by subagent <ShownText text={interaction.agentId} as="code" />
+                asked by subagent <SafeText text={interaction.agentId} as="code" />
               </span>
             )}
             <Countdown interaction={interaction} />
@@ -149,7 +149,7 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
     <p className="ab-notice" data-tone="bad" role="alert">
       <TriangleAlert aria-hidden />
       <span>
-        Your answer was not accepted. <ShownText text={error?.message ?? ''} />
+        Your answer was not accepted. <SafeText text={error?.message ?? ''} />
       </span>
       {canAnswer && (
         <button type="button" className="ab-button" data-size="small" onClick={onRetry}>

@@ -2,7 +2,7 @@ import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from
 import { Ban, Check, CircleSlash, Copy, Hourglass, RefreshCw, Undo2, X } from 'lucide-react'
 import type { ComponentType } from 'react'
 import { useCopy } from '../content/code-block.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { useViewer } from '../transport-provider.js'
 
 export type Tone = 'pending' | 'good' | 'bad' | 'gone'
@@ -78,7 +78,7 @@ export function SettlementLine({
                   'you'
                 ) : (
                   <bdi>
-                    <ShownText text={by.name ?? by.id} />
+                    <SafeText text={by.name ?? by.id} />
                   </bdi>
                 )}
               </>
@@ -124,7 +124,7 @@ export function UnsentText({ text }: { text: string }) {
       <span className="ab-summary-text">
         <span className="ab-quiet">Not sent: </span>
         <bdi>
-          <ShownText text={text} />
+          <SafeText text={text} />
         </bdi>
       </span>
       <button type="button" className="ab-button" data-tone="quiet" data-size="small" onClick={copy}>

@@ -2,7 +2,7 @@ import { copyJson, type Json } from '@askback/protocol'
 import { CircleHelp } from 'lucide-react'
 import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { useCardGuard, type CardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
 import { useDraft } from '../use-draft.js'
@@ -39,7 +39,7 @@ export function UnknownInteraction({
     >
       <p className="ab-card-text">
         This page can’t show a request of the kind “
-        <ShownText text={interaction.kind} as="code" />
+        <SafeText text={interaction.kind} as="code" />
         ”.{' '}
         {isBuiltIn
           ? 'Answer it on a surface that supports it, or let it time out.'

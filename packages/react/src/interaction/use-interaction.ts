@@ -12,7 +12,7 @@ import { useDeadline } from './deadline.js'
  *   submitting --gateway unreachable--> queued --reachable again--> submitting
  *   any --settled elsewhere--> settled
  */
-export type Phase =
+export type AnswerPhase =
   | 'pending'
   | 'submitting'
   /** The gateway can't be reached; the answer is sent when it is back. */
@@ -25,7 +25,7 @@ export type Phase =
 export interface InteractionControl {
   /** The interaction with the latest known settlement. An answer of this page is included before it is in the log. */
   interaction: Interaction
-  phase: Phase
+  phase: AnswerPhase
   /** Whether an answer may be given now. */
   canAnswer: boolean
   /** Whether the answer that settled it was given on this page. */
@@ -89,7 +89,7 @@ export function useInteraction(
     },
   }
 
-  function phaseOf(): Phase {
+  function phaseOf(): AnswerPhase {
     if (shown.status === 'settled') return 'settled'
     if (submission && submission.status !== 'sending') return submission.status
     return submission || isSending ? 'submitting' : 'pending'

@@ -3,7 +3,7 @@ import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
 import { useHasMounted } from '../card-focus.js'
 import { Markdown } from '../content/markdown.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { useCardGuard, useMustSee } from '../guard/card-guard.js'
 import { GrowingEditor } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
@@ -60,7 +60,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
 function PlanFile({ path }: { path: string }) {
   return (
     <p ref={useMustSee()} className="ab-quiet">
-      The agent says that the plan is in <ShownText text={path} as="code" />
+      The agent says that the plan is in <SafeText text={path} as="code" />
     </p>
   )
 }
@@ -88,7 +88,7 @@ function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: st
         <p className="ab-summary-text">
           <span className="ab-quiet">Feedback: </span>
           <bdi>
-            <ShownText text={feedbackText} />
+            <SafeText text={feedbackText} />
           </bdi>
         </p>
       )}

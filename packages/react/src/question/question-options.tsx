@@ -1,7 +1,7 @@
 import type { Question } from '@askback/protocol'
 import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import type { QuestionControl } from './use-question.js'
 
 export interface QuestionOptionsProps {
@@ -111,10 +111,10 @@ function OptionRow({ option, number, name, type, isChosen, onPick, onPreview }: 
         onBlur={() => onPreview(false)}
       />
       <span className="ab-option-text">
-        <ShownText text={option.label} />
+        <SafeText text={option.label} />
         {option.description !== undefined && option.description !== '' && (
           <span className="ab-option-description" dir="auto">
-            <ShownText text={option.description} />
+            <SafeText text={option.description} />
           </span>
         )}
       </span>

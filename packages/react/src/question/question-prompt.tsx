@@ -1,7 +1,7 @@
 import { MessageCircleQuestion } from 'lucide-react'
 import { useId, useState, type KeyboardEvent } from 'react'
 import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { optionIndexOf, isCommandKey, isSubmitKey, SubmitButton } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
@@ -77,7 +77,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
           </span>
         )}
         <p className="ab-question-text" id={questionId} dir="auto">
-          <ShownText text={question.question} />
+          <SafeText text={question.question} />
         </p>
       </div>
       <QuestionOptions
@@ -137,7 +137,7 @@ function Steps({ control: { questions, step, goTo, isAnswered } }: { control: Qu
           >
             <span className="ab-step-number">{index + 1}</span>
             <span className="ab-step-name" dir="auto">
-              {header ? <HeaderText text={header} /> : <ShownText text={question} />}
+              {header ? <HeaderText text={header} /> : <SafeText text={question} />}
             </span>
           </button>
         </li>

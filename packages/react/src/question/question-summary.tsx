@@ -1,5 +1,5 @@
 import { repliesIn, spellOut, type Interaction, type Question } from '@askback/protocol'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 
 /** The chosen answers, question by question; without an answer, the questions. */
 export function QuestionSummary({
@@ -32,14 +32,14 @@ export function QuestionSummary({
                     <span className="ab-summary-note">
                       <span className="ab-quiet">Note: </span>
                       <bdi>
-                        <ShownText text={reply.note} />
+                        <SafeText text={reply.note} />
                       </bdi>
                     </span>
                   )}
                 </>
               ) : (
                 <span className="ab-quiet" dir="auto">
-                  <ShownText text={question} />
+                  <SafeText text={question} />
                 </span>
               )}
             </span>
@@ -55,7 +55,7 @@ function Choices({ choices }: { choices: string[] }) {
   return choices.map((choice, index) => (
     <span key={index} className="ab-choice">
       <bdi>
-        <ShownText text={choice} />
+        <SafeText text={choice} />
       </bdi>
     </span>
   ))
@@ -66,14 +66,14 @@ const MAX_CHARACTERS = 12
 /** The header of a question, shortened if it is long, with the whole text as a tooltip and for screen readers. */
 export function HeaderText({ text }: { text: string }) {
   const characters = Array.from(text)
-  if (characters.length <= MAX_CHARACTERS) return <ShownText text={text} />
+  if (characters.length <= MAX_CHARACTERS) return <SafeText text={text} />
   return (
     <span title={spellOut(text, 'prose')}>
       <span aria-hidden>
-        <ShownText text={`${characters.slice(0, MAX_CHARACTERS).join('').trimEnd()}…`} />
+        <SafeText text={`${characters.slice(0, MAX_CHARACTERS).join('').trimEnd()}…`} />
       </span>
       <span className="ab-sr-only">
-        <ShownText text={text} />
+        <SafeText text={text} />
       </span>
     </span>
   )

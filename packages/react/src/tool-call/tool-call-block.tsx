@@ -22,7 +22,7 @@ import { memo, useId, useState, type ReactNode } from 'react'
 import { CallInput } from '../content/call-input.js'
 import { describeCall, type CallDescription } from '../content/describe-call.js'
 import { LongText } from '../content/long-text.js'
-import { ShownText } from '../content/shown-text.js'
+import { SafeText } from '../content/safe-text.js'
 import { firstLine, formatSize } from '../content/text-labels.js'
 import { InteractionView } from '../kinds/interaction-view.js'
 
@@ -55,7 +55,7 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
         <ToolIcon icon={icon} />
         <span className="ab-tool-words">{isStreaming ? 'Prepare' : verb}</span>
         <code className="ab-tool-object">
-          <ShownText text={firstLine(isStreaming ? call.toolName : (object ?? call.toolName))} as="code" />
+          <SafeText text={firstLine(isStreaming ? call.toolName : (object ?? call.toolName))} as="code" />
         </code>
         {call.source !== null && <span className="ab-tool-source">{call.source}</span>}
         <ToolStatusLabel status={call.status} />

@@ -2,7 +2,7 @@ import { splitHiddenCharacters, type Strictness } from '@askback/protocol'
 import { Fragment, memo } from 'react'
 import { labelBlankRuns } from './text-segments.js'
 
-export interface ShownTextProps {
+export interface SafeTextProps {
   text: string
   /**
    * How strict it is: in code every character matters, so that look-alikes and blanks are shown too.
@@ -17,9 +17,9 @@ export interface ShownTextProps {
  * (`U+202E`), as they could disguise what is approved.
  *
  * @example
- * <ShownText text={command} as="code" />
+ * <SafeText text={command} as="code" />
  */
-export const ShownText = memo(function ShownText({ text, as = 'prose' }: ShownTextProps) {
+export const SafeText = memo(function SafeText({ text, as = 'prose' }: SafeTextProps) {
   return splitHiddenCharacters(text, as).map((piece, index) =>
     'shown' in piece ? (
       // Only code keeps its spaces and line breaks. Elsewhere the browser draws a run of them as one space.
