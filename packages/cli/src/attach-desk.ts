@@ -12,7 +12,7 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Connection } from './reach/connection.js'
+import type { GatewayConnection } from './reach/connection.js'
 import type { Gateway } from './reach/gateway.js'
 
 /** How many events are printed when the terminal attaches. */
@@ -23,7 +23,7 @@ const RECONNECT_AFTER_MS = 500
 export interface AttachedDeskOptions {
   gateway: Gateway
   /** Finds the gateway, which may have another address and token after a restart. */
-  connect: () => Connection
+  connect: () => GatewayConnection
   /** Tells the person that the gateway is away or back. */
   say: (text: string) => void
   /** Aborts all calls, closes the connection and ends `follow`. */

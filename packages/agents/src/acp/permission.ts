@@ -41,7 +41,7 @@ export interface PermissionPorts extends CallRequestPorts {
 }
 
 /** The result of a request, before it is translated into an option of the agent. */
-interface PermissionResult {
+interface PermissionReply {
   isAllowed: boolean
   messageForModel?: string
   /** The first message of a fresh context. */
@@ -92,7 +92,7 @@ async function askUntilUnchanged(
   toolCallId: string,
   options: PermissionOption[],
   ports: PermissionPorts,
-): Promise<PermissionResult> {
+): Promise<PermissionReply> {
   for (;;) {
     const known = ports.getCall(toolCallId)
     let stopWatching = () => {}
@@ -111,7 +111,7 @@ async function ask(
   { call, toolName, input }: KnownCall,
   options: PermissionOption[],
   ports: PermissionPorts,
-): Promise<PermissionResult> {
+): Promise<PermissionReply> {
   const { toolCallId } = call
   const request = requestForCall({ toolCallId, toolName }, ports)
   const plan = planIn(call)
@@ -135,7 +135,7 @@ async function reviewPlan(
   plan: string,
   request: CallRequest,
   { session }: PermissionPorts,
-): Promise<PermissionResult> {
+): Promise<PermissionReply> {
   const settled = await session.reviewPlan({ plan, ...request.options })
   await request.afterSettlement(settled)
   const { nextMessage, output, isError, isFreshContext } = planReviewResult(settled, plan)

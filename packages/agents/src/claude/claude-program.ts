@@ -8,7 +8,7 @@ import type { ClaudeQuery, ClaudeSdk, QueryOptions, SdkMode, UserInput, Uuid } f
 const FINISH_TIMEOUT_MS = 3000
 
 /** A message that was sent to Claude Code, which it has not accepted yet. */
-export interface SentMessage {
+export interface UnacceptedMessage {
   id: Uuid
   text: string
 }
@@ -27,7 +27,7 @@ export class ClaudeProgram {
   readonly query: ClaudeQuery
   /** The SDK reads it as long as the process runs. */
   readonly #input = new AsyncQueue<UserInput>()
-  readonly #unaccepted = new Map<string, SentMessage>()
+  readonly #unaccepted = new Map<string, UnacceptedMessage>()
   #child: ChildProgram | null = null
   #mode: SdkMode
   #isKilled = false
@@ -75,7 +75,7 @@ export class ClaudeProgram {
     return this.#unaccepted.size > 0
   }
 
-  get unaccepted(): SentMessage[] {
+  get unaccepted(): UnacceptedMessage[] {
     return [...this.#unaccepted.values()]
   }
 

@@ -10,7 +10,7 @@
 import type { Clock, Reported } from '@askback/core'
 import { pause } from '../session/call-request.js'
 import { agentError, type TurnEndReason } from '../session/turn-log.js'
-import type { ClaudeProgram, SentMessage } from './claude-program.js'
+import type { ClaudeProgram, UnacceptedMessage } from './claude-program.js'
 import type { ClaudeTurnLog } from './claude-turn-log.js'
 import { failureMessage, retryNotice, unrecoverableError } from './model-errors.js'
 import type { KnownMessage, ModelError, ResultMessage, RetryMessage } from './sdk.js'
@@ -21,7 +21,7 @@ const UNKNOWN_CONVERSATION = 'No conversation found'
 
 export type ConversationEnd =
   | { how: 'parked' }
-  | { how: 'forgotten'; unaccepted: SentMessage[] }
+  | { how: 'forgotten'; unaccepted: UnacceptedMessage[] }
   | { how: 'lost'; message: string }
 
 interface ConversationOptions {

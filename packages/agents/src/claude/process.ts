@@ -4,7 +4,7 @@ import type { PermissionMode } from '@askback/protocol'
 import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
 import { planMessage } from '../session/model-messages.js'
 import { isFreshPlan, unansweredRequests, type InterruptedTurn } from '../session/resume.js'
-import { ClaudeProgram, sdkMode, type SentMessage } from './claude-program.js'
+import { ClaudeProgram, sdkMode, type UnacceptedMessage } from './claude-program.js'
 import { ClaudeTurnLog } from './claude-turn-log.js'
 import { Conversation, type ConversationEnd } from './conversation.js'
 import { createClaudeHooks, type ClaudeCall, type ClaudeHooks } from './hooks.js'
@@ -114,7 +114,7 @@ export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements Ag
   }
 
   /** Claude Code may lose a conversation if it is killed at the wrong moment. What it was sent is sent again. */
-  async #startOver(messages: SentMessage[]): Promise<void> {
+  async #startOver(messages: UnacceptedMessage[]): Promise<void> {
     await this.turnLog.reportLostConversation('Claude')
     this.#conversation = this.#newConversation(null)
     for (const { id, text } of messages) this.#conversation.program.send(text, id)

@@ -29,7 +29,7 @@ interface JsonRpcMessage {
   error?: { message?: string; code?: number; data?: unknown }
 }
 
-interface PendingRequest {
+interface SentRequest {
   method: string
   resolve: (result: unknown) => void
   reject: (error: Error) => void
@@ -39,7 +39,7 @@ export class JsonRpcConnection {
   readonly #channel: Channel
   readonly #handlers: JsonRpcHandlers
   readonly #header: object
-  readonly #pending = new Map<string | number, PendingRequest>()
+  readonly #pending = new Map<string | number, SentRequest>()
   #lastId = 0
   #handled: Promise<void> = Promise.resolve()
   #closed: Error | null = null
@@ -57,7 +57,7 @@ export class JsonRpcConnection {
     if (this.#closed) return Promise.reject(this.#closed)
     const id = ++this.#lastId
     return new Promise<Result>((resolve, reject) => {
-      this.#pending.set(id, { method, resolve: resolve as PendingRequest['resolve'], reject })
+      this.#pending.set(id, { method, resolve: resolve as SentRequest['resolve'], reject })
       this.#send({ id, method, params })
     })
   }

@@ -1,6 +1,6 @@
 import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import { findGateway, isProcessRunning, type RunningGateway } from '../data-folder.js'
-import { findConnection, type Connection, type GatewayAddress } from '../reach/connection.js'
+import { findConnection, type GatewayAddress, type GatewayConnection } from '../reach/connection.js'
 import { errorFrom, sendRequest, type HttpResponse } from '../reach/http.js'
 import { broken, fine, missing, type Check } from './check.js'
 
@@ -23,7 +23,7 @@ export async function gatewayCheck(
   address: GatewayAddress,
   { env, version }: { env: NodeJS.ProcessEnv; version: string },
 ): Promise<GatewayFindings> {
-  let connection: Connection
+  let connection: GatewayConnection
   let running: RunningGateway | null
   let localPid: number | null = null
   try {
@@ -52,7 +52,7 @@ export async function gatewayCheck(
 }
 
 /** As a person, or as an agent if this is the shell of an agent. */
-function connectionFor(address: GatewayAddress, env: NodeJS.ProcessEnv): Connection {
+function connectionFor(address: GatewayAddress, env: NodeJS.ProcessEnv): GatewayConnection {
   try {
     return findConnection('person', address, env)
   } catch (error) {
@@ -87,7 +87,7 @@ function silentCheck(url: string, pid: number | null): Check {
 }
 
 /** Calls a route for people. A valid token of agents is refused there as well, but with another status than an invalid one. */
-async function tokenOrVersionProblem(connection: Connection, version: string): Promise<Check | null> {
+async function tokenOrVersionProblem(connection: GatewayConnection, version: string): Promise<Check | null> {
   const response = await get(connection, '/api/openapi.json')
   if (response?.status === 401)
     return broken(
@@ -104,7 +104,7 @@ async function tokenOrVersionProblem(connection: Connection, version: string): P
 }
 
 /** Reads the clock offset from the metrics. `null` without a shared database, or without access to the metrics. */
-async function clockCheck(connection: Connection): Promise<Check | null> {
+async function clockCheck(connection: GatewayConnection): Promise<Check | null> {
   const response = await get(connection, '/api/metrics')
   const [, value] = /^askback_clock_offset_seconds (\S+)$/m.exec(response?.text ?? '') ?? []
   if (response?.status !== 200 || value === undefined) return null
@@ -119,7 +119,7 @@ async function clockCheck(connection: Connection): Promise<Check | null> {
   )
 }
 
-async function get({ url, token }: Connection, path: string): Promise<HttpResponse | null> {
+async function get({ url, token }: GatewayConnection, path: string): Promise<HttpResponse | null> {
   try {
     const headers = { authorization: `Bearer ${token}` }
     return await sendRequest({

@@ -5,7 +5,7 @@ import { defaultDataFolder, findGateway, type RunningGateway } from '../data-fol
 /** In whose name a command calls. Agents may open requests; only people may answer them. */
 export type CallerRole = 'agent' | 'person'
 
-export interface Connection {
+export interface GatewayConnection {
   url: string
   token: string
 }
@@ -30,7 +30,11 @@ const AGENT_SHELL_VARIABLES = ['ASKBACK_SESSION', 'CLAUDECODE', 'CODEX_THREAD_ID
  * Finds the gateway to call: the one at `--url` or on the folder of `--data`, else the one of `ASKBACK_URL`, else the one on the
  * user's data folder. Throws `unavailable` if none is announced there, and `unauthorized` if there is no token for it.
  */
-export function findConnection(role: CallerRole, where: GatewayAddress, env: NodeJS.ProcessEnv): Connection {
+export function findConnection(
+  role: CallerRole,
+  where: GatewayAddress,
+  env: NodeJS.ProcessEnv,
+): GatewayConnection {
   const given = where.url ?? (where.data === undefined ? env['ASKBACK_URL'] : undefined)
   // The variables hold tokens for the gateway of the environment, not for one that is named by its data folder.
   const usesVariables = where.data === undefined || where.url !== undefined

@@ -2,9 +2,9 @@ import { backoffMs } from '@askback/protocol/backoff'
 import { AskbackError, retryAfterMsIn } from '@askback/protocol/errors'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findConnection, type Connection, type CallerRole, type GatewayAddress } from './connection.js'
+import { findConnection, type CallerRole, type GatewayAddress, type GatewayConnection } from './connection.js'
 import { say } from '../terminal.js'
-import { errorFrom, sendRequest, type HttpRequest } from './http.js'
+import { errorFrom, sendRequest, type GatewayRequest } from './http.js'
 
 const STALL_MS = 15_000
 /** How long a gateway may take to restart before a call fails. */
@@ -35,7 +35,7 @@ const UNTRUSTED_CERTIFICATE = new Set([
 ])
 
 export interface GatewayCall {
-  method: HttpRequest['method']
+  method: GatewayRequest['method']
   path: string
   body?: unknown
   lines?: unknown[]
@@ -62,12 +62,12 @@ export interface GatewayOptions {
  */
 export class Gateway {
   readonly #role: CallerRole
-  readonly #connect: () => Connection
+  readonly #connect: () => GatewayConnection
   readonly #say: (text: string) => void
   readonly #stallMs: number
   readonly #restartMs: number
   readonly #isSandboxed: boolean
-  #reached: Connection | null = null
+  #reached: GatewayConnection | null = null
 
   constructor(role: CallerRole, where: GatewayAddress, options: GatewayOptions) {
     const { env, say = () => undefined, stallMs = STALL_MS, restartMs = RESTART_MS } = options
@@ -135,7 +135,7 @@ export class Gateway {
   }
 
   /** While a gateway restarts it is not announced; then the last connection is tried. */
-  #connection(): Connection {
+  #connection(): GatewayConnection {
     try {
       return this.#connect()
     } catch (error) {

@@ -1,11 +1,11 @@
 import { AskbackError, errorCodes, type ErrorBody, type ErrorCode } from '@askback/protocol/errors'
 import type { IncomingMessage } from 'node:http'
-import type { Connection } from './connection.js'
+import type { GatewayConnection } from './connection.js'
 
 /** Without a byte for this long, a download is taken for dead. */
 const DOWNLOAD_STALL_MS = 60_000
 
-export interface HttpRequest {
+export interface GatewayRequest {
   method: 'GET' | 'POST' | 'DELETE'
   url: URL
   headers: Record<string, string>
@@ -24,7 +24,7 @@ export interface HttpResponse {
 }
 
 /** Sends one request. It does not use `fetch`, which takes longer to load than all the rest of a short command. */
-export async function sendRequest(sending: HttpRequest): Promise<HttpResponse> {
+export async function sendRequest(sending: GatewayRequest): Promise<HttpResponse> {
   const { method, url, headers, stallMs, signal } = sending
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const { type, payload } = payloadOf(sending)
@@ -47,7 +47,7 @@ export async function sendRequest(sending: HttpRequest): Promise<HttpResponse> {
   })
 }
 
-function payloadOf({ body, lines }: HttpRequest): { type: string; payload?: Buffer } {
+function payloadOf({ body, lines }: GatewayRequest): { type: string; payload?: Buffer } {
   if (lines)
     return {
       type: 'application/x-ndjson',
@@ -58,7 +58,7 @@ function payloadOf({ body, lines }: HttpRequest): { type: string; payload?: Buff
 }
 
 /** Writes the response to a new file that only its owner can read. */
-export async function download(connection: Connection, path: string, file: string): Promise<void> {
+export async function download(connection: GatewayConnection, path: string, file: string): Promise<void> {
   const [{ createWriteStream }, { text }, { pipeline }] = await Promise.all([
     import('node:fs'),
     import('node:stream/consumers'),
@@ -78,7 +78,7 @@ export async function download(connection: Connection, path: string, file: strin
   }
 }
 
-async function openDownload({ url, token }: Connection, path: string): Promise<IncomingMessage> {
+async function openDownload({ url, token }: GatewayConnection, path: string): Promise<IncomingMessage> {
   const target = new URL(path, url)
   const http = target.protocol === 'https:' ? await import('node:https') : await import('node:http')
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import { TEXT_KINDS } from '@askback/protocol'
 import type { CardRecord } from './card-records.js'
 
 /** Where a text goes that does not name what it is for. */
-export type TextTarget =
+export type CardTextTarget =
   | { to: 'card'; record: CardRecord }
   | { to: 'session'; sessionId: string }
   | { to: 'nobody'; reason: string }
@@ -17,7 +17,7 @@ const REPLY_TO_IT = 'Reply to the message that you mean.'
 export function textTarget(
   openCards: CardRecord[],
   { by, current }: { by: string; current: string | undefined },
-): TextTarget {
+): CardTextTarget {
   const own = openCards.filter((record) => !isBegunForm(record) || hasFilled(record, by))
   const sessionId = sessionFor(own, current)
   if (sessionId === null) {

@@ -2,7 +2,7 @@ import type { ErrorBody, Interaction, Session } from '@askback/protocol'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { TestGateway } from './test-gateway.js'
 
-export interface Answered<Body> {
+export interface ApiResponse<Body> {
   status: number
   body: Body
   headers: OutgoingHttpHeaders
@@ -20,15 +20,15 @@ export class Api {
     this.#headers = { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers }
   }
 
-  get<Body = ErrorBody>(path: string, headers?: Headers): Promise<Answered<Body>> {
+  get<Body = ErrorBody>(path: string, headers?: Headers): Promise<ApiResponse<Body>> {
     return this.send('GET', path, undefined, headers)
   }
 
-  post<Body = ErrorBody>(path: string, body?: unknown, headers?: Headers): Promise<Answered<Body>> {
+  post<Body = ErrorBody>(path: string, body?: unknown, headers?: Headers): Promise<ApiResponse<Body>> {
     return this.send('POST', path, body, headers)
   }
 
-  delete<Body = ErrorBody>(path: string, headers?: Headers): Promise<Answered<Body>> {
+  delete<Body = ErrorBody>(path: string, headers?: Headers): Promise<ApiResponse<Body>> {
     return this.send('DELETE', path, undefined, headers)
   }
 
@@ -37,7 +37,7 @@ export class Api {
     path: string,
     body?: unknown,
     headers: Headers = {},
-  ): Promise<Answered<Body>> {
+  ): Promise<ApiResponse<Body>> {
     const response = await this.#gateway.gateway.app.inject({
       method: method as 'GET',
       url: path,

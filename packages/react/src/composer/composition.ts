@@ -1,12 +1,12 @@
 import type { Client, MessageRoute } from '@askback/client'
 import { asAskbackError, type AskbackError } from '@askback/protocol'
 import { browserStorage } from '../local-storage.js'
-import { isTextRoute, type TextRoute } from './text-route.js'
+import { isComposerRoute, type ComposerRoute } from './text-route.js'
 
 interface ComposerDraft {
   text: string
   /** The route for which the text was begun; `null` if the person has not chosen one yet. */
-  route: TextRoute | null
+  route: ComposerRoute | null
 }
 
 interface CompositionState extends ComposerDraft {
@@ -41,12 +41,12 @@ class Composition {
   }
 
   /** `routeIfNew` is used for the first character of a text, and while the text has no route. */
-  setText(text: string, routeIfNew: TextRoute | null): void {
+  setText(text: string, routeIfNew: ComposerRoute | null): void {
     const begunFor = this.#state.text === '' ? null : this.#state.route
     this.#setDraft({ text, route: begunFor ?? routeIfNew })
   }
 
-  setRoute(route: TextRoute): void {
+  setRoute(route: ComposerRoute): void {
     if (this.#state.text !== '') this.#setDraft({ text: this.#state.text, route })
   }
 
@@ -95,7 +95,7 @@ class Composition {
 function parseDraft(entry: string | null): ComposerDraft {
   try {
     const { text, route } = JSON.parse(entry ?? '{}') as Partial<Record<keyof ComposerDraft, unknown>>
-    if (typeof text === 'string' && (route === null || isTextRoute(route))) return { text, route }
+    if (typeof text === 'string' && (route === null || isComposerRoute(route))) return { text, route }
   } catch {
     // The entry was not written by this app, so it is ignored.
   }

@@ -2,13 +2,13 @@ import type { Interaction } from '@askback/protocol'
 import type { TextTarget } from './text-target.js'
 
 /** Where a text goes, in the form in which it is sent to the gateway. */
-export type TextRoute =
+export type ComposerRoute =
   | { route: 'agent' }
   | { route: 'interaction'; interactionId: string; questionIndex?: number }
 
-export const TO_AGENT: TextRoute = { route: 'agent' }
+export const TO_AGENT: ComposerRoute = { route: 'agent' }
 
-export function routeTo(target: TextTarget | null): TextRoute {
+export function routeTo(target: TextTarget | null): ComposerRoute {
   if (!target) return TO_AGENT
   const { interaction, questionIndex } = target
   return {
@@ -29,7 +29,7 @@ export function nextRoute(options: {
   pending: readonly Interaction[]
   targets: TextTarget[]
   choice: TargetChoice | null
-}): TextRoute | null {
+}): ComposerRoute | null {
   const { pending, targets, choice } = options
   const [only] = targets
   if (!only) return TO_AGENT
@@ -43,7 +43,7 @@ export function nextRoute(options: {
 }
 
 /** The target of a route; `null` for the agent, and if the target no longer takes a text. */
-export function targetOf(route: TextRoute, targets: TextTarget[]): TextTarget | null {
+export function targetOf(route: ComposerRoute, targets: TextTarget[]): TextTarget | null {
   if (route.route === 'agent') return null
   const isMeant = ({ interaction, questionIndex }: TextTarget) =>
     interaction.interactionId === route.interactionId && questionIndex === route.questionIndex
@@ -51,11 +51,11 @@ export function targetOf(route: TextRoute, targets: TextTarget[]): TextTarget | 
 }
 
 /** Whether the target of a route still takes a text. The agent always does. */
-export function canDeliver(route: TextRoute, targets: TextTarget[]): boolean {
+export function canDeliver(route: ComposerRoute, targets: TextTarget[]): boolean {
   return route.route === 'agent' || targetOf(route, targets) !== null
 }
 
-export function isTextRoute(value: unknown): value is TextRoute {
+export function isComposerRoute(value: unknown): value is ComposerRoute {
   if (typeof value !== 'object' || value === null) return false
   const { route, interactionId, questionIndex } = value as Partial<Record<string, unknown>>
   if (route !== 'interaction') return route === 'agent'

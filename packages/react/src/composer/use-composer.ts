@@ -13,8 +13,8 @@ import {
   routeTo,
   targetOf,
   TO_AGENT,
+  type ComposerRoute,
   type TargetChoice,
-  type TextRoute,
 } from './text-route.js'
 import { textTargets, type TextTarget } from './text-target.js'
 
@@ -69,7 +69,7 @@ export function useComposer(sessionId: string): ComposerControl {
   const shownQuestions = useStore(cards)
   const { text, route, isSending, error } = useStore(composition)
   const [choice, setChoice] = useState<TargetChoice | null>(null)
-  const [confirming, setConfirming] = useState<{ route: TextRoute; at: number } | null>(null)
+  const [confirming, setConfirming] = useState<{ route: ComposerRoute; at: number } | null>(null)
   useFocusedInteraction((interactionId) => setChoice({ interactionId }))
   useEffect(
     // The cleanup runs when the connection is no longer offline.
@@ -130,7 +130,7 @@ export function useComposer(sessionId: string): ComposerControl {
 }
 
 function noticeFor(composer: {
-  current: TextRoute | null
+  current: ComposerRoute | null
   isMoved: boolean
   isConfirming: boolean
 }): string | null {
