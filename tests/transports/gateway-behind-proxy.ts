@@ -22,8 +22,7 @@ export interface GatewayWire {
 }
 
 /**
- * A real gateway behind a proxy and faulty wires. Its store is not closed with it, so that a restarted gateway finds the same
- * log.
+ * A real gateway behind a proxy and faulty wires. A restarted gateway uses the same store, and so has the same log.
  */
 export function gatewayBehindProxy(
   connect: (wire: GatewayWire, timing: Parameters<SetUp>[0]) => Transport,
@@ -31,7 +30,7 @@ export function gatewayBehindProxy(
   return async (timing) => {
     const store = memoryStore()
     const puppet = new PuppetAgent()
-    const start = () => startTestGateway({ store: withoutClose(store), agents: [puppet] })
+    const start = () => startTestGateway({ store, agents: [puppet] })
     let running = await start()
     const proxy = new FaultyProxy(portOf(running))
     const wireFaults: WireFaults = { shuffle: false, lostReplies: 0 }
@@ -89,10 +88,6 @@ export function backendOf(
     live: (sessionId, delta) => puppet.live(sessionId, delta),
     log: (sessionId) => store.read({ sessionId, limit: 10_000 }),
   }
-}
-
-function withoutClose(store: Store): Store {
-  return { ...store, close: () => Promise.resolve() }
 }
 
 function portOf({ url }: TestGateway): number {

@@ -102,3 +102,10 @@ it('can be asked to close twice', async () => {
   await Promise.all([gateway.close(), gateway.close()])
   await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow('fetch failed')
 })
+
+it('leaves the host and the store open, which belong to the caller', async () => {
+  await gateway.gateway.close()
+  await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow('fetch failed')
+  const { session } = await gateway.host.desk.createSession({ agent: null })
+  expect(await gateway.store.session(session.id)).toMatchObject({ id: session.id })
+})

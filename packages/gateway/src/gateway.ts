@@ -57,7 +57,11 @@ export interface Gateway {
   listen(where?: { host?: string; port?: number }): Promise<string>
   /** Ends what is under way in good order: nothing that waits is cancelled. */
   drain(): Promise<void>
-  /** Drains, then closes the host and its store. */
+  /**
+   * Drains, then stops everything that the gateway started itself. Host, credentials and store belong to the caller that made them,
+   * who closes them afterwards in this order: agents may write until the host is closed, so the store is last. A second call
+   * waits for the first.
+   */
   close(): Promise<void>
 }
 
@@ -106,7 +110,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
   answerCors(app, context)
   registerRoutes(app, routeTable(context, { version: options.version ?? '0.0.0', mcp: options.mcp }), context)
-  const streams = serveStreams(app, context)
+  const { streams, stop: stopStreams } = serveStreams(app, context)
   serveWebApp(app, options.webApp, context)
 
   let draining: Promise<void> | undefined
@@ -136,9 +140,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       await (draining ??= drain())
       stopWatching()
       stopClockWatch?.()
-      credentials.close()
-      await host.close()
-      await store.close()
+      stopStreams()
     },
   }
 }

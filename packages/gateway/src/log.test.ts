@@ -42,6 +42,7 @@ it('notes a client that is gone before its body has come as no error', async () 
     expect(text).not.toContain('stack')
   }
   await gateway.close()
+  await host.close()
 })
 
 it('says in JSON what failed, and nothing of tokens, codes or payloads', async () => {
@@ -70,6 +71,7 @@ it('says in JSON what failed, and nothing of tokens, codes or payloads', async (
   await gateway.app.inject({ url: '/login?code=in-the-code' })
   await gateway.app.inject({ url: '/api/sessions', headers: { authorization: 'Bearer a-wrong-token' } })
   await gateway.close()
+  await host.close()
   const lines = text
     .trim()
     .split('\n')

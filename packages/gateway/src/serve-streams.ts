@@ -6,8 +6,14 @@ import { actorOf, authenticate, checkGood, identify } from './http/authenticate.
 import type { Caller, SocketCaller } from './streams/options.js'
 import { registerStreams, type Streams } from './streams/register.js'
 
-/** Puts the streams behind the same checks as everything else. */
-export function serveStreams(app: FastifyInstance, context: GatewayContext): Streams {
+/**
+ * Serves the streams behind the same checks as every other route. `stop` ends the subscription to revoked credentials, which may
+ * outlive this gateway.
+ */
+export function serveStreams(
+  app: FastifyInstance,
+  context: GatewayContext,
+): { streams: Streams; stop: () => void } {
   const { host, store, config, clock, metrics, credentials } = context
   const { sockets, streams: most, bodyBytes, jsonDepth } = config.limits
   const streams = registerStreams(app, {
@@ -22,9 +28,9 @@ export function serveStreams(app: FastifyInstance, context: GatewayContext): Str
     authorizeSocket: async (request) => authorizeSocket(context.admit(request), context),
     onError: (error) => app.log.error({ err: error }, 'A stream failed'),
   })
-  credentials.onRevoked((key) => streams.revoke(key))
+  const stop = credentials.onRevoked((key) => streams.revoke(key))
   metrics.countStreams(() => streams.open)
-  return streams
+  return { streams, stop }
 }
 
 /** A page by cookie has yet to send the proof that belongs to it. */

@@ -122,4 +122,7 @@ it('a script in the shell of a Claude that the gateway runs asks in its session,
   await session.answer(question!, { answers: [{ selected: ['Blue'] }] })
   expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
   await own.close()
+  credentials.close()
+  await host.close()
+  await store.close()
 })

@@ -16,6 +16,7 @@ it('escapes the words of agents in the lines of the log, and keeps the values', 
   const gateway = createGateway({ host, store, credentials, log })
   await gateway.app.inject({ url: '/api/agents', headers: { authorization: 'Bearer token' } })
   await gateway.close()
+  await host.close()
   const lines = text.trimEnd().split('\n')
   expect(lines).toHaveLength(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ err: { message: words } })

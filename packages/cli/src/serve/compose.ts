@@ -158,10 +158,15 @@ async function composeOn(
       errors.close()
       await connectors.stop()
       await gateway.close()
+      credentials.close()
+      // Agents write to the store until the host is closed.
+      await host.close()
+      await store.close()
     }
     return { gateway: { ...gateway, close }, url, openUrl, isLinkUsed, localToken, ready: host.ready }
   } catch (error) {
-    // Its timers would keep the process alive.
+    // Their timers would keep the process alive.
+    credentials.close()
     await host.close()
     throw error
   }

@@ -1,10 +1,11 @@
-import { memoryStore, createDesk, createHost } from '@askback/core'
+import { memoryStore, createDesk, createHost, type Host } from '@askback/core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createCredentials } from '../credentials/credentials.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import { question, startTestGateway, Api } from '../testing/index.js'
 
 let gateway: Gateway
+let host: Host
 const received: unknown[] = []
 beforeAll(async () => {
   const store = memoryStore()
@@ -15,8 +16,9 @@ beforeAll(async () => {
     agentToken: 'agents',
     onError,
   })
+  host = createHost({ desk: createDesk({ store, onError }), onError })
   gateway = createGateway({
-    host: createHost({ desk: createDesk({ store, onError }), onError }),
+    host,
     store,
     credentials,
     config: { limits: { failedLoginsPerMinute: 3 } },
@@ -34,7 +36,10 @@ beforeAll(async () => {
     ],
   })
 })
-afterAll(() => gateway.close())
+afterAll(async () => {
+  await gateway.close()
+  await host.close()
+})
 
 async function call(
   method: 'GET' | 'POST',

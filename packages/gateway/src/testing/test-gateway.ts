@@ -15,6 +15,10 @@ import { readLink } from '../read-link.js'
 import type { McpHandler } from '../routes/mcp.js'
 
 export interface TestGatewayOptions {
+  /**
+   * The caller closes it.
+   * @default a new store in memory, which `close` closes
+   */
   store?: Store
   agents?: AgentAdapter[]
   kinds?: InteractionKind[]
@@ -40,12 +44,14 @@ export interface TestGateway {
   /** A person's. */
   token: string
   agentToken: string
+  /** Closes the gateway, its host and the store in memory. A store that was passed in stays open. */
   close(): Promise<void>
 }
 
 /** A whole gateway in this process, on a store in memory unless one is given. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { store = memoryStore(), agents = [], kinds, config = {}, clock, listen = true, webApp } = options
+  const { agents = [], kinds, config = {}, clock, listen = true, webApp } = options
+  const store = options.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = options.onError ?? ((error: unknown) => errors.push(error))
   const { token = 'a-person' } = options
@@ -89,5 +95,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   })
   if (listen) url = await gateway.listen(typeof listen === 'object' ? listen : {})
   await host.ready
-  return { gateway, host, store, credentials, url, token, agentToken, close: () => gateway.close() }
+  const close = async () => {
+    await gateway.close()
+    credentials.close()
+    await host.close()
+    if (!options.store) await store.close()
+  }
+  return { gateway, host, store, credentials, url, token, agentToken, close }
 }
