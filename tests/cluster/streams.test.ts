@@ -4,9 +4,9 @@ import { startPostgres, type PostgresServer } from '@askback/store-postgres/test
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { FakeSocket } from '../../packages/gateway/src/streams/fake-socket.test.helper.js'
-import { Feeds } from '../../packages/gateway/src/streams/feeds.js'
-import { findPlace } from '../../packages/gateway/src/streams/find-place.js'
-import { PageCache } from '../../packages/gateway/src/streams/page-cache.js'
+import { Feeds } from '../../packages/gateway/src/streams/feed.js'
+import { findPlace } from '../../packages/gateway/src/streams/feed.js'
+import { PageCache } from '../../packages/gateway/src/streams/pages.js'
 import { FaultyProxy } from '../transports/faulty-proxy.js'
 
 const REPAIR_MS = 300

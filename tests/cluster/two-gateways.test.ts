@@ -1,7 +1,7 @@
 import type { Interaction, SessionEvent, SessionStateJson } from '@askback/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at, question, sqlite, type RunningGateway } from '../e2e/http/gateways.js'
-import { sessionToken } from '../../packages/gateway/src/credentials/session-tokens.js'
+import { sessionToken } from '../../packages/gateway/src/credentials/credential.js'
 import { TestCluster } from './test-cluster.js'
 
 let cluster: TestCluster

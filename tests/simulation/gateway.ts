@@ -1,9 +1,9 @@
 import type { Host, Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { AllEvents } from '../../packages/gateway/src/streams/all-events.js'
-import { Feeds } from '../../packages/gateway/src/streams/feeds.js'
-import { PageCache } from '../../packages/gateway/src/streams/page-cache.js'
-import { goneFrame, sseEncoding, withoutIds } from '../../packages/gateway/src/streams/sse-encoding.js'
+import { Feeds } from '../../packages/gateway/src/streams/feed.js'
+import { PageCache } from '../../packages/gateway/src/streams/pages.js'
+import { goneFrame, sseEncoding, withoutIds } from '../../packages/gateway/src/streams/sse.js'
 import type { World } from './world.js'
 
 /** The streams of one process, as its gateway makes them. */

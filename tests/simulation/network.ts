@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@askback/protocol'
 import { FakeSocket } from '../../packages/gateway/src/streams/fake-socket.test.helper.js'
-import type { Reader } from '../../packages/gateway/src/streams/reader.js'
+import type { Reader } from '../../packages/gateway/src/streams/open-streams.js'
 import type { ToldCursor } from './durable.js'
 import type { Process } from './process.js'
 import { holds } from './violation.js'

@@ -1,6 +1,6 @@
 import type { Interaction, ToolCall } from '@askback/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { macOf } from './credentials/secrets.js'
+import { macOf } from './credentials/credential.js'
 import { Api, approval, approve, question, startTestGateway, type TestGateway } from './testing/index.js'
 
 let gateway: TestGateway

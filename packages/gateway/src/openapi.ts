@@ -1,6 +1,6 @@
 import { errorCodes } from '@askback/protocol'
 import { z } from 'zod'
-import type { Described, Route } from './route.js'
+import { type Described, type Route, route } from './route.js'
 
 type Json = Record<string, unknown>
 
@@ -133,4 +133,23 @@ function jsonContent(schema: Json): Json {
 function schemaOf(schema: z.ZodType): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return rest
+}
+
+/** The document describes itself, too. */
+export function withOpenApi(routes: Route[], version: string): Route[] {
+  const all: Route[] = [
+    ...routes,
+    route({
+      name: 'openApi',
+      method: 'GET',
+      path: '/api/openapi.json',
+      who: 'person',
+      summary: 'This document',
+      answers: { 200: z.looseObject({ openapi: z.string() }) },
+      handle: () => ({ status: 200, body: document() }),
+    }),
+  ]
+  let made: Record<string, unknown> | undefined
+  const document = () => (made ??= openApi(all, version))
+  return all
 }

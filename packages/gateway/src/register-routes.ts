@@ -1,13 +1,25 @@
 import { AskbackError } from '@askback/protocol'
 import { parseWith } from '@askback/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { GatewayContext } from './context.js'
-import { sendAnswer, sendError, toAskbackError } from './http/answers.js'
 import type { Credential } from './credentials/credential.js'
 import { actorOf, authenticate, checkGood } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
-import { idempotencyKey } from './http/idempotency-key.js'
-import type { AnyCall, Route } from './route.js'
+import { idempotencyKey } from './http/idempotent.js'
+import { sendAnswer, sendError, toAskbackError } from './http/responses.js'
+import { withOpenApi } from './openapi.js'
+import type { GatewayContext, AnyCall, Route } from './route.js'
+import { auditRoutes } from './routes/audit.js'
+import { connectorRoutes } from './routes/connectors.js'
+import { interactionRoutes } from './routes/interactions.js'
+import { loginRoutes } from './routes/login.js'
+import { mcpRoutes, type McpHandler } from './routes/mcp.js'
+import { messageRoutes } from './routes/messages.js'
+import { backupRoutes, healthRoutes, metricsRoutes } from './routes/operations.js'
+import { ruleRoutes } from './routes/rules.js'
+import { adoptRoutes, sessionRoutes } from './routes/sessions.js'
+import { tokenRoutes } from './routes/tokens.js'
+import { toolCallRoutes } from './routes/tool-calls.js'
+import { streamRoutes } from './streams/register.js'
 
 type Params = Record<string, string>
 
@@ -157,4 +169,29 @@ function isObject(value: unknown): boolean {
 
 function parse(schema: NonNullable<Route['body']>, value: unknown, what: string): unknown {
   return parseWith(schema, value, { code: 'invalid_request', what })
+}
+
+/** Every route there is: what the framework serves and what the document describes are made from this. */
+export function routeTable(
+  context: GatewayContext,
+  { version, mcp }: { version: string; mcp: McpHandler | undefined },
+): Route[] {
+  const routes = [
+    ...sessionRoutes(context),
+    ...adoptRoutes(context),
+    ...streamRoutes,
+    ...messageRoutes(context),
+    ...toolCallRoutes(context),
+    ...interactionRoutes(context),
+    ...ruleRoutes(context),
+    ...auditRoutes(context),
+    ...backupRoutes(context),
+    ...tokenRoutes(context),
+    ...connectorRoutes(context),
+    ...metricsRoutes(context),
+    ...loginRoutes(context),
+    ...healthRoutes(context),
+    ...mcpRoutes(context, mcp),
+  ]
+  return withOpenApi(routes, version)
 }

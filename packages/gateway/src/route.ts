@@ -1,8 +1,17 @@
-import type { Origin } from '@askback/core'
+import type { Origin, Clock, Host, Store } from '@askback/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import type { GatewayConfig } from './config.js'
 import type { AgentCredential, Credential, PersonCredential } from './credentials/credential.js'
-import type { Answer } from './http/answers.js'
+import type { Credentials } from './credentials/credentials.js'
+import type { Access } from './http/access.js'
+import type { Admit } from './http/admission.js'
+import type { Drain } from './http/drain.js'
+import type { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
+import type { Answer } from './http/responses.js'
+import type { TrustedProxies } from './http/trusted-proxy.js'
+import type { Metrics } from './metrics.js'
+import type { GatewayConnector } from './routes/connectors.js'
 
 /**
  * Who may use a route: `anyone`, without a credential; a `person`; an `agent` as well, in its own sessions; an
@@ -82,4 +91,24 @@ declare module 'fastify' {
     lines?: boolean
     bodyBytes?: number
   }
+}
+
+/** What the routes of one gateway share. */
+export interface GatewayContext {
+  host: Host
+  store: Store
+  credentials: Credentials
+  config: GatewayConfig
+  metrics: Metrics
+  connectors: readonly GatewayConnector[]
+  clock: Clock
+  failedLogins: FailedLogins
+  admit: Admit
+  proxies: TrustedProxies
+  access: Access
+  rateLimit: RateLimit | null
+  agentRate: AgentRate | null
+  drain: Drain
+  /** Where this gateway is reached; `null` while it does not listen. */
+  ownUrl: () => URL | null
 }

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { GatewayContext } from './context.js'
 import type { Credential } from './credentials/credential.js'
-import type { Sender } from './http/admit.js'
+import type { Sender } from './http/admission.js'
 import { actorOf, authenticate, checkGood, identify } from './http/authenticate.js'
-import type { Caller, SocketCaller } from './streams/options.js'
-import { registerStreams, type Streams } from './streams/register.js'
+import type { GatewayContext } from './route.js'
+import { type Caller, type SocketCaller, registerStreams, type Streams } from './streams/register.js'
 
 /**
  * Serves the streams behind the same checks as every other route. `stop` ends the subscription to revoked credentials, which may

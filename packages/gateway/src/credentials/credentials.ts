@@ -1,12 +1,20 @@
 import { jumpAwareClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
 import { AskbackError, type Actor, type AuditAct } from '@askback/protocol'
-import { OUTSIDE_AGENTS, personCredential, type Credential, type PersonCredential } from './credential.js'
+import {
+  OUTSIDE_AGENTS,
+  personCredential,
+  type Credential,
+  type PersonCredential,
+  hashOf,
+  macOf,
+  newToken,
+  findSession,
+  sessionToken,
+} from './credential.js'
 import { registeredGatewayTokens, registerGatewayTokens } from './gateway-tokens.js'
-import { KeptCredentials } from './kept-credentials.js'
 import { LoginCodes } from './login-codes.js'
 import { People, personName } from './people.js'
-import { hashOf, macOf, newToken } from './secrets.js'
-import { findSession, sessionToken } from './session-tokens.js'
+import { KeptCredentials } from './stored-credentials.js'
 
 const SECRET_KEY = 'credential/secret'
 const DAY_MS = 24 * 3_600_000

@@ -1,5 +1,5 @@
 import type { Clock, Store } from '@askback/core'
-import { hashOf } from './secrets.js'
+import { hashOf } from './credential.js'
 
 const PREFIX = 'credential/gateway/'
 const LIFETIME_MS = 30 * 24 * 3_600_000

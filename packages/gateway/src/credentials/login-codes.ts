@@ -1,6 +1,6 @@
 import type { Clock } from '@askback/core'
 import type { Actor } from '@askback/protocol'
-import { hashOf } from './secrets.js'
+import { hashOf } from './credential.js'
 
 const LIFETIME_MS = 10 * 60_000
 

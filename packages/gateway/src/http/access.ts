@@ -1,7 +1,7 @@
-import type { Desk } from '@askback/core'
+import type { Desk, Fence } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Credential } from '../credentials/credential.js'
-import type { Who } from '../route.js'
+import type { Who, GatewayContext } from '../route.js'
 
 const MOST_REMEMBERED = 10_000
 
@@ -49,4 +49,13 @@ export class Access {
 
 function elsewhere(): AskbackError {
   return new AskbackError('forbidden', 'This token is not for this session.')
+}
+
+/**
+ * A script in the shell of an agent writes as that agent does: nothing more, once another gateway runs the session. Scripts talk to
+ * the gateway that started their agent, so that it is the one to know.
+ */
+export function fenceOf({ host }: GatewayContext, credential: Credential): Fence | undefined {
+  if (credential.kind === 'person' || credential.sessionId === null) return undefined
+  return host.fenceOf(credential.sessionId)
 }

@@ -1,9 +1,16 @@
-import { AskbackError, PROOF_HEADER, type Actor, type Via } from '@askback/protocol'
+import {
+  AskbackError,
+  PROOF_HEADER,
+  type Actor,
+  type Via,
+  requestSource,
+  type RequestSource,
+} from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential } from '../credentials/credential.js'
 import type { Credentials, Seed } from '../credentials/credentials.js'
-import type { FailedLogins } from '../credentials/failed-logins.js'
-import type { Sender } from './admit.js'
+import type { Sender } from './admission.js'
+import type { FailedLogins } from './rate-limits.js'
 
 /** Of the same name. Ours has the shortest path, so browsers send it last. */
 const MOST_COOKIES = 8
@@ -91,4 +98,13 @@ export function seedOf(headers: IncomingHttpHeaders, key: string | undefined): S
 function cookiesIn({ cookie = '' }: IncomingHttpHeaders, name: string): string[] {
   const pairs = cookie.split(/; */).filter((each) => each.startsWith(`${name}=`))
   return pairs.slice(-MOST_COOKIES).map((pair) => pair.slice(name.length + 1))
+}
+
+/** How a request came: our own command line, MCP server and hooks name themselves in a header. */
+export function sourceIn(headers: IncomingHttpHeaders): RequestSource {
+  const named = headers['askback-source']
+  if (named === undefined) return 'http'
+  const parsed = requestSource.safeParse(named)
+  if (parsed.success) return parsed.data
+  throw new AskbackError('invalid_request', `Askback-Source is one of ${requestSource.options.join(', ')}.`)
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { GatewayContext } from '../context.js'
-import { SECURITY_HEADERS } from './answers.js'
+import type { GatewayContext } from '../route.js'
+import { SECURITY_HEADERS } from './responses.js'
 import { noRoute } from './web-app.js'
 
 /** What a browser may show such a page beyond what it always does. */

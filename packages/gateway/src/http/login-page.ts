@@ -1,7 +1,7 @@
 import { LOGIN_STORAGE_KEY, type Actor } from '@askback/protocol'
 import type { FastifyReply } from 'fastify'
 import { createHash } from 'node:crypto'
-import { SECURITY_HEADERS } from './answers.js'
+import { SECURITY_HEADERS } from './responses.js'
 
 const STYLE = `
 :root { color-scheme: light dark; }

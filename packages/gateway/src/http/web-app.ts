@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname, join, normalize, sep } from 'node:path'
-import type { GatewayContext } from '../context.js'
-import { SECURITY_HEADERS } from './answers.js'
+import type { GatewayContext } from '../route.js'
+import { SECURITY_HEADERS } from './responses.js'
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

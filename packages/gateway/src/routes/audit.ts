@@ -2,9 +2,8 @@ import type { Desk } from '@askback/core'
 import type { Actor, AuditAct, AuditDecision, AuditRow } from '@askback/protocol'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
-import { SECURITY_HEADERS } from '../http/answers.js'
-import { route, type Route } from '../route.js'
+import { SECURITY_HEADERS } from '../http/responses.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 
 const DECISION = [
   'at',

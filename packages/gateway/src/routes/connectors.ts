@@ -1,8 +1,7 @@
 import { AskbackError, type Actor } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
-import { route, type Route } from '../route.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
 
 /** A connector that runs beside the gateway, as far as it is reached through it. */

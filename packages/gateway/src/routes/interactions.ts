@@ -3,13 +3,11 @@ import { AskbackError, interaction, openBody, respondBody, type Interaction } fr
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
-import { checkGood } from '../http/authenticate.js'
-import { LongPoll } from '../http/long-poll.js'
-import { fenceOf } from '../http/fence.js'
-import { sourceIn } from '../http/source.js'
-import { route, type Route } from '../route.js'
+import { fenceOf } from '../http/access.js'
+import { checkGood, sourceIn } from '../http/authenticate.js'
+import { LongPoll } from '../http/drain.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 import {
   freshness,
   interactionAnswer,

@@ -1,12 +1,11 @@
 import { AskbackError } from '@askback/protocol'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
-import { redirectLoginPage, sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
+import { underOwnName } from '../http/admission.js'
 import { seedOf } from '../http/authenticate.js'
-import { underOwnName } from '../http/origins.js'
-import { once } from '../http/once.js'
-import { route, type Route } from '../route.js'
+import { once } from '../http/idempotent.js'
+import { redirectLoginPage, sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
 
 /** A code is about 50 characters. */

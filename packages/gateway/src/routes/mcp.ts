@@ -1,10 +1,9 @@
 import { json } from '@askback/protocol'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
 import type { Credential } from '../credentials/credential.js'
-import { SECURITY_HEADERS } from '../http/answers.js'
-import { route, type Route } from '../route.js'
+import { SECURITY_HEADERS } from '../http/responses.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 
 /** Speaks MCP over one request: it is checked, and its body parsed. Resolves when the response is done. */
 export type McpHandler = (call: {

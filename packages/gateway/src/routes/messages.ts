@@ -1,7 +1,6 @@
 import { approveBody, denyBody, messageBody, routedMessage, submitAnswersBody } from '@askback/protocol'
 import type { ToolCallAnswer } from '@askback/core'
-import type { GatewayContext } from '../context.js'
-import { route, type Call, type Route } from '../route.js'
+import { type GatewayContext, route, type Call, type Route } from '../route.js'
 import { done, ok, sessionParams } from './schemas.js'
 
 /** What a person says in a session: to the agent, or to what is pending. */

@@ -1,7 +1,6 @@
 import { actor } from '@askback/protocol'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
-import { route, type Route } from '../route.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
 
 const rule = z.looseObject({

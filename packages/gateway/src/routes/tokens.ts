@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
 import { personName } from '../credentials/people.js'
 import { seedOf } from '../http/authenticate.js'
-import { once } from '../http/once.js'
-import { route, type Route } from '../route.js'
+import { once } from '../http/idempotent.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 import { done, ok } from './schemas.js'
 
 const made = z.object({ person: z.string(), token: z.string() })

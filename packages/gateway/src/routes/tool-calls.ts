@@ -1,9 +1,8 @@
 import { toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
-import type { GatewayContext } from '../context.js'
-import { fenceOf } from '../http/fence.js'
-import { sourceIn } from '../http/source.js'
-import { route, type Route } from '../route.js'
+import { fenceOf } from '../http/access.js'
+import { sourceIn } from '../http/authenticate.js'
+import { type GatewayContext, route, type Route } from '../route.js'
 import { done, ok, sessionParams } from './schemas.js'
 
 const toolCall = z.looseObject({

@@ -9,7 +9,7 @@ import {
   startTestGateway,
   type TestGateway,
 } from '../testing/index.js'
-import { until } from '../testing/until.test.helper.js'
+import { until } from '../testing/test-agents.test.helper.js'
 
 type One = { interaction: Interaction }
 

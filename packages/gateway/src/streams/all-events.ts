@@ -1,6 +1,6 @@
 import type { Desk } from '@askback/core'
 import { isCopy, type SessionEvent } from '@askback/protocol'
-import { writeOrCut, type Reader } from './reader.js'
+import { writeOrCut, type Reader } from './open-streams.js'
 
 export interface AllEventsOptions {
   desk: Desk

@@ -1,6 +1,5 @@
 import type { Store } from '@askback/core'
 import { AskbackError, type SessionEvent } from '@askback/protocol'
-import { parseCursor } from './cursor.js'
 
 const MOST = 1000
 
@@ -41,4 +40,10 @@ async function backwards(
   const events = await store.read({ sessionId, after, before, limit })
   const first = events[0]
   return { events, next: first && first.seq > after + 1 ? first.seq : null }
+}
+
+/** A place in a log as it stands in a URL or header. One that is too large for a number lies past every end. */
+export function parseCursor(value: unknown, name: string): number {
+  if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value)
+  throw new AskbackError('invalid_request', `${name} must be a whole number.`)
 }

@@ -3,11 +3,9 @@ import { SessionScript, text } from '@askback/core/testing'
 import type { SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Encoding } from './encoding.js'
-import { Feed } from './feed.js'
-import { findPlace } from './find-place.js'
-import { PageCache } from './page-cache.js'
 import { FakeSocket } from './fake-socket.test.helper.js'
+import { Feed, findPlace } from './feed.js'
+import { type Encoding, PageCache } from './pages.js'
 
 const bySeq: Encoding = {
   events: (events) => Buffer.from(events.map((event) => `${event.seq} `).join('')),

@@ -1,9 +1,7 @@
 import type { Advance, Head, Host, Store } from '@askback/core'
 import { AskbackError, type LiveEvent, type SessionEvent } from '@askback/protocol'
-import type { Encoding } from './encoding.js'
-import type { PageCache, Page } from './page-cache.js'
-import { Pages } from './pages.js'
-import { writeOrCut, type Reader } from './reader.js'
+import { writeOrCut, type Reader } from './open-streams.js'
+import { type Encoding, type PageCache, type Page, Pages } from './pages.js'
 
 export interface FeedOptions {
   host: Host
@@ -176,4 +174,47 @@ export class Feed {
 /** The last event of a session that is being deleted. */
 function endsLog(event: SessionEvent): boolean {
   return event.type === 'session_status' && event.status === 'ended'
+}
+
+/** The sessions that somebody reads on one kind of wire. */
+export class Feeds {
+  readonly #options: FeedOptions
+  readonly #feeds = new Map<string, Feed>()
+  readonly #stopListening: () => void
+
+  constructor(options: FeedOptions) {
+    this.#options = options
+    this.#stopListening = options.host.onLive(({ sessionId, event }) =>
+      this.#feeds.get(sessionId)?.tellLive(event),
+    )
+  }
+
+  /** Each lease is released once. */
+  lease(sessionId: string): Feed {
+    const known = this.#feeds.get(sessionId)
+    const feed = known && !known.closed ? known : new Feed(sessionId, this.#options)
+    this.#feeds.set(sessionId, feed)
+    feed.leases++
+    return feed
+  }
+
+  release(feed: Feed): void {
+    if (--feed.leases > 0) return
+    feed.close()
+    if (this.#feeds.get(feed.sessionId) === feed) this.#feeds.delete(feed.sessionId)
+  }
+
+  get size(): number {
+    return this.#feeds.size
+  }
+
+  close(): void {
+    this.#stopListening()
+  }
+}
+
+/** Whether the cursor is a place in this log; if not, its owner must take a new snapshot. */
+export async function findPlace(feed: Feed, cursor: number, log: unknown): Promise<boolean> {
+  if (!(await feed.opened)) throw new AskbackError('not_found', `There is no session ${feed.sessionId}.`)
+  return (log === undefined || log === feed.logId) && (await feed.reaches(cursor))
 }

@@ -1,7 +1,5 @@
 import type { Store } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
-import type { Encoding } from './encoding.js'
-import type { Page, PageCache } from './page-cache.js'
+import { AskbackError, type LiveEvent, type SessionEvent } from '@askback/protocol'
 
 /** Pages end at multiples of this, so that readers who began at different cursors soon share them. */
 const EVENTS_PER_PAGE = 256
@@ -68,4 +66,64 @@ export class Pages {
   #key(cursor: number): string {
     return `${this.#name} ${cursor}`
   }
+}
+
+/** Frames of the events after a cursor, up to `last`, in one piece. */
+export interface Page {
+  data: Buffer
+  last: number
+}
+
+/**
+ * Older frames that somebody asked for, of all sessions together, the longest unused first to go: those who reconnect
+ * mostly ask for the same.
+ */
+export class PageCache {
+  readonly #limit: number
+  readonly #pages = new Map<string, Page>()
+  #bytes = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get(key: string): Page | undefined {
+    const page = this.#pages.get(key)
+    if (page) {
+      this.#pages.delete(key)
+      this.#pages.set(key, page)
+    }
+    return page
+  }
+
+  set(key: string, page: Page): void {
+    this.delete(key)
+    this.#pages.set(key, page)
+    this.#bytes += page.data.length
+    for (const oldest of this.#pages.keys()) {
+      if (this.#bytes <= this.#limit) break
+      this.delete(oldest)
+    }
+  }
+
+  delete(key: string): void {
+    const page = this.#pages.get(key)
+    if (!page) return
+    this.#pages.delete(key)
+    this.#bytes -= page.data.length
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+}
+
+/** How events look on one kind of wire. What it makes is written to sockets as it is, and never changed. */
+export interface Encoding {
+  /** One frame each, in one piece. `texts` are the events as JSON. */
+  events(events: SessionEvent[], texts: string[]): Buffer
+  /** Without a place in the log. */
+  live(sessionId: string, event: LiveEvent): Buffer
+  /** The reader's cursor is of no use: it takes a new snapshot. */
+  resync(sessionId: string): Buffer
 }

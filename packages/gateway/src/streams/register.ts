@@ -1,17 +1,18 @@
-import { jumpAwareClock } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
+import { jumpAwareClock, type Clock, type Host, type Store } from '@askback/core'
+import { AskbackError, MAX_JSON_DEPTH, type Actor, type Via, sessionEvent } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { sendAnswer } from '../http/answers.js'
+import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
+import { sendAnswer } from '../http/responses.js'
+import { route, type Route } from '../route.js'
+import { sessionParams } from '../routes/schemas.js'
 import { AllEvents } from './all-events.js'
 import { eventPage } from './event-page.js'
-import { Feeds } from './feeds.js'
+import { Feeds } from './feed.js'
 import { OpenStreams } from './open-streams.js'
-import { STREAM_DEFAULTS, type StreamOptions } from './options.js'
-import { PageCache } from './page-cache.js'
-import { streamSession } from './session-events.js'
-import { goneFrame, sseEncoding, withoutIds } from './sse-encoding.js'
-import { openSse, SseStream } from './sse-stream.js'
-import { goneOnSocket, ofAllSessions, wsEncoding } from './ws-encoding.js'
+import { PageCache } from './pages.js'
+import { goneFrame, streamSession, sseEncoding, withoutIds, openSse, SseStream } from './sse.js'
+import { goneOnSocket, ofAllSessions, wsEncoding } from './ws-messages.js'
 import { serveWebSockets, WS_PATH } from './ws-server.js'
 
 export interface Streams {
@@ -119,3 +120,108 @@ function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
   const types = accept.toLowerCase()
   return types.includes('application/json') && !types.includes('text/event-stream')
 }
+
+/** Whoever opens a stream, as the gateway's own checks see them. */
+export interface Caller {
+  /** The scope of idempotency keys. */
+  readonly credential: string
+  /** Identifies the token or login: its streams end when it is revoked. */
+  readonly key: string
+  /** Set for people, who alone may settle and see all sessions at once. */
+  readonly person: { by: Actor; via: Via } | null
+  mayRead(sessionId: string): boolean | Promise<boolean>
+  /** Before the caller changes anything: throws `unauthorized` if the credential was revoked since. */
+  checkStillGood(): Promise<void>
+}
+
+/** A page by cookie is a caller only once it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */
+export type SocketCaller =
+  | { readonly caller: Caller }
+  | { readonly key: string; readonly confirm: (proof: string) => Caller }
+
+export interface StreamConfig {
+  heartbeatMs: number
+  /** How long a socket by cookie may take to send its proof. */
+  helloMs: number
+  /** Open WebSockets. */
+  sockets: number
+  /** Open event streams over HTTP. */
+  streams: number
+  /** The largest frame that a WebSocket takes. */
+  frameBytes: number
+  /** The deepest JSON in a frame. */
+  jsonDepth: number
+  /** What may wait for a slow reader before it is cut. */
+  bufferBytes: number
+  /** What all sessions together keep of older frames, for those that reconnect. */
+  cacheBytes: number
+}
+
+export const STREAM_DEFAULTS: StreamConfig = {
+  heartbeatMs: 15_000,
+  helloMs: 10_000,
+  sockets: 1000,
+  streams: 10_000,
+  frameBytes: 4 * 1024 * 1024,
+  jsonDepth: MAX_JSON_DEPTH,
+  bufferBytes: 1024 * 1024,
+  cacheBytes: 32 * 1024 * 1024,
+}
+
+export interface StreamOptions {
+  host: Host
+  store: Store
+  /** Host, Origin and credential of a request. Throws what its sender is to be told. */
+  authorize: (request: IncomingMessage) => Promise<Caller>
+  /** The same for a WebSocket, whose proof comes in its first message. */
+  authorizeSocket: (request: IncomingMessage) => Promise<SocketCaller>
+  config?: Partial<StreamConfig>
+  clock?: Clock
+  random?: () => number
+  onError: (error: unknown) => void
+}
+
+const page = z.object({ events: z.array(sessionEvent), next: z.int().nullable() })
+const whole = z.string().regex(/^\d+$/)
+
+/** Described here; `streams/` serves them. */
+export const streamRoutes: Route[] = [
+  route({
+    name: 'sessionEvents',
+    method: 'GET',
+    path: '/api/sessions/:id/events',
+    who: 'agent',
+    summary: 'The log of a session: as it grows, or with `Accept: application/json` a page of it',
+    params: sessionParams,
+    query: z.object({
+      after: whole.optional(),
+      before: whole.optional(),
+      limit: whole.optional(),
+      log: z.string().optional(),
+    }),
+    answers: {
+      200: {
+        description: 'Events, and deltas of blocks that are being made',
+        type: 'text/event-stream',
+        json: page,
+      },
+    },
+    errors: [404],
+  }),
+  route({
+    name: 'allEvents',
+    method: 'GET',
+    path: '/api/events',
+    who: 'person',
+    summary: 'Interaction and status events of all sessions, from now on',
+    answers: { 200: { description: 'Events, without ids', type: 'text/event-stream' } },
+  }),
+  route({
+    name: 'webSocket',
+    method: 'GET',
+    path: '/api/ws',
+    who: 'agent',
+    summary: 'One socket for many sessions',
+    answers: { 101: { description: 'A WebSocket', type: 'text/plain' } },
+  }),
+]

@@ -10,11 +10,9 @@ import {
 import { fakeClock } from '@askback/core/testing'
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Encoding } from './encoding.js'
 import { FakeSocket } from './fake-socket.test.helper.js'
-import { Feeds } from './feeds.js'
-import { findPlace } from './find-place.js'
-import { PageCache } from './page-cache.js'
+import { Feeds, findPlace } from './feed.js'
+import { type Encoding, PageCache } from './pages.js'
 
 const ids: Encoding = {
   events: (events) => Buffer.from(events.map((event) => `${event.seq}:${event.id} `).join('')),

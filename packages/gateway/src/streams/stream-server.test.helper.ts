@@ -5,9 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { fail } from '../register-routes.js'
-import type { Caller, StreamConfig } from './options.js'
-import { registerStreams, type Streams } from './register.js'
 import { ManualClock } from './manual-clock.test.helper.js'
+import { type Caller, type StreamConfig, registerStreams, type Streams } from './register.js'
 
 export interface StreamServer {
   app: FastifyInstance

@@ -2,16 +2,21 @@ import type { Host } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Socket } from 'node:net'
 import type { RawData, WebSocket } from 'ws'
-import { bodyOf, toAskbackError } from '../http/answers.js'
-import { idempotencyKey } from '../http/idempotency-key.js'
+import { idempotencyKey } from '../http/idempotent.js'
+import { bodyOf, toAskbackError } from '../http/responses.js'
 import type { AllEvents } from './all-events.js'
-import type { Feeds } from './feeds.js'
-import type { OpenStream, OpenStreams } from './open-streams.js'
-import type { Caller } from './options.js'
-import { writeOrCut } from './reader.js'
-import { ALL_SESSIONS, jsonFrame, wsEncoding } from './ws-encoding.js'
-import { parseOp, type Ref, type WsOp, type WsOpOf } from './ws-ops.js'
-import { Subscription } from './ws-subscription.js'
+import { type Feeds, type Feed, findPlace } from './feed.js'
+import { type OpenStream, type OpenStreams, writeOrCut, type Reader } from './open-streams.js'
+import type { Caller } from './register.js'
+import {
+  ALL_SESSIONS,
+  jsonFrame,
+  wsEncoding,
+  parseOp,
+  type Ref,
+  type WsOp,
+  type WsOpOf,
+} from './ws-messages.js'
 
 export interface WsConnectionOptions {
   host: Host
@@ -193,5 +198,52 @@ export class WsConnection implements OpenStream {
 
   #write(frame: Buffer): void {
     if (this.#ws.readyState === this.#ws.OPEN) writeOrCut(this.#socket, frame, this.#options.bufferBytes)
+  }
+}
+
+/** One session on a WebSocket. */
+export class Subscription implements Reader {
+  readonly socket: Socket
+  readonly sessionId: string
+  cursor: number
+  readonly finish: () => void
+  readonly #feeds: Feeds
+  #feed: Feed | null = null
+  #ended = false
+
+  constructor(
+    socket: Socket,
+    place: { feeds: Feeds; sessionId: string; cursor: number },
+    finish: (subscription: Subscription) => void,
+  ) {
+    this.socket = socket
+    this.sessionId = place.sessionId
+    this.cursor = place.cursor
+    this.finish = () => finish(this)
+    this.#feeds = place.feeds
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Whether its cursor lies in the log. */
+  async open(log: string | undefined): Promise<boolean> {
+    if (this.#ended) return false
+    this.#feed = this.#feeds.lease(this.sessionId)
+    return findPlace(this.#feed, this.cursor, log)
+  }
+
+  begin(): void {
+    this.#feed?.add(this)
+  }
+
+  end(): void {
+    this.#ended = true
+    const feed = this.#feed
+    if (!feed) return
+    this.#feed = null
+    feed.remove(this)
+    this.#feeds.release(feed)
   }
 }

@@ -22,3 +22,12 @@ export const missingAgent: AgentAdapter = {
   check: () => Promise.resolve({ available: false, reason: 'It is not installed.' }),
   start: () => Promise.reject(new Error('It is not installed.')),
 }
+
+/** Looks until there is something, giving others their turn in between. */
+export async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    await new Promise((resolve) => setImmediate(resolve))
+    if (found) return found
+  }
+}

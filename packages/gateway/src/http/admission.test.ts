@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { originGuard } from './origins.js'
+import { originGuard } from './admission.js'
 
 const check = originGuard({ hosts: ['askback.example', '192.168.1.5'], origins: ['https://ide.example'] })
 const refusing =

@@ -1,6 +1,6 @@
 import { AskbackError, errorCodes, type ErrorBody } from '@askback/protocol'
 import type { FastifyReply } from 'fastify'
-import { writeInTurn } from './write-in-turn.js'
+import type { Socket } from 'node:net'
 
 export interface Answer {
   status: number
@@ -95,4 +95,50 @@ export function retryAfterOf({ code, details }: AskbackError): number | null {
   const known =
     typeof details === 'object' && details !== null && 'retryAfter' in details && details.retryAfter
   return typeof known === 'number' ? known : RETRY_AFTER_SECONDS[code]
+}
+
+let putOff: (() => void)[] | null = null
+
+/**
+ * Writes now, or, if something was written in this turn of the event loop, at its end. A write wakes a peer that sleeps, which
+ * takes as long as all else that an answer costs; of writes that follow one another only the first does.
+ */
+export function writeInTurn(write: () => void): void {
+  if (putOff) {
+    putOff.push(write)
+    return
+  }
+  putOff = []
+  setImmediate(writeAll)
+  write()
+}
+
+function writeAll(): void {
+  const writes = putOff ?? []
+  putOff = null
+  for (const write of writes) write()
+}
+
+const MESSAGES: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too long.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not come in time. Connect again to send it.',
+}
+
+/** What is not even HTTP still gets an answer in JSON, where its sender can read one. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const tooLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const message = MESSAGES[error.code ?? ''] ?? 'This is not a valid HTTP request.'
+  const body = JSON.stringify(bodyOf(new AskbackError('invalid_request', message)))
+  const head = [
+    `HTTP/1.1 ${tooLate ? '408 Request Timeout' : '400 Bad Request'}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }

@@ -1,7 +1,6 @@
 import type { Clock, KvEntry, Store } from '@askback/core'
 import { AskbackError, copyJson, type Actor, type AuditAct } from '@askback/protocol'
-import { personCredential, type PersonCredential } from './credential.js'
-import { hashOf, sameText } from './secrets.js'
+import { personCredential, type PersonCredential, hashOf, sameText } from './credential.js'
 
 const PREFIX = { http: 'credential/token/', web: 'credential/cookie/' } as const
 /** When a person who was logged in nowhere was last logged out everywhere. */

@@ -1,6 +1,6 @@
 import { fakeClock } from '@askback/core/testing'
 import { expect, it } from 'vitest'
-import { AgentRate } from './agent-rate.js'
+import { AgentRate } from './rate-limits.js'
 
 it('remembers who has used up their burst, however many others come', () => {
   const clock = fakeClock()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Members } from './members.js'
+import { Members } from './drain.js'
 
 it('has those who came and have not left, in the order they came', () => {
   const members = new Members<string>()

@@ -1,6 +1,6 @@
 import { Histogram, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { Durations } from './durations.js'
+import { Durations } from './metrics.js'
 
 it('durations read as those of the library do', async () => {
   const options = { name: 'seconds', help: 'How long it took.', buckets: [0.001, 0.01, 0.5] }

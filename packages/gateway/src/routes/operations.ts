@@ -1,0 +1,100 @@
+import { AskbackError } from '@askback/protocol'
+import { z } from 'zod'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { SECURITY_HEADERS } from '../http/responses.js'
+import { type GatewayContext, route, type Route } from '../route.js'
+import { StoreProbe } from '../store-health.js'
+
+const status = z.object({ status: z.string() })
+
+export function healthRoutes({ host, store, clock, drain }: GatewayContext): Route[] {
+  const probe = new StoreProbe(store, clock)
+  let ready = false
+  void host.ready.then(() => (ready = true))
+  return [
+    route({
+      name: 'health',
+      method: 'GET',
+      path: '/healthz',
+      who: 'anyone',
+      summary: 'Whether the process lives',
+      answers: { 200: status },
+      handle: () => ({ status: 200, body: { status: 'ok' } }),
+    }),
+    route({
+      name: 'ready',
+      method: 'GET',
+      path: '/readyz',
+      who: 'anyone',
+      summary:
+        'Whether it takes work: not while it starts or stops, or while its store cannot be read or written',
+      answers: { 200: status },
+      async handle() {
+        if (drain.started) throw new AskbackError('unavailable', 'This gateway is stopping.')
+        if (!ready) throw new AskbackError('unavailable', 'This gateway is starting.')
+        await probe.check()
+        return { status: 200, body: { status: 'ready' } }
+      },
+    }),
+  ]
+}
+
+export function metricsRoutes({ metrics: { registry } }: GatewayContext): Route[] {
+  return [
+    route({
+      name: 'metrics',
+      method: 'GET',
+      path: '/api/metrics',
+      who: 'person',
+      summary: 'Numbers for Prometheus',
+      answers: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
+      async handle({ reply }) {
+        const text = await registry.metrics()
+        void reply
+          .headers({ ...SECURITY_HEADERS, 'content-type': registry.contentType, 'cache-control': 'no-store' })
+          .send(text)
+        return { handled: true }
+      },
+    }),
+  ]
+}
+
+/** The database as one file, for the person whose gateway it is: it holds the secret that signs the tokens of agents. */
+export function backupRoutes({ store, credentials }: GatewayContext): Route[] {
+  return [
+    route({
+      name: 'backup',
+      method: 'GET',
+      path: '/api/backup',
+      who: 'person',
+      ownPagesOnly: true,
+      summary:
+        'A consistent copy of the database, for the person whose gateway it is; askback backup checks it',
+      answers: { 200: { description: 'A database of SQLite', type: 'application/octet-stream' } },
+      async handle({ credential, reply }) {
+        if (credential.by.id !== credentials.owner.id)
+          throw new AskbackError('forbidden', 'Only the person whose gateway this is may copy its database.')
+        if (!store.copy) {
+          throw new AskbackError(
+            'invalid_request',
+            'This gateway keeps its data in no file of its own: back up PostgreSQL with pg_dump, and restore it with pg_restore.',
+          )
+        }
+        await store.copy(async ({ bytes, chunks }) => {
+          reply.hijack()
+          const { raw } = reply
+          raw.writeHead(200, {
+            ...SECURITY_HEADERS,
+            'content-type': 'application/octet-stream',
+            'content-length': bytes,
+            'cache-control': 'no-store',
+          })
+          // One that fails halfway ends short of its length, which tells the reader. There is nobody else to tell.
+          await pipeline(Readable.from(chunks, { objectMode: false }), raw).catch(() => undefined)
+        })
+        return { handled: true }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,182 @@
+import type { SessionEvent } from '@askback/protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { SECURITY_HEADERS } from '../http/responses.js'
+import { parseCursor } from './event-page.js'
+import { type Feeds, findPlace } from './feed.js'
+import type { OpenStreams, OpenStream, Reader } from './open-streams.js'
+import type { Encoding } from './pages.js'
+import type { Caller } from './register.js'
+
+export interface SessionEventsOptions {
+  feeds: Feeds
+  streams: OpenStreams
+  random: () => number
+}
+
+/** Streams one session's log from the client's cursor on, and then what happens. */
+export async function streamSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  target: { sessionId: string; query: Record<string, unknown>; caller: Caller },
+  { feeds, streams, random }: SessionEventsOptions,
+): Promise<void> {
+  const { sessionId, query, caller } = target
+  const cursor = cursorOf(request, query)
+  const feed = feeds.lease(sessionId)
+  let leased = true
+  const release = () => {
+    if (leased) feeds.release(feed)
+    leased = false
+  }
+  try {
+    const found = await findPlace(feed, cursor, query.log)
+    const socket = openSse(reply)
+    if (!socket) return release()
+    const { key } = caller
+    const closed = (stream: SseStream) => {
+      feed.remove(stream)
+      release()
+    }
+    const stream = new SseStream(socket, { key, cursor, streams, random, closed })
+    if (found) feed.add(stream)
+    else {
+      socket.write(sseEncoding.resync(sessionId))
+      stream.finish()
+    }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+function cursorOf(request: FastifyRequest, query: Record<string, unknown>): number {
+  const lastEventId = request.headers['last-event-id']
+  if (lastEventId !== undefined) return parseCursor(lastEventId, 'Last-Event-ID')
+  return query.after === undefined ? 0 : parseCursor(query.after, 'after')
+}
+
+const HEADERS = {
+  ...SECURITY_HEADERS,
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  // Proxies that buffer would hold back what is live.
+  'x-accel-buffering': 'no',
+  connection: 'close',
+}
+
+export interface SseOptions {
+  key: string
+  cursor: number
+  streams: OpenStreams
+  random: () => number
+  closed: (stream: SseStream) => void
+}
+
+/** One client that reads events over HTTP. */
+export class SseStream implements Reader, OpenStream {
+  readonly socket: Socket
+  readonly key: string
+  cursor: number
+  readonly #random: () => number
+  #state: 'open' | 'stalled' | 'ending' = 'open'
+
+  constructor(socket: Socket, { key, cursor, streams, random, closed }: SseOptions) {
+    this.socket = socket
+    this.key = key
+    this.cursor = cursor
+    this.#random = random
+    streams.add(this)
+    socket.once('close', () => {
+      streams.remove(this)
+      closed(this)
+    })
+  }
+
+  beat(): void {
+    if (this.#state === 'ending') return this.cut()
+    if (!this.socket.writableNeedDrain) {
+      this.#state = 'open'
+      this.socket.write(HEARTBEAT)
+    } else if (this.#state === 'stalled') this.cut()
+    else this.#stall()
+  }
+
+  finish(): void {
+    this.#end()
+  }
+
+  /** Not all at the same moment, and not before the next gateway can be there. */
+  drain(): void {
+    this.socket.write(retryAfter(500 + Math.floor(this.#random() * 2500)))
+    this.#end()
+  }
+
+  cut(): void {
+    this.socket.destroy()
+  }
+
+  /** Cut at the next beat, unless what waits for it has drained by then. */
+  #stall(): void {
+    this.#state = 'stalled'
+    this.socket.once('drain', () => {
+      if (this.#state === 'stalled') this.#state = 'open'
+    })
+  }
+
+  #end(): void {
+    this.#state = 'ending'
+    this.socket.destroySoon()
+  }
+}
+
+/**
+ * Answers with a stream that lasts until the connection does: so frames go to the socket as they are, without chunks
+ * around them, and HTTP/1.0 is served alike. `null` if the client is gone, or waits for the answer to an earlier request
+ * on the same connection.
+ */
+export function openSse(reply: FastifyReply): Socket | null {
+  reply.hijack()
+  const { raw } = reply
+  const { socket } = raw
+  if (!socket || socket.destroyed) {
+    raw.req.socket.destroy()
+    return null
+  }
+  raw.removeHeader('transfer-encoding')
+  raw.writeHead(200, HEADERS)
+  raw.flushHeaders()
+  return socket
+}
+
+export const sseEncoding: Encoding = {
+  events(events, texts) {
+    let frames = ''
+    for (const [index, { seq, type }] of events.entries())
+      frames += `id: ${seq}\n${fields(type, texts[index]!)}`
+    return Buffer.from(frames)
+  },
+  live: (_sessionId, event) => Buffer.from(fields(event.type, JSON.stringify(event))),
+  resync: () => Buffer.from('event: resync\ndata: {}\n\n'),
+}
+
+/** For the stream over all sessions, where a cursor of one of them would mean nothing. */
+export function withoutIds(events: SessionEvent[], texts: string[]): Buffer {
+  return Buffer.from(events.map(({ type }, index) => fields(type, texts[index]!)).join(''))
+}
+
+/** Reports a deleted session on the stream of all sessions. */
+export function goneFrame(sessionId: string): Buffer {
+  return Buffer.from(fields('gone', JSON.stringify({ sessionId })))
+}
+
+/** JSON has no line breaks, so that it is one field. */
+function fields(type: string, text: string): string {
+  return `event: ${type}\ndata: ${text}\n\n`
+}
+
+export const HEARTBEAT = Buffer.from(':\n\n')
+
+export function retryAfter(ms: number): Buffer {
+  return Buffer.from(`retry: ${ms}\n\n`)
+}
