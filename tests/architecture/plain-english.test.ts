@@ -12,6 +12,7 @@ import { sourceTexts, type SourceText } from './workspace.js'
 const rewritten = [
   'packages/store-sqlite/',
   'packages/store-postgres/',
+  'packages/gateway/',
   'packages/core/src/store/',
   'packages/core/src/kinds/',
   'packages/core/src/testing/',

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { FakeSocket } from '../../packages/gateway/src/streams/fake-socket.test.helper.js'
 import { Feeds } from '../../packages/gateway/src/streams/feed.js'
-import { findPlace } from '../../packages/gateway/src/streams/feed.js'
+import { isInLog } from '../../packages/gateway/src/streams/feed.js'
 import { PageCache } from '../../packages/gateway/src/streams/pages.js'
 import { FaultyProxy } from '../transports/faulty-proxy.js'
 
@@ -42,8 +42,8 @@ async function gateway(schema: string, { withoutDoorbells = false, url = server.
   })
   await desk.ready
   const read = async (sessionId: string, cursor: number) => {
-    const feed = feeds.lease(sessionId)
-    await findPlace(feed, cursor, undefined)
+    const feed = feeds.acquire(sessionId)
+    await isInLog(feed, cursor, undefined)
     const socket = new FakeSocket()
     const reader = { socket, isFinished: false }
     feed.add({ socket: socket.socket, cursor, finish: () => void (reader.isFinished = true) })

@@ -3,7 +3,7 @@ import { AskbackError } from '@askback/protocol'
 import { AllEvents } from '../../packages/gateway/src/streams/all-events.js'
 import { Feeds } from '../../packages/gateway/src/streams/feed.js'
 import { PageCache } from '../../packages/gateway/src/streams/pages.js'
-import { goneFrame, sseEncoding, withoutIds } from '../../packages/gateway/src/streams/sse.js'
+import { encodeGone, encodeWithoutIds, sseEncoding } from '../../packages/gateway/src/streams/sse.js'
 import type { World } from './world.js'
 
 /** The streams of one process, as its gateway makes them. */
@@ -24,6 +24,6 @@ export function simulatedGateway(world: World, host: Host, store: Store): Simula
   const cache = new PageCache(CACHE_BYTES)
   return {
     feeds: new Feeds({ host, store, encoding: sseEncoding, cache, bufferBytes, onError }),
-    allEvents: new AllEvents({ desk, encode: withoutIds, encodeGone: goneFrame, bufferBytes }),
+    allEvents: new AllEvents({ desk, encode: encodeWithoutIds, encodeGone, bufferBytes }),
   }
 }

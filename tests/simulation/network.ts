@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@askback/protocol'
 import { FakeSocket } from '../../packages/gateway/src/streams/fake-socket.test.helper.js'
-import type { Reader } from '../../packages/gateway/src/streams/open-streams.js'
+import type { EventReader } from '../../packages/gateway/src/streams/open-streams.js'
 import type { ToldCursor } from './durable.js'
 import type { Process } from './process.js'
 import { holds } from './violation.js'
@@ -24,7 +24,7 @@ export interface Frame {
 }
 
 /** One response that goes on: what the gateway writes reaches the client when the run lets it. */
-export class Stream implements Reader {
+export class Stream implements EventReader {
   readonly fake: FakeSocket
   readonly process: Process
   readonly sessionId: string

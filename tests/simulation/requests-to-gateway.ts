@@ -1,6 +1,6 @@
 import type { Desk, Origin } from '@askback/core'
 import { AskbackError, errorCodes, type Json } from '@askback/protocol'
-import { findPlace } from '../../packages/gateway/src/streams/feed.js'
+import { isInLog } from '../../packages/gateway/src/streams/feed.js'
 import { sseEncoding } from '../../packages/gateway/src/streams/sse.js'
 import { checkDurable, ToldCursor } from './durable.js'
 import { eventsIn, Stream } from './network.js'
@@ -81,14 +81,14 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
   const { feeds } = process.gateway
   const cursor = Number(request.headers.get('last-event-id') ?? request.query.get('after') ?? 0)
   const log = request.query.get('log') ?? undefined
-  const feed = feeds.lease(sessionId)
+  const feed = feeds.acquire(sessionId)
   let isLeased = true
   const release = () => {
     if (isLeased) feeds.release(feed)
     isLeased = false
   }
   try {
-    const isFound = await findPlace(feed, cursor, log)
+    const isFound = await isInLog(feed, cursor, log)
     const { logId } = feed
     const name = world.newId('reader')
     const told = new ToldCursor(name, model, { logId, seq: cursor })
@@ -104,7 +104,7 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
         },
         told: (frames) => told.take(eventsIn(frames)),
         finished: () => {
-          const isOver = !isFound || feed.leases === 0 || model.logs.get(logId)?.ended === true
+          const isOver = !isFound || feed.users === 0 || model.logs.get(logId)?.ended === true
           if (process.alive)
             world.guard(() => holds(isOver, 'streams', () => `${name} ends, and ${sessionId} goes on`))
         },

@@ -2,54 +2,53 @@ import { z } from 'zod'
 
 const count = z.int().min(1)
 
-/** Everything an operator can set. The command line and `config.json` in the data folder fill it. */
+/** Every setting of an operator, from `config.json` in the data folder and the command line. Unknown keys are refused. */
 export const gatewayConfig = z.strictObject({
-  /** Names, beside the loopback ones, under which this gateway is reached. Ports do not matter. */
+  /** Host names of this gateway in addition to the loopback names, without ports. */
   allowedHosts: z.array(z.string().min(1)).default([]),
-  /** Web origins, beside its own, whose pages may call this gateway. */
+  /** Web origins whose pages may call this gateway, in addition to its own. */
   allowedOrigins: z.array(z.url()).default([]),
   /**
-   * Names or paths below a session's folder, like `deploy` or `infra/prod`, in which edits are asked for in every mode but
-   * `bypassPermissions`, beside those that always are (`.git`, `.claude` and the like).
+   * Names or paths in a session's folder, like `deploy` or `infra/prod`. Edits in them need an approval in every mode but
+   * `bypassPermissions`. `.git`, `.claude` and the like are always protected.
    */
   protectedPaths: z.array(z.string().min(1)).default([]),
   /**
-   * Addresses of reverse proxies, or ranges like 10.0.0.0/8: what they say in `X-Forwarded-For` and `X-Forwarded-Proto`
-   * counts.
+   * Addresses of reverse proxies, or ranges like 10.0.0.0/8, whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted.
    */
   trustProxy: z.array(z.string()).default([]),
-  /** Files with the certificate, its chain included, and its key, in PEM. */
+  /** PEM files with the certificate and its chain, and with its key. */
   tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
-  /** Serve plain HTTP at an address that others can reach, without a proxy that ends TLS. */
+  /** Serve plain HTTP at an address that other machines can reach, without a proxy that terminates TLS. */
   insecure: z.boolean().default(false),
   /** How long a browser stays logged in. */
   loginDays: z.number().positive().default(30),
-  /** Sessions that nobody has written to for so long are deleted. */
+  /** Sessions without a new event for this long are deleted. */
   retentionDays: z.number().positive().optional(),
-  /** How long a request waits for a person unless it says so itself, like `10m`; or `never`. */
+  /** How long an interaction waits for a person if it has no timeout of its own: a duration like `10m`, or `never`. */
   timeout: z.string().optional(),
-  /** How long a stop waits for answers in flight. */
+  /** How long a stop waits for requests in flight, in milliseconds. */
   drainMs: z.int().min(0).default(10_000),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
   agents: z
     .strictObject({
       claude: z
         .strictObject({
-          /** An installed Claude Code, by its path or as a command, instead of the one that comes with its SDK. */
+          /** Path or command of an installed Claude Code, instead of the one in its SDK. */
           executable: z.string().min(1).optional(),
-          /** Which settings of Claude Code count beside CLAUDE.md; the user's unless set. */
+          /** Which settings of Claude Code are used in addition to CLAUDE.md; by default the user's. */
           settingSources: z.array(z.enum(['user', 'project', 'local'])).optional(),
         })
         .prefault({}),
       codex: z
         .strictObject({
-          /** An installed Codex, by its path or as a command. */
+          /** Path or command of an installed Codex. */
           executable: z.string().min(1).optional(),
-          /** Whether commands in its sandbox have the network, which scripts need to ask. */
+          /** Whether commands in its sandbox may use the network. Scripts need it to ask a person. */
           networkAccess: z.boolean().default(false),
         })
         .prefault({}),
-      /** Agents that speak the Agent Client Protocol, by the command that starts each. */
+      /** Agents that speak the Agent Client Protocol, with the command that starts each. */
       acp: z
         .array(
           z.strictObject({
@@ -72,22 +71,22 @@ export const gatewayConfig = z.strictObject({
         .default([]),
     })
     .prefault({}),
-  /** Where else people are asked. What is secret comes from the environment or a file of its owner. */
+  /** Other surfaces on which people are asked. Secrets come from the environment or from a file. */
   connectors: z
     .strictObject({
       telegram: z
         .strictObject({
           tokenFile: z.string().min(1).optional(),
-          /** Who may answer, beside those who pair. */
+          /** People who may answer, in addition to those who pair. */
           users: z.array(z.strictObject({ id: z.int(), name: z.string().min(1).optional() })).default([]),
-          /** Chats in which things are shown from the start. */
+          /** Chats that get everything from the start, without pairing. */
           chats: z.array(z.int()).default([]),
-          /** The public address of this gateway's `/api/connectors/telegram/updates`; without it Telegram is asked. */
+          /** The public URL of this gateway's `/api/connectors/telegram/updates`; without it, the gateway polls Telegram. */
           webhookUrl: z.url().optional(),
           apiRoot: z.url().optional(),
         })
         .optional(),
-      /** Are told of everything that waits or is settled. */
+      /** Receive every interaction when it is opened and when it is settled. */
       webhooks: z
         .array(z.strictObject({ url: z.url(), secretFile: z.string().min(1).optional() }))
         .default([]),
@@ -96,27 +95,27 @@ export const gatewayConfig = z.strictObject({
   limits: z
     .strictObject({
       bodyBytes: count.default(4 * 1024 * 1024),
-      /** The history of a session that is adopted. */
+      /** The largest history of an adopted session. */
       historyBytes: count.default(128 * 1024 * 1024),
       requestBytes: count.default(1024 * 1024),
       jsonDepth: count.default(100),
       pendingPerSession: count.default(5000),
       sessions: count.default(10_000),
-      /** What the sessions that are kept in memory may take, roughly. Others are read from the store when they are used. */
+      /** Approximate memory for cached sessions. Others are read from the store when they are used. */
       memoryMb: count.default(500),
       sockets: count.default(1000),
       streams: count.default(10_000),
       failedLoginsPerMinute: count.default(20),
-      /** For each credential, a person's among them. Off unless set. */
+      /** For each credential, of people and agents. Unlimited unless set. */
       requestsPerMinute: count.optional(),
-      /** For each agent's credential, streams apart; `null` sets no limit. The one for outside agents is shared by all of them. */
+      /** For each agent's credential, without streams; `null` is unlimited. All outside agents share one credential. */
       agentRequestsPerSecond: z.number().positive().nullable().default(1000),
-      /** How many requests an agent's credential may send at once, after a pause. */
+      /** How many requests an agent's credential may send at once after a pause. */
       agentBurst: count.default(10_000),
     })
     .prefault({}),
 })
 
 export type GatewayConfig = z.infer<typeof gatewayConfig>
-/** What is left out has its default. */
+/** The input of `gatewayConfig`: everything is optional and has a default. */
 export type GatewaySettings = z.input<typeof gatewayConfig>

@@ -6,16 +6,16 @@ import type { Writable } from 'node:stream'
 import { gatewayConfig, type GatewaySettings } from './config.js'
 import type { Credentials } from './credentials/credentials.js'
 import { Access } from './http/access.js'
-import { admission, originGuard } from './http/admission.js'
+import { createAdmission, createOriginGuard } from './http/admission.js'
 import { parseBodies } from './http/body.js'
-import { answerCors } from './http/cors.js'
+import { serveCors } from './http/cors.js'
 import { Drain, InFlight } from './http/drain.js'
 import { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
-import { answerBrokenRequest } from './http/responses.js'
-import { trustedProxies } from './http/trusted-proxy.js'
+import { respondToBrokenRequest } from './http/responses.js'
+import { createTrustedProxies } from './http/trusted-proxy.js'
 import { noRoute, serveWebApp } from './http/web-app.js'
 import { Metrics } from './metrics.js'
-import { fail, registerRoutes, routeTable } from './register-routes.js'
+import { sendFailure, registerRoutes, routeTable } from './register-routes.js'
 import type { GatewayContext } from './route.js'
 import type { GatewayConnector } from './routes/connectors.js'
 import type { McpHandler } from './routes/mcp.js'
@@ -23,34 +23,55 @@ import { serveStreams } from './serve-streams.js'
 import { watchClock } from './store-health.js'
 
 export interface GatewayOptions {
+  /** Runs sessions and agents. The caller closes it after the gateway. */
   host: Host
+  /** The store of the host's desk. The caller closes it after the host. */
   store: Store
+  /** The caller closes them. */
   credentials: Credentials
+  /** @default every setting has its own default, see `gatewayConfig` */
   config?: GatewaySettings
-  /** Made before the store if its appends are to be timed. */
+  /**
+   * Pass the instance whose `timed` wraps the store, so that appends are measured.
+   * @default a new one
+   */
   metrics?: Metrics
-  /** Those that people pair with, or that are called from outside. */
+  /** Connectors that people pair with, or that receive HTTP requests. */
   connectors?: readonly GatewayConnector[]
-  /** The build of the web app. */
+  /** The folder with the build of the web app. Without it only the API is served. */
   webApp?: string
-  /** Serves HTTPS instead of HTTP. The contents of the files, not their paths. */
+  /** Serves HTTPS instead of HTTP. These are the contents of the PEM files, not their paths. */
   tls?: { cert: string; key: string }
-  /** Refuse whoever comes neither from this machine nor through a trusted proxy. */
+  /**
+   * Refuse requests that come neither from this machine nor through a trusted proxy.
+   * @default false
+   */
   requireProxy?: boolean
-  /** Serves `/mcp`; nobody does without it. */
+  /** Serves `/mcp`, which is not found without it. */
   mcp?: McpHandler
+  /**
+   * The version in the OpenAPI document.
+   * @default '0.0.0'
+   */
   version?: string
-  /** Where structured logs go; nowhere unless set. */
+  /** Receives structured logs as lines of JSON. Nothing is logged without it. */
   log?: Writable
-  /** @default the desk's */
+  /** @default the clock of the desk */
   clock?: Clock
 }
 
 export interface Gateway {
+  /** The server of the gateway. Tests may call it without a port, with `app.inject`. */
   readonly app: FastifyInstance
-  /** Resolves to the address it can be reached under. */
+  /**
+   * Resolves to the URL of the gateway. Rejects if the port cannot be opened.
+   * @default host 127.0.0.1, and a free port
+   */
   listen(where?: { host?: string; port?: number }): Promise<string>
-  /** Ends what is under way in good order: nothing that waits is cancelled. */
+  /**
+   * Stops accepting work, ends streams and long polls, and waits for requests in flight, at most `config.drainMs`. What is pending
+   * stays pending.
+   */
   drain(): Promise<void>
   /**
    * Drains, then stops everything that the gateway started itself. Host, credentials and store belong to the caller that made them,
@@ -60,14 +81,29 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-/** HTTP around a host: no rules of its own beyond who may do what. */
+/**
+ * Serves a host over HTTP, SSE and WebSocket. It has no rules of its own except which credential may use which route. Throws if the
+ * settings are invalid.
+ *
+ * @example
+ * const store = memoryStore()
+ * const host = createHost({ desk: createDesk({ store }), onError: console.error })
+ * const credentials = await createCredentials({ store, owner, agentToken, onError: console.error })
+ * const gateway = createGateway({ host, store, credentials })
+ * const url = await gateway.listen({ port: 4100 })
+ * // At the end:
+ * await gateway.close()
+ * credentials.close()
+ * await host.close()
+ * await store.close()
+ */
 export function createGateway(options: GatewayOptions): Gateway {
   const { host, store, credentials, clock = host.desk.clock, metrics = new Metrics() } = options
   const config = gatewayConfig.parse(options.config ?? {})
   const app = createServer(serverOptions(config, options.log), options.tls)
   const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
   const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
-  const proxies = trustedProxies(config.trustProxy)
+  const proxies = createTrustedProxies(config.trustProxy)
   let ownUrl: URL | null = null
   const context: GatewayContext = {
     host,
@@ -78,8 +114,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     connectors: options.connectors ?? [],
     clock,
     failedLogins,
-    admit: admission({
-      checkOrigin: originGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
+    admit: createAdmission({
+      checkOrigin: createOriginGuard({ hosts: config.allowedHosts, origins: config.allowedOrigins }),
       failedLogins,
       proxies,
       requireProxy: options.requireProxy ?? false,
@@ -99,17 +135,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   const stopClockWatch =
     store.clock && watchClock(store.clock, (details, message) => app.log.warn(details, message))
   parseBodies(app, config.limits)
-  app.setErrorHandler((error, request, reply) => fail(request, reply, error))
+  app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error))
   app.setNotFoundHandler((request, reply) => {
-    fail(request, reply, noRoute(request.method, request.url.split('?', 1)[0]!))
+    sendFailure(request, reply, noRoute(request.method, request.url.split('?', 1)[0]!))
   })
-  answerCors(app, context)
+  serveCors(app, context)
   registerRoutes(app, routeTable(context, { version: options.version ?? '0.0.0', mcp: options.mcp }), context)
   const { streams, stop: stopStreams } = serveStreams(app, context)
   serveWebApp(app, options.webApp, context)
 
   let draining: Promise<void> | undefined
-  /** Whoever comes while answers are still under way is told so, instead of finding nobody. */
+  /** The port stays open while requests are in flight, so that new requests get `unavailable` and not a refused connection. */
   async function drain(): Promise<void> {
     const late = setTimeout(() => app.server.closeAllConnections(), config.drainMs)
     try {
@@ -124,7 +160,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     app,
     async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
-      // Thousands of clients come back at once after a restart: the usual 511 would turn some away.
+      // Thousands of clients reconnect at once after a restart: the default backlog of 511 would refuse some.
       await app.listen({ host: address, port, backlog: 4096 })
       const url = urlOf(app.server.address() as AddressInfo, options.tls, config.allowedHosts)
       ownUrl = new URL(url)
@@ -143,19 +179,19 @@ export function createGateway(options: GatewayOptions): Gateway {
 function serverOptions(config: ReturnType<typeof gatewayConfig.parse>, log: Writable | undefined) {
   return {
     logger: log ? { level: config.logLevel, stream: log } : false,
-    // Addresses can hold one-time codes, bodies what people say: neither belongs in a log.
+    // URLs may contain one-time codes, and bodies what people wrote: neither may be logged.
     logController: new LogController({ disableRequestLogging: true }),
-    // Only errors are logged, and those name their request themselves: most need no logger of their own.
+    // Only errors are logged, and they contain the request's id, so a request needs no logger of its own.
     childLoggerFactory: (logger) => logger,
-    // A HEAD would claim a settlement that nobody gets.
+    // A HEAD request would claim a settlement without receiving it.
     exposeHeadRoutes: false,
-    // The routes themselves say so, in the contract's words.
+    // The routes respond with an error of the protocol instead.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,
     routerOptions: { maxParamLength: 5000, ignoreTrailingSlash: false },
-    frameworkErrors: (error, request, reply) => fail(request, reply, error),
-    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => sendFailure(request, reply, error),
+    clientErrorHandler: respondToBrokenRequest,
   } satisfies FastifyServerOptions
 }
 
@@ -167,7 +203,7 @@ function createServer(
   return fastify({ ...options, https: tls })
 }
 
-/** Under TLS a name that the certificate is for: clients refuse any other. */
+/** With TLS, a name that the certificate covers: clients refuse any other. */
 function urlOf({ address, port }: AddressInfo, tls: GatewayOptions['tls'], hosts: readonly string[]): string {
   const name = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
   const certificate = tls && new X509Certificate(tls.cert)

@@ -1,6 +1,6 @@
 export { gatewayConfig, type GatewayConfig, type GatewaySettings } from './config.js'
 export { createCredentials, type Credentials } from './credentials/credentials.js'
-export { registerGatewayTokens } from './credentials/gateway-tokens.js'
+export { registerGatewayTokens } from './credentials/credential-refresh.js'
 export { newToken } from './credentials/credential.js'
 export { createGateway, type Gateway, type GatewayOptions } from './gateway.js'
 export { readLink } from './read-link.js'

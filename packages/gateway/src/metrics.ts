@@ -4,7 +4,14 @@ import { Counter, Gauge, Histogram, Registry, type GaugeConfiguration } from 'pr
 
 const SECOND = 1000
 
-/** What an operator watches. One registry for each gateway, so that several can live in a process. */
+/**
+ * Metrics for Prometheus. Each gateway has its own registry, so that several can run in one process.
+ *
+ * @example
+ * const metrics = new Metrics()
+ * const store = metrics.timed(sqliteStore({ path }))
+ * createGateway({ host, store, credentials, metrics })
+ */
 export class Metrics {
   readonly registry = new Registry()
   readonly #settlements: Counter<'kind' | 'settlement'>
@@ -14,7 +21,7 @@ export class Metrics {
     help: 'Until an append to the log is durable.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
   })
-  /** When those were asked that this process has seen asked, for the time that their answer takes. */
+  /** By interaction, for those that were opened while this process ran. */
   readonly #requestedAt = new Map<string, number>()
 
   constructor() {
@@ -35,12 +42,12 @@ export class Metrics {
     this.registry.registerMetric(this.#appendSeconds.asMetric())
   }
 
-  /** The same store, with its appends timed. */
+  /** The same store, which measures how long its appends take. */
   timed(store: Store): Store {
     const append: Store['append'] = (input) => {
       const started = performance.now()
       const appended = store.append(input)
-      // Beside whoever waits for it: one that failed is not counted here.
+      // A failed append is not measured; its caller handles the error.
       appended.then(
         () => this.#appendSeconds.observe((performance.now() - started) / SECOND),
         () => undefined,
@@ -50,6 +57,7 @@ export class Metrics {
     return { ...store, append }
   }
 
+  /** @internal */
   countStreams(open: () => { sse: number; ws: number }): void {
     this.#gauge({
       name: 'askback_streams_open',
@@ -61,7 +69,11 @@ export class Metrics {
     })
   }
 
-  /** Counts what happens at this host from now on. */
+  /**
+   * Counts what happens at this host from now on, until the returned function is called.
+   *
+   * @internal
+   */
   watch(host: Host, store: Store, now: () => number): () => void {
     this.#gauge({
       name: 'askback_pending',
@@ -99,7 +111,7 @@ export class Metrics {
     })
   }
 
-  /** Asked for its value when somebody reads it. */
+  /** A gauge whose value is read when the metrics are. */
   #gauge<Label extends string>(configuration: GaugeConfiguration<Label>): void {
     this.registry.registerMetric(new Gauge({ ...configuration, registers: [] }))
   }
@@ -110,31 +122,31 @@ export class Metrics {
     this.#requestedAt.delete(interactionId)
     this.#settlements.inc({ kind, settlement })
     if (!by || settlement === 'cancelled') return
-    const answered = (asked: number) => this.#timeToAnswer.observe({ kind }, (at - asked) / SECOND)
-    if (requestedAt !== undefined) return answered(requestedAt)
+    const observe = (requested: number) => this.#timeToAnswer.observe({ kind }, (at - requested) / SECOND)
+    if (requestedAt !== undefined) return observe(requestedAt)
     host.desk.interaction(sessionId, interactionId).then(
-      (item) => answered(item.requestedAt),
-      // Deleted in between: one answer less in a statistic.
+      (item) => observe(item.requestedAt),
+      // The session was deleted meanwhile: one value less in a statistic.
       () => undefined,
     )
   }
 }
 
-interface Value {
+interface MetricValue {
   metricName: string
   labels: { le?: number | string }
   value: number
 }
 
 /**
- * A histogram without labels that costs next to nothing to count with: the library's own makes a text of a bound for
- * every value, which is a good part of what a request costs.
+ * A histogram without labels that is cheap to update. The library's own formats a bound for every value, which is a considerable part of
+ * the cost of a request.
  */
 export class Durations {
   readonly name: string
   readonly #help: string
   readonly #bounds: number[]
-  /** How many lie within each bound and above the one before it; the last are beyond them all. */
+  /** How many values are in each bucket; the last bucket has those above all bounds. */
   readonly #counts: number[]
   #sum = 0
 
@@ -146,32 +158,32 @@ export class Durations {
   }
 
   observe(seconds: number): void {
-    let place = 0
-    while (place < this.#bounds.length && seconds > this.#bounds[place]!) place++
-    this.#counts[place]!++
+    let bucket = 0
+    while (bucket < this.#bounds.length && seconds > this.#bounds[bucket]!) bucket++
+    this.#counts[bucket]!++
     this.#sum += seconds
   }
 
-  /** What a registry asks for when it is read. */
+  /** Called by a registry when the metrics are read. */
   async get(): Promise<{
     name: string
     help: string
     type: 'histogram'
     aggregator: 'sum'
-    values: Value[]
+    values: MetricValue[]
   }> {
     const { name } = this
     let count = 0
-    const values: Value[] = this.#counts.map((within, place) => {
-      count += within
-      return { metricName: `${name}_bucket`, labels: { le: this.#bounds[place] ?? '+Inf' }, value: count }
+    const values: MetricValue[] = this.#counts.map((inBucket, bucket) => {
+      count += inBucket
+      return { metricName: `${name}_bucket`, labels: { le: this.#bounds[bucket] ?? '+Inf' }, value: count }
     })
     values.push({ metricName: `${name}_sum`, labels: {}, value: this.#sum })
     values.push({ metricName: `${name}_count`, labels: {}, value: count })
     return { name, help: this.#help, type: 'histogram', aggregator: 'sum', values }
   }
 
-  /** For a registry, which is typed for the library's own classes and asks for no more than the above. */
+  /** A registry is typed for the library's own classes, but uses only `name` and `get`. */
   asMetric(): Histogram {
     return this as unknown as Histogram
   }

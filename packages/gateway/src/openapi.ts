@@ -1,8 +1,8 @@
 import { errorCodes } from '@askback/protocol'
 import { z } from 'zod'
-import { type Described, type Route, route } from './route.js'
+import { type ResponseContent, type Route, route } from './route.js'
 
-type Json = Record<string, unknown>
+type OpenApiNode = Record<string, unknown>
 
 const error = z.object({
   error: z.object({
@@ -12,14 +12,14 @@ const error = z.object({
   }),
 })
 
-/** Of every route that needs a credential; those with a body can refuse that, too. */
-const ALWAYS = [400, 401, 403, 429, 500]
+/** Error statuses of every route that needs a credential, of routes with a body, and of routes that write. */
+const WITH_CREDENTIAL = [400, 401, 403, 429, 500]
 const WITH_BODY = [413, 415]
-const OF_WRITES = [503]
+const OF_WRITING = [503]
 
-/** OpenAPI 3.1, from the same table that the routes are made of. */
-export function openApi(routes: Route[], version: string): Json {
-  const paths: Record<string, Json> = {}
+/** The OpenAPI 3.1 document, from the same table as the routes. */
+export function openApi(routes: Route[], version: string): OpenApiNode {
+  const paths: Record<string, OpenApiNode> = {}
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
@@ -46,8 +46,8 @@ export function openApi(routes: Route[], version: string): Json {
   }
 }
 
-function operation(route: Route): Json {
-  const { name, summary, who, method, body, lines } = route
+function operation(route: Route): OpenApiNode {
+  const { name, summary, allowed, method, body, lines } = route
   const parameters = [
     ...parametersOf(route.params, 'path'),
     ...parametersOf(route.query, 'query'),
@@ -56,7 +56,7 @@ function operation(route: Route): Json {
   return {
     operationId: name,
     summary,
-    ...(who === 'anyone' && { security: [] }),
+    ...(allowed === 'anyone' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
@@ -64,17 +64,17 @@ function operation(route: Route): Json {
         content: { ...jsonContent(schemaOf(body)), ...(lines && { 'application/x-ndjson': LINES }) },
       },
     }),
-    responses: { ...answersOf(route.answers), ...errorsOf(route) },
+    responses: { ...responsesOf(route.responses), ...errorsOf(route) },
   }
 }
 
-function answersOf(answers: Route['answers']): Json {
+function responsesOf(responses: Route['responses']): OpenApiNode {
   return Object.fromEntries(
-    Object.entries(answers).map(([status, described]) => [status, describe(described)]),
+    Object.entries(responses).map(([status, described]) => [status, describe(described)]),
   )
 }
 
-function describe(described: Described): Json {
+function describe(described: ResponseContent): OpenApiNode {
   if (described instanceof z.ZodType) {
     return { description: 'Done', content: jsonContent(schemaOf(described)) }
   }
@@ -83,26 +83,29 @@ function describe(described: Described): Json {
   return { description, content }
 }
 
-function errorsOf({ who, method, body, errors = [] }: Route): Json {
+function errorsOf({ allowed, method, body, errors = [] }: Route): OpenApiNode {
   const statuses = new Set([
-    ...(who === 'anyone' ? [400, 403, 500, 503] : ALWAYS),
+    ...(allowed === 'anyone' ? [400, 403, 500, 503] : WITH_CREDENTIAL),
     ...(body ? WITH_BODY : []),
-    ...(method === 'GET' ? [] : [...OF_WRITES, 415]),
+    ...(method === 'GET' ? [] : [...OF_WRITING, 415]),
     ...errors,
   ])
   return Object.fromEntries(
-    [...statuses].sort((a, b) => a - b).map((status) => [status, errorAnswer(status)]),
+    [...statuses].sort((a, b) => a - b).map((status) => [status, errorResponse(status)]),
   )
 }
 
-function errorAnswer(status: number): Json {
+function errorResponse(status: number): OpenApiNode {
   const codes = Object.entries(errorCodes).flatMap(([code, entry]) => (entry.status === status ? [code] : []))
   return { description: codes.join(', '), content: jsonContent({ $ref: '#/components/schemas/Error' }) }
 }
 
-function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): Json[] {
+function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): OpenApiNode[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = schemaOf(schema) as { properties?: Json; required?: string[] }
+  const { properties = {}, required = [] } = schemaOf(schema) as {
+    properties?: OpenApiNode
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, each]) => ({
     name,
     in: where,
@@ -125,17 +128,17 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-function jsonContent(schema: Json): Json {
+function jsonContent(schema: OpenApiNode): OpenApiNode {
   return { 'application/json': { schema } }
 }
 
-/** What goes over the wire: fields may be added freely, so none is forbidden. */
-function schemaOf(schema: z.ZodType): Json {
+/** The schema of the input. Additional fields are allowed, because later versions may add some. */
+function schemaOf(schema: z.ZodType): OpenApiNode {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return rest
 }
 
-/** The document describes itself, too. */
+/** Adds the route of the document, which the document describes, too. */
 export function withOpenApi(routes: Route[], version: string): Route[] {
   const all: Route[] = [
     ...routes,
@@ -143,13 +146,13 @@ export function withOpenApi(routes: Route[], version: string): Route[] {
       name: 'openApi',
       method: 'GET',
       path: '/api/openapi.json',
-      who: 'person',
+      allowed: 'person',
       summary: 'This document',
-      answers: { 200: z.looseObject({ openapi: z.string() }) },
+      responses: { 200: z.looseObject({ openapi: z.string() }) },
       handle: () => ({ status: 200, body: document() }),
     }),
   ]
-  let made: Record<string, unknown> | undefined
-  const document = () => (made ??= openApi(all, version))
+  let cached: Record<string, unknown> | undefined
+  const document = () => (cached ??= openApi(all, version))
   return all
 }

@@ -2,12 +2,12 @@ import { AskbackError } from '@askback/protocol'
 import { parseWith } from '@askback/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credential } from './credentials/credential.js'
-import { actorOf, authenticate, checkGood } from './http/authenticate.js'
+import { readActor, authenticate, checkNotRevoked } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
 import { idempotencyKey } from './http/idempotent.js'
-import { sendAnswer, sendError, toAskbackError } from './http/responses.js'
+import { sendResponse, sendError, toAskbackError } from './http/responses.js'
 import { withOpenApi } from './openapi.js'
-import type { GatewayContext, AnyCall, Route } from './route.js'
+import type { GatewayContext, AnyRouteCall, Route } from './route.js'
 import { auditRoutes } from './routes/audit.js'
 import { connectorRoutes } from './routes/connectors.js'
 import { interactionRoutes } from './routes/interactions.js'
@@ -21,9 +21,7 @@ import { tokenRoutes } from './routes/tokens.js'
 import { toolCallRoutes } from './routes/tool-calls.js'
 import { streamRoutes } from './streams/register.js'
 
-type Params = Record<string, string>
-
-/** Makes the framework's routes from the table. */
+/** Registers every route of the table that has a handler. */
 export function registerRoutes(app: FastifyInstance, routes: Route[], context: GatewayContext): void {
   app.decorateRequest('credential', null)
   for (const route of routes) {
@@ -36,20 +34,20 @@ export function registerRoutes(app: FastifyInstance, routes: Route[], context: G
         lines: route.lines ?? false,
         ...(route.bodyBytes !== undefined && { bodyBytes: route.bodyBytes }),
       },
-      onRequest: guard(route, context),
+      onRequest: checkBeforeBody(route, context),
       handler(request, reply) {
-        run({ route, handle, context }, request, reply).then(undefined, (error: unknown) =>
-          fail(request, reply, error),
+        handleRequest({ route, handle, context }, request, reply).then(undefined, (error: unknown) =>
+          sendFailure(request, reply, error),
         )
       },
     })
   }
 }
 
-/** Answers an error, and logs those that are our own. */
-export function fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+/** Responds with an error. Internal errors are logged, unless the client disconnected while it sent the request. */
+export function sendFailure(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const known = toAskbackError(error)
-  if (known.code === 'internal' && isCutShort(request)) {
+  if (known.code === 'internal' && isAborted(request)) {
     request.log.debug({ reqId: request.id }, 'A client was gone before its request was complete')
   } else if (known.code === 'internal') {
     request.log.error({ reqId: request.id, err: known.cause ?? known }, 'A request failed')
@@ -57,15 +55,15 @@ export function fail(request: FastifyRequest, reply: FastifyReply, error: unknow
   sendError(reply, known)
 }
 
-function isCutShort({ raw }: FastifyRequest): boolean {
+function isAborted({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete
 }
 
-/** Before the body is read: where it comes from, who sends it, and whether they may. */
-function guard(route: Route, context: GatewayContext) {
+/** Checks origin, credential and permission before the body is read, so that a refused request costs little. */
+function checkBeforeBody(route: Route, context: GatewayContext) {
   const { admit, access, drain, rateLimit, agentRate } = context
   const isWrite = route.method !== 'GET'
-  const ofSession = route.path.startsWith('/api/sessions/:id')
+  const isOfSession = route.path.startsWith('/api/sessions/:id')
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     let checked: Promise<void> | undefined
     try {
@@ -73,13 +71,13 @@ function guard(route: Route, context: GatewayContext) {
       if (route.ownPagesOnly && sender.page === 'allowed') {
         throw new AskbackError('forbidden', 'Only pages of this gateway itself may do this.')
       }
-      if (route.who !== 'anyone') {
+      if (route.allowed !== 'anyone') {
         const credential = authenticate(sender, context)
         request.credential = credential
         rateLimit?.count(credential.id)
         if (credential.kind === 'agent') agentRate?.count(credential.id)
-        const sessionId = ofSession ? (request.params as Params)['id'] : undefined
-        checked = access.check(route.who, credential, sessionId)
+        const sessionId = isOfSession ? (request.params as { id: string }).id : undefined
+        checked = access.check(route.allowed, credential, sessionId)
       }
       if (isWrite) drain.checkWrite()
       route.beforeBody?.(request.params)
@@ -87,12 +85,12 @@ function guard(route: Route, context: GatewayContext) {
       done(error as Error)
       return
     }
-    if (checked) void passOn(checked, done)
+    if (checked) void continueAfter(checked, done)
     else done()
   }
 }
 
-async function passOn(checked: Promise<void>, done: (error?: Error) => void): Promise<void> {
+async function continueAfter(checked: Promise<void>, done: (error?: Error) => void): Promise<void> {
   try {
     await checked
   } catch (error) {
@@ -102,44 +100,44 @@ async function passOn(checked: Promise<void>, done: (error?: Error) => void): Pr
   done()
 }
 
-async function run(
+async function handleRequest(
   { route, handle, context }: { route: Route; handle: NonNullable<Route['handle']>; context: GatewayContext },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (request.credential) await checkAgain(context, request.credential, route)
-  const answer = await handle(callOf(route, request, reply))
-  if (!('handled' in answer)) sendAnswer(reply, answer)
+  if (request.credential) await checkAfterBody(context, request.credential, route)
+  const response = await handle(readCall(route, request, reply))
+  if (!('handled' in response)) sendResponse(reply, response)
 }
 
 /**
- * After the body, which may have taken minutes to come: whoever was revoked or logged out meanwhile must not act. Only
- * what a person changes is checked with a shared store itself, because that costs a query.
+ * Checks the credential again after the body, which may take minutes to arrive: a person who was revoked or logged out meanwhile must not
+ * act. Only changes by a person are checked in a shared store, because that costs a query.
  */
-function checkAgain(
+function checkAfterBody(
   { credentials }: GatewayContext,
   credential: Credential,
   { method }: Route,
 ): Promise<void> | undefined {
-  const isGood =
+  const isCurrent =
     method !== 'GET' && credential.kind === 'person'
-      ? credentials.isStillGood(credential)
+      ? credentials.isCurrentInStore(credential)
       : credentials.isCurrent(credential)
-  if (typeof isGood !== 'boolean') return isGood.then(checkGood)
-  checkGood(isGood)
+  if (typeof isCurrent !== 'boolean') return isCurrent.then(checkNotRevoked)
+  checkNotRevoked(isCurrent)
   return undefined
 }
 
-function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): AnyCall {
+function readCall(route: Route, request: FastifyRequest, reply: FastifyReply): AnyRouteCall {
   const { query, method, name } = route
   const { credential, headers } = request
-  const origin: AnyCall['origin'] = credential ? actorOf(credential, headers) : {}
+  const origin: AnyRouteCall['origin'] = credential ? readActor(credential, headers) : {}
   if (credential && method !== 'GET') {
     const key = idempotencyKey(headers['idempotency-key'], name, credential.id)
     if (key !== undefined) origin.idempotencyKey = key
   }
   return {
-    // The router gives each of them, as text: the schema is for the document.
+    // The router provides each of them as text, so their schema is used for the OpenAPI document only.
     params: request.params,
     query: query ? parse(query, request.query, 'the query') : undefined,
     body: bodyOf(route, request),
@@ -150,7 +148,7 @@ function callOf(route: Route, request: FastifyRequest, reply: FastifyReply): Any
   }
 }
 
-/** What comes must be well formed even where nothing is asked for. */
+/** A body must be well formed even if the route ignores it. */
 function bodyOf({ body: schema, refusal, parsedByDesk }: Route, request: FastifyRequest): unknown {
   const parsed = request.body as ParsedBody | undefined
   if (parsed && !parsed.ok) throw parsed.error
@@ -171,7 +169,7 @@ function parse(schema: NonNullable<Route['body']>, value: unknown, what: string)
   return parseWith(schema, value, { code: 'invalid_request', what })
 }
 
-/** Every route there is: what the framework serves and what the document describes are made from this. */
+/** All routes. The framework's routes and the OpenAPI document are both made from this table. */
 export function routeTable(
   context: GatewayContext,
   { version, mcp }: { version: string; mcp: McpHandler | undefined },

@@ -8,78 +8,83 @@ import type { Access } from './http/access.js'
 import type { Admit } from './http/admission.js'
 import type { Drain } from './http/drain.js'
 import type { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
-import type { Answer } from './http/responses.js'
+import type { RouteResponse } from './http/responses.js'
 import type { TrustedProxies } from './http/trusted-proxy.js'
 import type { Metrics } from './metrics.js'
 import type { GatewayConnector } from './routes/connectors.js'
 
 /**
- * Who may use a route: `anyone`, without a credential; a `person`; an `agent` as well, in its own sessions; an
- * `outside_agent`, which is bound to no session; or `any_agent`, where the handler finds out which session it is about.
+ * Which callers may use a route. People may use every route. `anyone`: no credential needed; `person`: people only; `agent`: also agents,
+ * in their own sessions; `outside_agent`: also agents whose credential is for no single session; `any_agent`: also agents, and the
+ * handler checks the session.
  */
-export type Who = 'anyone' | 'person' | 'agent' | 'outside_agent' | 'any_agent'
+export type AllowedCallers = 'anyone' | 'person' | 'agent' | 'outside_agent' | 'any_agent'
 
-/** What the document says of an answer: its schema, or what else it holds. */
-export type Described = z.ZodType | { description: string; type: string; json?: z.ZodType }
+/** What the OpenAPI document says of a response: the schema of its JSON, or another content type. */
+export type ResponseContent = z.ZodType | { description: string; type: string; json?: z.ZodType }
 
-export interface RouteSpec<W extends Who, Params, Query, Body> {
-  /** Names the operation: in the document, and in the scope of idempotency keys. */
+export interface RouteSpec<W extends AllowedCallers, Params, Query, Body> {
+  /** The operation id in the OpenAPI document, and part of the scope of idempotency keys. */
   name: string
   method: 'GET' | 'POST' | 'DELETE'
   path: string
-  who: W
+  allowed: W
   summary: string
-  /** Not even for pages of origins that the operator allows. */
+  /** Refused for pages of other origins, even of those that the operator allows. */
   ownPagesOnly?: true
   params?: z.ZodType<Params>
   query?: z.ZodType<Query>
   body?: z.ZodType<Body>
-  /** The largest body, where that is less than for other routes: whoever needs no credential must not cost much. */
+  /** A smaller limit than that of other routes: a caller without a credential must not cost much. */
   bodyBytes?: number
-  /** Throws for a request that is refused whatever its body says, before the body is read. */
+  /** Throws for a request that is refused whatever its body contains. Called before the body is read. */
   beforeBody?: (params: Params) => void
-  /** The body's `items` may also come on lines of their own, and be many more. */
+  /** The body may also be NDJSON, with each of its `items` on a line and up to `historyBytes` long. */
   lines?: true
-  /** The body goes to the desk field by field, which parses it: here the schema is for the document. */
+  /** The desk parses the fields of the body, so the schema is used for the OpenAPI document only. */
   parsedByDesk?: true
-  /** Said of a body that does not fit, instead of what the schema says. */
+  /** The message for a body that does not match the schema, instead of the schema's own. */
   refusal?: string
-  /** By status; those of errors come by themselves. */
-  answers: Record<number, Described>
-  /** Of errors that only some routes have. */
+  /** By status. Those of errors are added to the document from `errors`. */
+  responses: Record<number, ResponseContent>
+  /** Statuses of errors that not every route has. */
   errors?: number[]
-  /** Without one it is described here and served elsewhere. */
-  handle?: (call: Call<W, Params, Query, Body>) => Promise<Answer | Handled> | Answer | Handled
+  /** Left out if the route is only described here, and served elsewhere. */
+  handle?: (
+    call: RouteCall<W, Params, Query, Body>,
+  ) => Promise<RouteResponse | Handled> | RouteResponse | Handled
 }
 
-/** The handler has answered by itself. */
+/** The handler has sent the response itself. */
 export interface Handled {
   handled: true
 }
 
-export interface Call<W extends Who, Params, Query, Body> {
+export interface RouteCall<W extends AllowedCallers, Params, Query, Body> {
   params: Params
   query: Query
   body: Body
   credential: CredentialFor<W>
-  /** Whose doing it is, and its idempotency key within its scope. */
+  /** The actor and surface of the request, and its idempotency key in its scope. */
   origin: Origin
   request: FastifyRequest
   reply: FastifyReply
 }
 
-type CredentialFor<W extends Who> = W extends 'anyone'
+type CredentialFor<W extends AllowedCallers> = W extends 'anyone'
   ? null
   : W extends 'person'
     ? PersonCredential
     : PersonCredential | AgentCredential
 
-/** With its types erased, as it stands in the table. */
-export type Route = RouteSpec<Who, unknown, unknown, unknown>
-export type AnyCall = Call<Who, unknown, unknown, unknown>
+/** With the types of its request erased, so that all routes fit in one table. */
+export type Route = RouteSpec<AllowedCallers, unknown, unknown, unknown>
+export type AnyRouteCall = RouteCall<AllowedCallers, unknown, unknown, unknown>
 
-export function route<W extends Who, Params, Query, Body>(spec: RouteSpec<W, Params, Query, Body>): Route {
-  // Each call is parsed by the schemas of its own route before its handler sees it.
+export function route<W extends AllowedCallers, Params, Query, Body>(
+  spec: RouteSpec<W, Params, Query, Body>,
+): Route {
+  // Each request is parsed with the schemas of its own route before the handler gets it.
   return spec as unknown as Route
 }
 
@@ -93,7 +98,7 @@ declare module 'fastify' {
   }
 }
 
-/** What the routes of one gateway share. */
+/** What all routes of one gateway share. */
 export interface GatewayContext {
   host: Host
   store: Store
@@ -109,6 +114,6 @@ export interface GatewayContext {
   rateLimit: RateLimit | null
   agentRate: AgentRate | null
   drain: Drain
-  /** Where this gateway is reached; `null` while it does not listen. */
+  /** The URL of this gateway; `null` while it does not listen. */
   ownUrl: () => URL | null
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Credential } from './credentials/credential.js'
-import type { Sender } from './http/admission.js'
-import { actorOf, authenticate, checkGood, identify } from './http/authenticate.js'
+import type { RequestSender } from './http/admission.js'
+import { readActor, authenticate, checkNotRevoked, identify } from './http/authenticate.js'
 import type { GatewayContext } from './route.js'
-import { type Caller, type SocketCaller, registerStreams, type Streams } from './streams/register.js'
+import { type Caller, type SocketCaller, registerStreams, type GatewayStreams } from './streams/register.js'
 
 /**
  * Serves the streams behind the same checks as every other route. `stop` ends the subscription to revoked credentials, which may
@@ -12,14 +12,14 @@ import { type Caller, type SocketCaller, registerStreams, type Streams } from '.
 export function serveStreams(
   app: FastifyInstance,
   context: GatewayContext,
-): { streams: Streams; stop: () => void } {
+): { streams: GatewayStreams; stop: () => void } {
   const { host, store, config, clock, metrics, credentials } = context
-  const { sockets, streams: most, bodyBytes, jsonDepth } = config.limits
+  const { sockets, streams: maxStreams, bodyBytes, jsonDepth } = config.limits
   const streams = registerStreams(app, {
     host,
     store,
     clock,
-    config: { sockets, streams: most, frameBytes: bodyBytes, jsonDepth },
+    config: { sockets, streams: maxStreams, frameBytes: bodyBytes, jsonDepth },
     authorize: async (request) => {
       const sender = context.admit(request)
       return callerOf(authenticate(sender, context), sender, context)
@@ -32,8 +32,8 @@ export function serveStreams(
   return { streams, stop }
 }
 
-/** A page by cookie has yet to send the proof that belongs to it. */
-function authorizeSocket(sender: Sender, context: GatewayContext): SocketCaller {
+/** A page with a cookie is a caller only after it has sent the proof of its login. */
+function authorizeSocket(sender: RequestSender, context: GatewayContext): SocketCaller {
   const found = identify(sender, context)
   if (!('confirm' in found)) return { caller: callerOf(found.credential, sender, context) }
   return {
@@ -42,16 +42,17 @@ function authorizeSocket(sender: Sender, context: GatewayContext): SocketCaller 
   }
 }
 
-function callerOf(credential: Credential, { headers }: Sender, context: GatewayContext): Caller {
+function callerOf(credential: Credential, { headers }: RequestSender, context: GatewayContext): Caller {
   context.rateLimit?.count(credential.id)
-  const { by, via } = actorOf(credential, headers)
+  const { by, via } = readActor(credential, headers)
   return {
     credential: credential.id,
     key: credential.key,
     person: by ? { by, via } : null,
     mayRead: (sessionId) => context.access.mayRead(credential, sessionId),
-    async checkStillGood() {
-      if (credential.kind === 'person') checkGood(await context.credentials.isStillGood(credential))
+    async checkNotRevoked() {
+      if (credential.kind === 'person')
+        checkNotRevoked(await context.credentials.isCurrentInStore(credential))
     },
   }
 }

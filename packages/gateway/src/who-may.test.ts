@@ -52,7 +52,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'GET /api/openapi.json': { may: PEOPLE },
 }
 
-/** Streams go on for ever where they are allowed, and a login is no route with a credential: tested with their own. */
+/** GatewayStreams go on for ever where they are allowed, and a login is no route with a credential: tested with their own. */
 const elsewhere = ['GET /api/events', 'GET /api/ws', 'GET /login', 'POST /api/login']
 
 let gateway: TestGateway

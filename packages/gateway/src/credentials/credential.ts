@@ -1,23 +1,23 @@
 import type { Actor } from '@askback/protocol'
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** A person may do everything. `via` is how they came: a browser's cookie, or a token. */
+/** The credential of a person, who may do everything. `via` says how it was sent: as a browser's cookie, or as a token. */
 export interface PersonCredential {
   readonly kind: 'person'
-  /** Names the credential, not the person: the scope of idempotency keys, and who opened an interaction. */
+  /** The same for all tokens, or all logins, of a person. It scopes idempotency keys, and is the `openedBy` of interactions. */
   readonly id: string
-  /** Identifies this one token or login: whatever it has opened is closed when it is revoked. */
+  /** Identifies this one token or login. Streams and long polls that were opened with it end when it is revoked. */
   readonly key: string
   readonly by: Actor
   readonly via: 'web' | 'http'
 }
 
-/** An agent asks, and reads what became of it. */
+/** The credential of an agent, which may open interactions and read their settlements. */
 export interface AgentCredential {
   readonly kind: 'agent'
   readonly id: string
   readonly key: string
-  /** The only session it is for; `null` for all sessions of outside agents. */
+  /** The only session that it is for; `null` for all sessions of outside agents. */
   readonly sessionId: string | null
 }
 
@@ -34,30 +34,49 @@ export function personCredential(by: Actor, via: PersonCredential['via'], key: s
   return { kind: 'person', id: `${via === 'web' ? 'cookie' : 'person'}:${by.id}`, key, by, via }
 }
 
-export function sessionCredential(sessionId: string): AgentCredential {
+const SESSION_TOKEN_PREFIX = 'askback_session_'
+
+/** The token of a session's agent. It is derived from the session's id and a secret, so that none has to be stored. */
+export function sessionToken(secret: string, sessionId: string): string {
+  return `${SESSION_TOKEN_PREFIX}${sessionId}.${macOf(secret, `session ${sessionId}`)}`
+}
+
+export function findSessionToken(secret: string, token: string): AgentCredential | null {
+  if (!token.startsWith(SESSION_TOKEN_PREFIX)) return null
+  const sessionId = token.slice(SESSION_TOKEN_PREFIX.length, token.lastIndexOf('.'))
+  if (!isSameText(token, sessionToken(secret, sessionId))) return null
   const id = `agent:${sessionId}`
   return { kind: 'agent', id, key: id, sessionId }
 }
 
-const PREFIX = 'askback_session_'
-
-/** Made from the session's id and a secret, so that none of them needs to be kept. */
-export function sessionToken(secret: string, sessionId: string): string {
-  return `${PREFIX}${sessionId}.${macOf(secret, `session ${sessionId}`)}`
+/**
+ * What a repeated request has in common with the first one. `secret` is what the caller itself sent (its token or proof): if new
+ * secrets were derived from anything in the store, a reader of the store could derive them, too.
+ */
+export interface SecretSeed {
+  secret: string
+  key: string
 }
 
-export function findSession(secret: string, token: string): AgentCredential | null {
-  if (!token.startsWith(PREFIX)) return null
-  const sessionId = token.slice(PREFIX.length, token.lastIndexOf('.'))
-  return sameText(token, sessionToken(secret, sessionId)) ? sessionCredential(sessionId) : null
-}
-
-/** 256 random bits, with a prefix that tells a leaked one from other strings. */
+/**
+ * Creates a secret of 256 bits.
+ *
+ * @param prefix - tells what a leaked secret is for
+ * @internal
+ */
 export function newToken(prefix: string): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`
 }
 
-/** What is kept of a token. Looking it up by its hash tells nothing by how long that takes. */
+/**
+ * The same seed gives the same secret, so that a repeated request gets what the first one got, although only a hash was stored.
+ * Without a seed the secret is random.
+ */
+export function newTokenFrom(seed: SecretSeed | undefined, prefix: string, purpose: string): string {
+  return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(seed.secret, `${purpose} ${seed.key}`)}`
+}
+
+/** What is stored of a token. A lookup by hash leaks nothing by the time that it takes. */
 export function hashOf(token: string): string {
   return hash('sha256', token, 'hex')
 }
@@ -66,8 +85,8 @@ export function macOf(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('base64url')
 }
 
-/** Compares bytes: two strings of the same length need not have as many bytes. */
-export function sameText(a: string, b: string): boolean {
+/** Compares bytes in constant time: two strings of the same length may have different numbers of bytes. */
+export function isSameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]
   return left.length === right.length && timingSafeEqual(left, right)
 }

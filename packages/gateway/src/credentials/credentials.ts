@@ -1,156 +1,150 @@
 import { jumpAwareClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
-import { AskbackError, type Actor, type AuditAct } from '@askback/protocol'
+import { AskbackError, type Actor } from '@askback/protocol'
+import { BrowserLogins } from './browser-logins.js'
 import {
-  OUTSIDE_AGENTS,
-  personCredential,
-  type Credential,
-  type PersonCredential,
+  findSessionToken,
   hashOf,
   macOf,
   newToken,
-  findSession,
+  newTokenFrom,
+  OUTSIDE_AGENTS,
+  personCredential,
   sessionToken,
+  type Credential,
+  type PersonCredential,
+  type SecretSeed,
 } from './credential.js'
-import { registeredGatewayTokens, registerGatewayTokens } from './gateway-tokens.js'
-import { LoginCodes } from './login-codes.js'
+import {
+  CredentialRefresh,
+  registeredGatewayTokens,
+  registerGatewayTokens,
+  Revocations,
+} from './credential-refresh.js'
 import { People, personName } from './people.js'
-import { KeptCredentials } from './stored-credentials.js'
+import { auditAct, StoredCredentials } from './stored-credentials.js'
 
 const SECRET_KEY = 'credential/secret'
+const OWNER = 'owner'
 const DAY_MS = 24 * 3_600_000
-const MOST_HASHES = 1000
-/** How soon a gateway that shares its store learns what another has made or revoked, if no message comes. */
-const REFRESH_MS = 5000
+const MAX_CACHED_HASHES = 1000
+/** The origin of calls by a program that acts in its own name. */
+const DIRECT: Origin = { via: 'direct' }
 
 export interface CredentialsOptions {
+  /** Tokens and logins are stored here, by their hashes. The caller closes it. */
   store: Store
   /**
-   * The first person, whose tokens are kept outside the store. The first token is the lasting one: with another in its
-   * place, browsers that logged in before are logged out.
+   * The first person, whose tokens are not in the store. The first token is the permanent one: if it is replaced, all browsers of
+   * this person are logged out.
    */
   owner: { name: string; tokens: string[] }
-  /** For agents that this gateway does not run. */
+  /** The token of agents that this gateway does not run. */
   agentToken: string
+  /**
+   * How long a browser stays logged in, in days.
+   * @default 30
+   */
   loginDays?: number
   /**
-   * On a shared store: whether the other gateways take the tokens of this one, too. Not those that the operator gives to
-   * each of them and replaces everywhere. The id stays the same over restarts.
+   * On a shared store: whether the other gateways accept the tokens of this one, too. False for tokens that the operator sets on
+   * every gateway and replaces everywhere. The id must stay the same across restarts.
    */
   gateway?: { id: string; sharesTokens: boolean }
-  /** To the other processes on the same store: a credential that ends here ends there at once. */
+  /** Reaches the other processes on the same store, so that a credential that is revoked here ends there at once. */
   bus?: Bus
+  /** @default the store's clock, or else the system's */
   clock?: Clock
+  /** Receives errors of the background refresh, which is retried. */
   onError: (error: unknown) => void
 }
 
-/** What a repeated request has in common with the first. Its secret is the caller's own, which no store has. */
-export interface Seed {
+interface CredentialsParts {
+  options: CredentialsOptions
+  clock: Clock
   secret: string
-  key: string
+  owner: Actor
+  ownerToken: string
+  stored: StoredCredentials
+  people: People
 }
 
-export interface BrowserLogin {
-  person: Actor
-  cookie: string
-  /** The half of the login that the page keeps in its own origin. */
-  proof: string
-  maxAgeSeconds: number
-}
-
-/** Who may come in, and by what. */
+/**
+ * Finds out whose token or login a request carries, and creates and revokes them. Tokens of people are stored by their hash; tokens of
+ * sessions are derived from a secret. The caller of `createCredentials` closes it.
+ */
 export class Credentials {
   readonly owner: Actor
   readonly cookieName: string
+  /** @internal */
+  readonly logins: BrowserLogins
   readonly #secret: string
-  readonly #kept: KeptCredentials
-  readonly #codes: LoginCodes
-  readonly #fixed = new Map<string, Credential>()
-  /** By hash: the tokens of the other gateways on a shared store. */
-  #registered = new Map<string, Credential>()
-  #renewAt: number
-  readonly #options: CredentialsOptions
-  readonly #hashes = new Map<string, string>()
-  readonly #clock: Clock
-  readonly #loginMs: number
-  readonly #revoked = new Set<(credentialKey: string) => void>()
-  readonly #peopleRevoked = new Set<(personId: string) => void>()
   readonly #store: Store
-  readonly #people: People
+  readonly #clock: Clock
   readonly #bus: Bus | undefined
-  readonly #onError: (error: unknown) => void
-  #refreshing: Promise<void> | null = null
-  #refreshAgain = false
-  #disarm: (() => void) | null = null
-  #closed = false
-  readonly #ownerToken: string
+  readonly #stored: StoredCredentials
+  readonly #people: People
+  readonly #revocations = new Revocations()
+  readonly #refresh: CredentialRefresh
+  /** By hash: tokens that are passed in at each start. */
+  readonly #configured = new Map<string, Credential>()
+  readonly #hashes = new Map<string, string>()
 
-  constructor(
-    options: CredentialsOptions & {
-      clock: Clock
-      secret: string
-      ownerToken: string
-      kept: KeptCredentials
-      people: People
-    },
-  ) {
-    const { owner, agentToken, secret, ownerToken, kept, people, clock, loginDays = 30 } = options
-    this.#store = options.store
-    this.#options = options
-    this.#renewAt = clock.now() + DAY_MS
-    this.#people = people
-    this.#bus = options.bus
-    this.#onError = options.onError
-    this.owner = { id: OWNER, name: owner.name }
+  /** @internal */
+  constructor({ options, clock, secret, owner, ownerToken, stored, people }: CredentialsParts) {
+    const { store, bus, agentToken, loginDays = 30, onError } = options
+    this.owner = owner
     this.#secret = secret
-    this.#ownerToken = ownerToken
-    this.#kept = kept
+    this.#store = store
     this.#clock = clock
-    this.#codes = new LoginCodes(clock)
-    this.#loginMs = loginDays * DAY_MS
-    // Browsers share cookies between the ports of a host, and with them between gateways on one machine.
+    this.#bus = bus
+    this.#stored = stored
+    this.#people = people
+    // Browsers share cookies between the ports of a host, so each gateway on a machine needs its own name.
     this.cookieName = `askback_${hashOf(secret).slice(0, 8)}`
-    this.#fixed.set(hashOf(agentToken), OUTSIDE_AGENTS)
-    for (const token of owner.tokens)
-      this.#fixed.set(hashOf(token), personCredential(this.owner, 'http', OWNER))
-    options.bus?.on(({ type }) => {
-      if (type === 'credentials') void this.refresh()
+    this.#configured.set(hashOf(agentToken), OUTSIDE_AGENTS)
+    for (const token of options.owner.tokens)
+      this.#configured.set(hashOf(token), personCredential(owner, 'http', OWNER))
+    const shared = { clock, stored, people, revocations: this.#revocations, bus }
+    this.logins = new BrowserLogins({
+      ...shared,
+      loginMs: loginDays * DAY_MS,
+      owner: { id: OWNER, tokenFingerprint: ownerToken },
+      isKnown: (personId) => this.#isKnown(personId),
     })
-    if (options.store.shared) this.#keepFresh()
+    const renewTokens = () => registerTokens(options, { store, clock })
+    this.#refresh = new CredentialRefresh({ ...shared, store, owner, renewTokens, onError })
   }
 
+  /** @internal */
   findToken(token: string): Credential | null {
+    const hash = this.#hashOf(token)
     return (
-      this.#fixed.get(this.#hashOf(token)) ??
-      this.#registered.get(this.#hashOf(token)) ??
-      this.#unlessRevoked(this.#kept.findToken(token)) ??
-      findSession(this.#secret, token)
+      this.#configured.get(hash) ??
+      this.#refresh.findGatewayToken(hash) ??
+      this.#stored.findToken(token) ??
+      findSessionToken(this.#secret, token)
     )
   }
 
-  /** The login that a cookie names. Cookies reach every port of this host, so it counts with its proof only. */
-  findLogin(cookie: string): PersonCredential | null {
-    return this.#unlessRevoked(this.#kept.findLogin(cookie))
-  }
-
-  isProof(cookie: string, proof: string): boolean {
-    return this.#kept.isProof(cookie, proof)
-  }
-
   /**
-   * Whether a credential that was accepted earlier is still valid, as far as this process knows. A body or a long poll
-   * can take minutes, in which its sender may be revoked, logged out or expire. Agents' tokens are not revoked: those of
-   * a deleted session end with it, which the desk checks.
+   * Whether a credential that was accepted earlier is still valid, as far as this process knows. A body or a long poll can take
+   * minutes, in which the credential may be revoked or expire. Tokens of agents are not revoked: those of a deleted session end
+   * with it, which the desk checks.
+   *
+   * @internal
    */
   isCurrent(credential: Credential): boolean {
     if (credential.kind === 'agent' || credential.key === OWNER) return true
-    return this.#kept.isCurrent(credential.key, credential.via)
+    return this.#stored.isCurrent(credential.key, credential.via)
   }
 
   /**
-   * Whether a person's credential still counts, by the store itself. A process that missed the message about a revocation
-   * must not let a revoked person act, so this is asked before everything that a person changes.
+   * Whether a person's credential is still valid according to the store. A process that missed the message about a revocation must
+   * not let a revoked person act, so this is checked before everything that a person changes.
+   *
+   * @internal
    */
-  isStillGood(credential: PersonCredential): boolean | Promise<boolean> {
+  isCurrentInStore(credential: PersonCredential): boolean | Promise<boolean> {
     const { key, by } = credential
     if (!this.isCurrent(credential)) return false
     if (!this.#store.shared || key === OWNER) return true
@@ -163,86 +157,49 @@ export class Credentials {
     )
   }
 
-  /** Whether this person may answer, on surfaces that have no credential to show. Asks the store. */
+  /** Whether this person may answer on a surface that has no credential of theirs, such as a chat. Asks the store. */
   async mayAct(personId: string): Promise<boolean> {
     return this.#isKnown(personId) && !(await this.#people.isRevokedInStore(personId))
   }
 
-  /** For the agent that runs this session, and the scripts in its shell. */
+  /** The token for the agent of a session, and for the scripts in its shell. */
   sessionToken(sessionId: string): string {
     return sessionToken(this.#secret, sessionId)
   }
 
+  /** Creates a one-time code that logs a browser in as this person, at `/login?code=…`. It expires after 10 minutes. */
   loginCode(by: Actor): string {
-    const code = this.newCode()
-    this.keepCode(code, by)
+    const code = this.logins.newCode()
+    this.logins.addCode(code, by)
     return code
   }
 
-  /** The same `seed` makes the same code, as with tokens. */
-  newCode(seed?: Seed): string {
-    return seed === undefined ? newToken('code') : `code_${macOf(seed.secret, `code ${seed.key}`)}`
-  }
-
-  keepCode(code: string, by: Actor): void {
-    this.#codes.keep(code, by)
-  }
-
-  /** Whom a code would log in. It stays unused. */
+  /** The person that a code would log in; `null` if it was used or has expired. The code stays unused. */
   personOfCode(code: string): Actor | null {
-    return this.#codes.peek(code)
+    return this.logins.personOfCode(code)
   }
 
-  /** Exchanges a one-time code for a browser login; `null` if the code is used, too old or not from here. */
-  async logIn(code: string): Promise<BrowserLogin | null> {
-    const person = this.#codes.redeem(code)
-    if (!person || (await this.#people.isRevokedInStore(person.id))) return null
-    const [cookie, proof] = [newToken('askback_web'), newToken('proof')]
-    const at = this.#clock.now()
-    const login = {
-      by: person,
-      at,
-      expiresAt: at + this.#loginMs,
-      proofHash: hashOf(proof),
-      ...(person.id === OWNER && { ownerToken: this.#ownerToken }),
-    }
-    await this.#kept.keep('web', cookie, login, this.#act('login', { by: person, via: 'web' }))
-    this.#bus?.publish({ type: 'credentials' })
-    return { person, cookie, proof, maxAgeSeconds: Math.floor(this.#loginMs / 1000) }
+  /** A new token for a person, which is valid after `keep`. The same seed gives the same token. */
+  newToken(seed?: SecretSeed): string {
+    return newTokenFrom(seed, 'askback_person', 'token')
   }
 
-  /** Ends one browser login, and closes what it has open. */
-  async logOut({ key, by, via }: PersonCredential): Promise<void> {
-    this.#tellRevoked(await this.#kept.revokeLogin(key, this.#act('logout', { by, via })))
-  }
-
-  /** Ends all browser logins of a person, and the links that would log in more. Tokens stay. */
-  async logOutEverywhere(personId: string, origin: Origin = DIRECT): Promise<void> {
-    if (!this.#isKnown(personId)) {
-      throw new AskbackError('not_found', `There is no person ${JSON.stringify(personId)}.`)
-    }
-    this.#codes.revoke(personId)
-    this.#tellRevoked(await this.#kept.revokeLogins(personId, this.#act('logout', origin, personId)))
-  }
-
-  /** The same `seed` makes the same token: a repeated request gets what the first one got, though only a hash is kept. */
-  newToken(seed?: Seed): string {
-    const prefix = 'askback_person'
-    return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(seed.secret, `token ${seed.key}`)}`
-  }
-
-  /** Makes the person too, if the name is free. Returns who it is for. */
+  /**
+   * Stores the hash of a token for the person of this name, who is created if the name is free. Rejects with `invalid_request` for
+   * a name that is reserved, revoked or looks like another one, and with `forbidden` for a token for somebody else.
+   */
   async keep(name: string, token: string, origin: Origin = DIRECT): Promise<Actor> {
     const by = await this.#people.claim(name, origin.by, OWNER)
-    if (this.#kept.findToken(token)) return by
-    const kept = { by, at: this.#clock.now() }
-    await this.#kept.keep('http', token, kept, this.#act('token_created', origin, by.id))
+    if (this.#stored.findToken(token)) return by
+    const act = auditAct(this.#clock, 'token_created', origin, by.id)
+    await this.#stored.add('http', token, { by, at: this.#clock.now() }, act)
     this.#bus?.publish({ type: 'credentials' })
     return by
   }
 
+  /** Everybody who has a token, the first person first. */
   people(): { name: string; createdAt: number | null }[] {
-    const named = this.#kept
+    const named = this.#stored
       .list('http')
       .filter(({ by }) => !this.#people.isRevoked(by.id))
       .map(({ by, at }) => ({ name: by.id, createdAt: at }))
@@ -252,7 +209,7 @@ export class Credentials {
     ]
   }
 
-  /** All tokens of a person, and the browsers they are logged in with. */
+  /** Revokes a person with all their tokens and logins. Rejects with `not_found` if the name has no token. */
   async revoke(name: string, origin: Origin = DIRECT): Promise<void> {
     const person = personName(name)
     if (person === OWNER) {
@@ -261,140 +218,83 @@ export class Credentials {
         'The token of the first person is kept with the data: remove tokens.json and restart to get another.',
       )
     }
-    // Durable first, in one write: whatever else of this person is still there counts for nothing from here on.
-    const act = this.#act('token_revoked', origin, person)
+    // The person's record is written first: from then on none of their credentials is valid, even if deleting them fails.
+    const act = auditAct(this.#clock, 'token_revoked', origin, person)
     const isRevoked = await this.#people.revoke(person, act)
-    if (!isRevoked && !this.#kept.list('http').some(({ by }) => by.id === person)) {
+    if (!isRevoked && !this.#stored.list('http').some(({ by }) => by.id === person)) {
       throw new AskbackError('not_found', `There is no token for ${JSON.stringify(person)}.`)
     }
-    const keys = await this.#kept.revoke(person, isRevoked ? undefined : act)
-    this.#personEnded(person)
-    this.#tellRevoked(keys)
+    const keys = await this.#stored.revoke(person, isRevoked ? undefined : act)
+    this.#revocations.publishPerson(person)
+    this.#revocations.publishKeys(keys)
+    this.#bus?.publish({ type: 'credentials' })
   }
 
-  /** Calls back with the key of each credential that is revoked. */
+  /** Calls back with the key of each credential that is revoked, on this gateway or another. */
   onRevoked(listener: (credentialKey: string) => void): () => void {
-    this.#revoked.add(listener)
-    return () => this.#revoked.delete(listener)
+    return this.#revocations.onKey(listener)
   }
 
-  /** Calls back with each person who is revoked, on this gateway or another. */
+  /** Calls back with the id of each person who is revoked, on this gateway or another. */
   onPersonRevoked(listener: (personId: string) => void): () => void {
-    this.#peopleRevoked.add(listener)
-    return () => this.#peopleRevoked.delete(listener)
+    return this.#revocations.onPerson(listener)
   }
 
-  /** Takes over what other processes have made and revoked. */
+  /** Reads what other processes created and revoked. */
   refresh(): Promise<void> {
-    this.#refreshAgain = true
-    this.#refreshing ??= this.#refreshAll()
-      .catch(this.#onError)
-      .finally(() => (this.#refreshing = null))
-    return this.#refreshing
+    return this.#refresh.run()
   }
 
+  /** Stops the background refresh. The store stays open. */
   close(): void {
-    this.#closed = true
-    this.#disarm?.()
-  }
-
-  async #refreshAll(): Promise<void> {
-    while (this.#refreshAgain && !this.#closed) {
-      this.#refreshAgain = false
-      if (this.#store.shared) await this.#refreshRegistered()
-      const people = await this.#people.refresh()
-      const keys = await this.#kept.refresh()
-      for (const person of people) {
-        this.#personEnded(person)
-        // Whoever revoked them may have stopped before all of this was deleted.
-        keys.push(...(await this.#kept.revoke(person)))
-      }
-      this.#closeRevoked(keys)
-    }
-  }
-
-  async #refreshRegistered(): Promise<void> {
-    const ports = { store: this.#store, clock: this.#clock }
-    if (this.#clock.now() >= this.#renewAt) {
-      await registerTokens(this.#options, ports)
-      this.#renewAt = this.#clock.now() + DAY_MS
-    }
-    const { tokens, agentTokens } = await registeredGatewayTokens(ports)
-    const ownerCredential = personCredential(this.owner, 'http', OWNER)
-    this.#registered = new Map<string, Credential>([
-      ...agentTokens.map((hash): [string, Credential] => [hash, OUTSIDE_AGENTS]),
-      ...tokens.map((hash): [string, Credential] => [hash, ownerCredential]),
-    ])
-  }
-
-  /** Backs up the bus, which may lose a message. */
-  #keepFresh(): void {
-    if (this.#closed) return
-    this.#disarm = this.#clock.alarm(this.#clock.now() + REFRESH_MS, () => {
-      void this.refresh().finally(() => this.#keepFresh())
-    })
-  }
-
-  /** A token or login of a revoked person can still be there, or be made in the moment in which they are revoked. */
-  #unlessRevoked(credential: PersonCredential | null): PersonCredential | null {
-    return credential && this.#people.isRevoked(credential.by.id) ? null : credential
+    this.#refresh.close()
   }
 
   #isKnown(personId: string): boolean {
     return this.people().some(({ name }) => name === personId)
   }
 
-  #personEnded(personId: string): void {
-    this.#codes.revoke(personId)
-    for (const listener of this.#peopleRevoked) listener(personId)
-  }
-
-  #tellRevoked(keys: string[]): void {
-    this.#closeRevoked(keys)
-    this.#bus?.publish({ type: 'credentials' })
-  }
-
-  #closeRevoked(keys: string[]): void {
-    for (const key of keys) for (const listener of this.#revoked) listener(key)
-  }
-
-  #act(act: AuditAct['act'], { by, via }: Origin, subject?: string): AuditAct {
-    const who = { ...(by && { by }), ...(via && { via }) }
-    return { at: this.#clock.now(), act, ...who, ...(subject !== undefined && { subject }) }
-  }
-
-  /** The same few tokens come with every request. */
+  /** The same few tokens come with every request, so their hashes are cached. */
   #hashOf(token: string): string {
     const known = this.#hashes.get(token)
     if (known !== undefined) return known
-    if (this.#hashes.size >= MOST_HASHES) this.#hashes.clear()
+    if (this.#hashes.size >= MAX_CACHED_HASHES) this.#hashes.clear()
     const hash = hashOf(token)
     this.#hashes.set(token, hash)
     return hash
   }
 }
 
-const OWNER = 'owner'
-/** Of a program that calls these methods in its own name. */
-const DIRECT: Origin = { via: 'direct' }
-
+/**
+ * Loads the tokens and logins of a store. Rejects if the store cannot be read. The caller closes both the credentials and the store.
+ *
+ * @example
+ * const credentials = await createCredentials({
+ *   store,
+ *   owner: { name: 'Ada', tokens: [token] },
+ *   agentToken,
+ *   onError: console.error,
+ * })
+ * const openUrl = `${url}/login?code=${credentials.loginCode(credentials.owner)}`
+ */
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
-  const { store, owner, clock = store.clock ?? jumpAwareClock } = options
-  const secret = await secretOf(store)
+  const { store, clock = store.clock ?? jumpAwareClock } = options
+  const secret = await readSecret(store)
   const fingerprint = (hash: string) => macOf(secret, `owner ${hash}`)
-  const ownerToken = fingerprint(hashOf(owner.tokens[0] ?? ''))
+  const ownerToken = fingerprint(hashOf(options.owner.tokens[0] ?? ''))
   const ports = { store, clock }
   await registerTokens(options, ports)
   const registered = store.shared ? (await registeredGatewayTokens(ports)).tokens : []
-  const people = new People(store, clock, [OWNER, owner.name])
+  const people = new People(store, clock, [OWNER, options.owner.name])
   await people.refresh()
   const ownerTokens = [ownerToken, ...registered.map(fingerprint)]
-  const kept = await KeptCredentials.load(store, clock, {
+  const stored = await StoredCredentials.load(store, clock, {
     ownerTokens,
     isRevoked: (personId) => people.isRevoked(personId),
   })
-  for (const { by, at } of kept.list('http')) await people.adopt(by.id, at)
-  const credentials = new Credentials({ ...options, clock, secret, ownerToken, kept, people })
+  for (const { by, at } of stored.list('http')) await people.addMissing(by.id, at)
+  const owner = { id: OWNER, name: options.owner.name }
+  const credentials = new Credentials({ options, clock, secret, owner, ownerToken, stored, people })
   await credentials.refresh()
   options.bus?.publish({ type: 'credentials' })
   return credentials
@@ -409,8 +309,8 @@ async function registerTokens(
   await registerGatewayTokens(ports, gateway.id, gateway.sharesTokens ? tokens : null)
 }
 
-/** One for all gateways on a store; whoever comes first makes it. */
-async function secretOf(store: Store): Promise<string> {
+/** All gateways on a store share one secret, which the first of them creates. */
+async function readSecret(store: Store): Promise<string> {
   await store.kv.put(SECRET_KEY, newToken('secret'), null)
   const entry = await store.kv.get(SECRET_KEY)
   if (typeof entry?.value === 'string') return entry.value

@@ -2,9 +2,9 @@ import type { Clock, Store } from '@askback/core'
 import { AskbackError, copyJson, skeleton, type Actor, type AuditAct } from '@askback/protocol'
 
 const PREFIX = 'credential/person/'
-/** Answers, audits and settings use these for what is not a person. */
-const WORDS = 'policy askback system agent agents telegram terminal web http cli mcp direct'
-const RESERVED: ReadonlySet<string> = new Set(WORDS.split(' ').map(skeleton))
+/** Names that answers, audits and settings use for what is not a person. */
+const RESERVED_NAMES = 'policy askback system agent agents telegram terminal web http cli mcp direct'
+const RESERVED: ReadonlySet<string> = new Set(RESERVED_NAMES.split(' ').map(skeleton))
 
 interface PersonRecord {
   name: string
@@ -14,17 +14,17 @@ interface PersonRecord {
 }
 
 /**
- * Every person who ever had a token, one record for each name that looks different. A name is the identity that answers
- * and pairings carry: it is given once, and a revoked one stays taken.
+ * Every person who ever had a token. A name identifies its person in answers and pairings, so it is given once: names that look the
+ * same share one record (its key is the name's skeleton), and the name of a revoked person stays reserved.
  */
 export class People {
   readonly #store: Store
   readonly #clock: Clock
-  /** Names of the first person, who has no record. */
+  /** Skeletons of the names of the first person, who has no record. */
   readonly #reserved: ReadonlySet<string>
-  /** By name. The key is the skeleton at the time the record was made, which may differ from today's. */
+  /** By name. The key is the skeleton at the time when the record was created; a newer Unicode version may compute another. */
   #records = new Map<string, { key: string; record: PersonRecord }>()
-  /** Asked with every request. It only grows, as nobody is made a person again. */
+  /** Read with every request. It only grows: a revoked person never becomes valid again. */
   readonly #revoked = new Set<string>()
 
   constructor(store: Store, clock: Clock, reserved: string[]) {
@@ -33,7 +33,7 @@ export class People {
     this.#reserved = new Set(reserved.map(skeleton))
   }
 
-  /** Returns who was revoked since the last time. */
+  /** Reads all records. Returns the people who were revoked since the last call. */
   async refresh(): Promise<string[]> {
     const entries = await this.#store.kv.list(PREFIX)
     this.#records = new Map(
@@ -50,7 +50,7 @@ export class People {
     return revoked
   }
 
-  /** The person of this name, who is made if the name is free. */
+  /** The person of this name, who is created if the name is free. Throws if `by` may not create a token for them. */
   async claim(text: string, by: Actor | undefined, ownerId: string): Promise<Actor> {
     const name = personName(text)
     const id = skeleton(name)
@@ -66,11 +66,11 @@ export class People {
         `${quoted(name)} is a word that Askback uses itself. Choose another name.`,
       )
     }
-    const made: PersonRecord = { name, at: this.#clock.now() }
+    const created: PersonRecord = { name, at: this.#clock.now() }
     const key = this.#keyOf(name)
     const alike = this.#records.has(name) ? undefined : this.#alike(id)
-    const isNew = !alike && (await this.#store.kv.put(key, copyJson(made), null))
-    const record = alike ?? (isNew ? made : await this.#read(key))
+    const isNew = !alike && (await this.#store.kv.put(key, copyJson(created), null))
+    const record = alike ?? (isNew ? created : await this.#read(key))
     if (record && !alike) this.#records.set(record.name, { key, record })
     if (record?.name !== name) {
       throw new AskbackError(
@@ -93,15 +93,15 @@ export class People {
     return { id: name, name }
   }
 
-  /** Whoever had a token before people had records. */
-  async adopt(name: string, at: number): Promise<void> {
+  /** Adds the record of a person whose token is older than these records. */
+  async addMissing(name: string, at: number): Promise<void> {
     const key = this.#keyOf(name)
     const record: PersonRecord = { name, at }
     if (!this.#records.has(name) && (await this.#store.kv.put(key, copyJson(record), null)))
       this.#records.set(name, { key, record })
   }
 
-  /** False if there is no such person, or no longer. */
+  /** Resolves to false if there is no such person, or they were revoked before. */
   async revoke(name: string, act: AuditAct): Promise<boolean> {
     const key = this.#keyOf(name)
     for (;;) {
@@ -120,7 +120,7 @@ export class People {
     return this.#revoked.has(personId)
   }
 
-  /** As the store has it now, whatever this process has heard. */
+  /** Asks the store, because this process may have missed the revocation. */
   async isRevokedInStore(personId: string): Promise<boolean> {
     return isRevoked(await this.#read(this.#keyOf(personId)), personId)
   }
@@ -139,7 +139,7 @@ export class People {
   }
 }
 
-/** Names that differ only in how they are written are one: full-width letters, spaces at the ends or in a row. */
+/** Normalises a name: full-width letters, and spaces at the ends or in a row, make no difference. Throws `invalid_request`. */
 export function personName(text: string): string {
   const name = text.normalize('NFKC').trim().replaceAll(/ +/g, ' ')
   if (

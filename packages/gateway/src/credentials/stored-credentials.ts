@@ -1,32 +1,35 @@
-import type { Clock, KvEntry, Store } from '@askback/core'
+import type { Clock, KvEntry, Origin, Store } from '@askback/core'
 import { AskbackError, copyJson, type Actor, type AuditAct } from '@askback/protocol'
-import { personCredential, type PersonCredential, hashOf, sameText } from './credential.js'
+import { personCredential, type PersonCredential, hashOf, isSameText } from './credential.js'
 
 const PREFIX = { http: 'credential/token/', web: 'credential/cookie/' } as const
-/** When a person who was logged in nowhere was last logged out everywhere. */
+/** Holds the audit act of a logout that ended no login. */
 const LAST_LOGOUT = 'credential/logout/'
-type Via = keyof typeof PREFIX
+type CredentialVia = keyof typeof PREFIX
 
-interface Kept {
+interface StoredCredential {
   by: Actor
   at: number
   expiresAt?: number
-  /** The hash of the second secret of a browser login, which only the page that logged in has. */
+  /** The hash of the proof, the second secret of a browser login, which only the page that logged in has. */
   proofHash?: string
-  /** Identifies the owner's token at the time of the login: replacing that token ends the login. */
+  /** A fingerprint of the first person's token at the time of the login: replacing that token ends the login. */
   ownerToken?: string
 }
 
-/** Tokens of named people and cookies of browsers, kept by their hash, and in memory for each request to find. */
-export class KeptCredentials {
+/** Tokens and browser logins of people: in the store by their hash, and all of them in memory, because each request looks one up. */
+export class StoredCredentials {
   readonly #store: Store
   readonly #clock: Clock
   readonly #isRevoked: (personId: string) => boolean
-  readonly #found: Record<Via, Map<string, { kept: Kept; credential: PersonCredential }>> = {
+  readonly #found: Record<
+    CredentialVia,
+    Map<string, { stored: StoredCredential; credential: PersonCredential }>
+  > = {
     http: new Map(),
     web: new Map(),
   }
-  /** Counts what this process writes, so that a list that was read before is not taken for newer. */
+  /** Counts the writes of this process: a list that was read while one happened may lack it, and is read again. */
   #writes = 0
 
   private constructor(store: Store, clock: Clock, isRevoked: (personId: string) => boolean) {
@@ -39,91 +42,97 @@ export class KeptCredentials {
     store: Store,
     clock: Clock,
     { ownerTokens, isRevoked }: { ownerTokens: string[]; isRevoked: (personId: string) => boolean },
-  ): Promise<KeptCredentials> {
-    const kept = new KeptCredentials(store, clock, isRevoked)
-    await kept.refresh()
-    await kept.#revoke(
+  ): Promise<StoredCredentials> {
+    const loaded = new StoredCredentials(store, clock, isRevoked)
+    await loaded.refresh()
+    await loaded.#revoke(
       'web',
       ({ proofHash, ownerToken }) =>
         !proofHash || (ownerToken !== undefined && !ownerTokens.includes(ownerToken)),
     )
-    return kept
+    return loaded
   }
 
   findToken(token: string): PersonCredential | null {
     return this.#find('http', token)?.credential ?? null
   }
 
-  /** The login that a cookie names. That alone shows nothing: see `isProof`. */
+  /** The login that a cookie names. It is not proven yet: see `isProof`. */
   findLogin(cookie: string): PersonCredential | null {
     return this.#find('web', cookie)?.credential ?? null
   }
 
   isProof(cookie: string, proof: string): boolean {
-    const proofHash = this.#find('web', cookie)?.kept.proofHash
-    return proofHash !== undefined && sameText(hashOf(proof), proofHash)
+    const proofHash = this.#find('web', cookie)?.stored.proofHash
+    return proofHash !== undefined && isSameText(hashOf(proof), proofHash)
   }
 
   /** Whether the credential with this key exists, has not expired, and its person is not revoked. */
-  isCurrent(key: string, via: Via): boolean {
+  isCurrent(key: string, via: CredentialVia): boolean {
     return this.#current(via, key.slice(PREFIX[via].length)) !== null
   }
 
-  async keep(via: Via, token: string, kept: Kept, act: AuditAct): Promise<void> {
+  async add(via: CredentialVia, token: string, added: StoredCredential, act: AuditAct): Promise<void> {
     const key = PREFIX[via] + hashOf(token)
-    const value = copyJson(kept)
+    const value = copyJson(added)
     this.#writes++
     if (!(await this.#store.kv.put(key, value, null, act))) {
       throw new AskbackError('invalid_request', 'This token exists already.')
     }
     this.#writes++
-    this.#remember(via, key, kept)
+    this.#cache(via, key, added)
   }
 
-  list(via: Via): Kept[] {
-    return [...this.#found[via].values()].map(({ kept }) => kept)
+  list(via: CredentialVia): StoredCredential[] {
+    return [...this.#found[via].values()].map(({ stored }) => stored)
   }
 
-  /** All of one person. Returns the keys of what was revoked, so that open streams can be closed. */
+  /** Deletes all tokens and logins of a person. Returns their keys, so that open streams can be closed. */
   async revoke(personId: string, act?: AuditAct): Promise<string[]> {
-    const isTheirs = ({ by }: Kept) => by.id === personId
+    const isTheirs = ({ by }: StoredCredential) => by.id === personId
     return [...(await this.#revoke('http', isTheirs, act)), ...(await this.#revoke('web', isTheirs))]
   }
 
-  /** The browser logins of one person. */
+  /** Deletes the browser logins of a person. */
   async revokeLogins(personId: string, act: AuditAct): Promise<string[]> {
     const keys = await this.#revoke('web', ({ by }) => by.id === personId, act)
     if (keys.length === 0) await this.#record(LAST_LOGOUT + personId, act)
     return keys
   }
 
-  /** One browser login, by the key of its credential. */
+  /** Deletes one browser login, by the key of its credential. */
   revokeLogin(key: string, act: AuditAct): Promise<string[]> {
     return this.#revoke('web', (_, credential) => credential.key === key, act)
   }
 
-  #find(via: Via, token: string): { kept: Kept; credential: PersonCredential } | null {
+  #find(
+    via: CredentialVia,
+    token: string,
+  ): { stored: StoredCredential; credential: PersonCredential } | null {
     return this.#current(via, hashOf(token))
   }
 
-  /** A revoked person's credentials end with the person's record, before each of them is deleted. */
-  #current(via: Via, hash: string): { kept: Kept; credential: PersonCredential } | null {
+  /** The credentials of a revoked person are invalid as soon as the person's record says so, before they are deleted. */
+  #current(
+    via: CredentialVia,
+    hash: string,
+  ): { stored: StoredCredential; credential: PersonCredential } | null {
     const found = this.#found[via].get(hash)
-    if (!found || (found.kept.expiresAt ?? Infinity) <= this.#clock.now()) return null
-    return this.#isRevoked(found.kept.by.id) ? null : found
+    if (!found || (found.stored.expiresAt ?? Infinity) <= this.#clock.now()) return null
+    return this.#isRevoked(found.stored.by.id) ? null : found
   }
 
-  /** `act` is recorded once, with the first that is deleted. */
+  /** `act` is written to the audit once, with the first that is deleted. */
   async #revoke(
-    via: Via,
-    isMeant: (kept: Kept, credential: PersonCredential) => boolean,
+    via: CredentialVia,
+    matches: (stored: StoredCredential, credential: PersonCredential) => boolean,
     act?: AuditAct,
   ): Promise<string[]> {
     const keys: string[] = []
-    let unrecorded = act
-    for (const [hash, { kept, credential }] of this.#found[via]) {
-      if (!isMeant(kept, credential)) continue
-      if (await this.#delete(PREFIX[via] + hash, unrecorded)) unrecorded = undefined
+    let unwritten = act
+    for (const [hash, { stored, credential }] of this.#found[via]) {
+      if (!matches(stored, credential)) continue
+      if (await this.#delete(PREFIX[via] + hash, unwritten)) unwritten = undefined
       this.#writes++
       this.#found[via].delete(hash)
       keys.push(credential.key)
@@ -131,7 +140,7 @@ export class KeptCredentials {
     return keys
   }
 
-  /** Reads what other processes have made and ended. Returns the keys of those that are gone. */
+  /** Reads what other processes created and deleted. Returns the keys of those that are gone. */
   async refresh(): Promise<string[]> {
     const gone: string[] = []
     const expired: string[] = []
@@ -141,9 +150,9 @@ export class KeptCredentials {
       this.#found[via] = new Map()
       const now = this.#clock.now()
       for (const { key, value } of entries) {
-        // Whoever wrote it parsed it.
-        const kept = value as unknown as Kept
-        if ((kept.expiresAt ?? Infinity) > now) this.#remember(via, key, kept)
+        // Only `add` writes these entries.
+        const stored = value as unknown as StoredCredential
+        if ((stored.expiresAt ?? Infinity) > now) this.#cache(via, key, stored)
         else expired.push(key)
       }
       for (const [hash, { credential }] of before) if (!this.#found[via].has(hash)) gone.push(credential.key)
@@ -152,8 +161,7 @@ export class KeptCredentials {
     return gone
   }
 
-  /** Again if this process has written meanwhile: the list may or may not have that. */
-  async #list(via: Via): Promise<KvEntry[]> {
+  async #list(via: CredentialVia): Promise<KvEntry[]> {
     for (;;) {
       const writes = this.#writes
       const entries = await this.#store.kv.list(PREFIX[via])
@@ -161,12 +169,12 @@ export class KeptCredentials {
     }
   }
 
-  #remember(via: Via, key: string, kept: Kept): void {
-    const credential = personCredential(kept.by, via, key)
-    this.#found[via].set(key.slice(PREFIX[via].length), { kept, credential })
+  #cache(via: CredentialVia, key: string, stored: StoredCredential): void {
+    const credential = personCredential(stored.by, via, key)
+    this.#found[via].set(key.slice(PREFIX[via].length), { stored, credential })
   }
 
-  /** An act that deletes nothing: acts are written together with a record only. */
+  /** Audit acts are written together with a key only, so one that deletes nothing needs a key of its own. */
   async #record(key: string, act: AuditAct): Promise<void> {
     for (;;) {
       const entry = await this.#store.kv.get(key)
@@ -178,4 +186,14 @@ export class KeptCredentials {
     const entry = await this.#store.kv.get(key)
     return entry !== null && this.#store.kv.put(key, null, entry.version, act)
   }
+}
+
+export function auditAct(
+  clock: Clock,
+  act: AuditAct['act'],
+  { by, via }: Origin,
+  subject?: string,
+): AuditAct {
+  const actor = { ...(by && { by }), ...(via && { via }) }
+  return { at: clock.now(), act, ...actor, ...(subject !== undefined && { subject }) }
 }

@@ -38,10 +38,10 @@ it('a token that one makes counts on the other at once, and no longer when it is
 
 it('a browser that logs in at one is known to the other at once, until it logs out', async () => {
   const [here, there] = await twoGateways()
-  const { cookie } = (await here.logIn(here.loginCode(here.owner)))!
-  await expect.poll(() => there.findLogin(cookie)).toMatchObject({ by: { id: 'owner' } })
-  await here.logOut(here.findLogin(cookie)!)
-  await expect.poll(() => there.findLogin(cookie)).toBeNull()
+  const { cookie } = (await here.logins.logIn(here.loginCode(here.owner)))!
+  await expect.poll(() => there.logins.find(cookie)).toMatchObject({ by: { id: 'owner' } })
+  await here.logins.logOut(here.logins.find(cookie)!)
+  await expect.poll(() => there.logins.find(cookie)).toBeNull()
 })
 
 it('a person who is revoked at one may act at no other, though no message of it comes', async () => {

@@ -1,34 +1,38 @@
 import type { Desk, Fence } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Credential } from '../credentials/credential.js'
-import type { Who, GatewayContext } from '../route.js'
+import type { AllowedCallers, GatewayContext } from '../route.js'
 
-const MOST_REMEMBERED = 10_000
+const MAX_CACHED_SESSIONS = 10_000
 
-/** What each kind of credential may do. */
+/** Decides which credential may use which route and session. */
 export class Access {
   readonly #desk: Desk
-  /** Sessions of outside agents; which they are never changes. */
+  /** Cache of session ids: a session of outside agents stays one. */
   readonly #outside = new Set<string>()
 
   constructor(desk: Desk) {
     this.#desk = desk
   }
 
-  /** Throws `forbidden`. Waits only for what is not known yet. */
-  check(who: Who, credential: Credential, sessionId: string | undefined): Promise<void> | undefined {
-    if (credential.kind === 'person' || who === 'any_agent') return undefined
-    if (who === 'person') throw new AskbackError('forbidden', 'Only a person may do this.')
-    if (who === 'outside_agent') {
+  /** Throws or rejects with `forbidden`. Returns a promise only if the desk has to be asked, to keep the common case synchronous. */
+  check(
+    allowed: AllowedCallers,
+    credential: Credential,
+    sessionId: string | undefined,
+  ): Promise<void> | undefined {
+    if (credential.kind === 'person' || allowed === 'any_agent') return undefined
+    if (allowed === 'person') throw new AskbackError('forbidden', 'Only a person may do this.')
+    if (allowed === 'outside_agent') {
       if (credential.sessionId === null) return undefined
       throw new AskbackError('forbidden', 'This token is for one session only.')
     }
     if (sessionId === undefined) throw new AskbackError('forbidden', 'An agent may not do this.')
     const readable = this.mayRead(credential, sessionId)
     if (readable === true) return undefined
-    if (readable === false) throw elsewhere()
+    if (readable === false) throw otherSessionError()
     return readable.then((may) => {
-      if (!may) throw elsewhere()
+      if (!may) throw otherSessionError()
     })
   }
 
@@ -41,19 +45,19 @@ export class Access {
   async #isOutside(sessionId: string): Promise<boolean> {
     const agent = await this.#desk.agentOf(sessionId)
     if (agent !== null) return false
-    if (this.#outside.size >= MOST_REMEMBERED) this.#outside.clear()
+    if (this.#outside.size >= MAX_CACHED_SESSIONS) this.#outside.clear()
     this.#outside.add(sessionId)
     return true
   }
 }
 
-function elsewhere(): AskbackError {
+function otherSessionError(): AskbackError {
   return new AskbackError('forbidden', 'This token is not for this session.')
 }
 
 /**
- * A script in the shell of an agent writes as that agent does: nothing more, once another gateway runs the session. Scripts talk to
- * the gateway that started their agent, so that it is the one to know.
+ * The fence for what a script in an agent's shell writes: once another gateway has the lease of the session, the script may write as
+ * little as its agent. Scripts call the gateway that started their agent, so this gateway knows the fence.
  */
 export function fenceOf({ host }: GatewayContext, credential: Credential): Fence | undefined {
   if (credential.kind === 'person' || credential.sessionId === null) return undefined

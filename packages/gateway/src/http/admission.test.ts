@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { originGuard } from './admission.js'
+import { createOriginGuard } from './admission.js'
 
-const check = originGuard({ hosts: ['askback.example', '192.168.1.5'], origins: ['https://ide.example'] })
+const check = createOriginGuard({
+  hosts: ['askback.example', '192.168.1.5'],
+  origins: ['https://ide.example'],
+})
 const refusing =
   (method: string, headers: Record<string, string>, upgrade = false) =>
   () =>

@@ -3,22 +3,22 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FailedLogins } from './rate-limits.js'
 import type { TrustedProxies } from './trusted-proxy.js'
 
-/** Whoever sent a request, before it is known in whose name. */
-export interface Sender {
+/** The sender of a request before authentication. */
+export interface RequestSender {
   headers: IncomingHttpHeaders
   address: string
-  /** Whose page sent the request, if a page did. */
+  /** The origin of the page that sent the request, if a browser named one. */
   page: PageOrigin
 }
 
-/** The first check of every request. Throws `forbidden`, or `rate_limited` for those who probe. */
-export type Admit = (request: IncomingMessage, method?: string) => Sender
+/** The first check of every request. Throws `forbidden`, or `rate_limited` for an address that sends malformed hosts. */
+export type Admit = (request: IncomingMessage, method?: string) => RequestSender
 
-export function admission(options: {
+export function createAdmission(options: {
   checkOrigin: OriginGuard
   failedLogins: FailedLogins
   proxies: TrustedProxies
-  /** Refuse what comes neither from this machine nor through a trusted proxy, which would be without TLS. */
+  /** Refuse requests that come neither from this machine nor through a trusted proxy: they would be without TLS. */
   requireProxy: boolean
 }): Admit {
   const { checkOrigin, failedLogins, proxies, requireProxy } = options
@@ -31,41 +31,41 @@ export function admission(options: {
     try {
       return { headers, address, page: checkOrigin(method, headers, headers.upgrade !== undefined) }
     } catch (error) {
-      if (error instanceof MalformedHost) failedLogins.note(address)
+      if (error instanceof MalformedHost) failedLogins.count(address)
       throw error
     }
   }
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
-const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
- * The same address under the loopback name that the gateway uses itself, if the request came under another one. Browsers
- * keep storage and cookies by name, so a login under a second name would not see who is logged in under the first.
+ * The same URL under the loopback name that the gateway prints, or `null` if the request used that name. Browsers store cookies
+ * and localStorage per name, so a login under `localhost` would be missing under `127.0.0.1`.
  */
-export function underOwnName(url: string, host: string | undefined, own: URL | null): string | null {
+export function urlUnderOwnName(url: string, host: string | undefined, own: URL | null): string | null {
   if (!own || host === undefined || !LOOPBACK.includes(own.hostname)) return null
-  const asked = new URL(url, `${own.protocol}//${host}`)
-  if (!LOOPBACK.includes(asked.hostname) || asked.hostname === own.hostname) return null
-  asked.hostname = own.hostname
-  return asked.href
+  const requested = new URL(url, `${own.protocol}//${host}`)
+  if (!LOOPBACK.includes(requested.hostname) || requested.hostname === own.hostname) return null
+  requested.hostname = own.hostname
+  return requested.href
 }
 
 export interface OriginRules {
-  /** Beside the loopback names. */
+  /** In addition to the loopback names. */
   hosts: string[]
   origins: string[]
 }
 
 /**
- * Refuses what a foreign page makes a browser send. A page that rebinds its name to this address shows itself by the
- * `Host`; one on another port of this machine by its `Origin`, which must be this gateway's own to the port.
+ * Refuses requests that a foreign page makes a browser send. A page that rebinds its DNS name to this address sends its own name as
+ * `Host`. A page on another port of this machine sends that port in its `Origin`, which must match this gateway's including the port.
  */
-export function originGuard(rules: OriginRules): OriginGuard {
+export function createOriginGuard(rules: OriginRules): OriginGuard {
   const hosts = new Set([...LOOPBACK, ...rules.hosts.map((host) => host.toLowerCase())])
   const origins = new Set(rules.origins.map((origin) => new URL(origin).origin))
-  // The same few values come with every request.
+  // The same few hosts come with every request, so valid ones are cached.
   const allowed = new Set<string>()
 
   function checkHost(host: string | undefined): string {
@@ -92,7 +92,7 @@ export function originGuard(rules: OriginRules): OriginGuard {
     const { origin } = headers
     const page = origin === undefined ? 'unknown' : checkOrigin(origin, host)
     const site = headers['sec-fetch-site']
-    if (site === undefined || !(upgrade || WRITES.has(method))) return page
+    if (site === undefined || !(upgrade || WRITE_METHODS.has(method))) return page
     if (site === 'same-origin' || site === 'none' || page === 'allowed') return page
     return refuse('Only pages of this gateway itself may do this.')
   }
@@ -101,17 +101,17 @@ export function originGuard(rules: OriginRules): OriginGuard {
 /** Throws `forbidden`. */
 export type OriginGuard = (method: string, headers: IncomingHttpHeaders, upgrade: boolean) => PageOrigin
 
-/** Of the page that sent a request: the gateway's own, another that the operator allows, or not said. */
+/** The page that sent a request: the gateway's own, one that the operator allows, or unknown because no `Origin` was sent. */
 export type PageOrigin = 'own' | 'allowed' | 'unknown'
 
-/** No browser sends such a thing: somebody probes. */
+/** No browser sends such a host. It counts as a failed login, because it is an attempt to attack. */
 export class MalformedHost extends AskbackError {
   constructor(message: string) {
     super('forbidden', message)
   }
 }
 
-/** In lower case, without the port; `null` for what is no host. */
+/** The name in lower case without the port; `null` if it is malformed. */
 function hostname(host: string): string | null {
   const [, name, port] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i.exec(host) ?? []
   if (name === undefined || Number(port ?? 0) > 65_535 || !URL.canParse(`http://${host}`)) return null

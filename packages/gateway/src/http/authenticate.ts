@@ -8,36 +8,36 @@ import {
 } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential } from '../credentials/credential.js'
-import type { Credentials, Seed } from '../credentials/credentials.js'
-import type { Sender } from './admission.js'
+import type { Credentials } from '../credentials/credentials.js'
+import type { RequestSender } from './admission.js'
 import type { FailedLogins } from './rate-limits.js'
 
-/** Of the same name. Ours has the shortest path, so browsers send it last. */
-const MOST_COOKIES = 8
+/** Cookies of the same name that are checked. Ours has the shortest path, so browsers send it last. */
+const MAX_COOKIES = 8
 const SURFACES: ReadonlySet<string> = new Set(['cli', 'terminal', 'http'])
 
-interface Checks {
+interface AuthenticationPorts {
   credentials: Credentials
   failedLogins: FailedLogins
 }
 
-/** Throws `unauthorized`. A token takes precedence over a cookie: whoever sets one means it. */
-export function authenticate(sender: Sender, checks: Checks): Credential {
+/** The credential of a request. Throws `unauthorized`. A token takes precedence over a cookie, which browsers add by themselves. */
+export function authenticate(sender: RequestSender, ports: AuthenticationPorts): Credential {
   const proof = sender.headers[PROOF_HEADER]
-  const found = identify(sender, checks)
+  const found = identify(sender, ports)
   return 'confirm' in found ? found.confirm(typeof proof === 'string' ? proof : '') : found.credential
 }
 
 /**
- * As far as the headers of a request tell. A page cannot send a header with a WebSocket, so there the proof that goes
- * with a cookie comes later.
+ * The credential as far as the headers show it. A page cannot send its own headers with a WebSocket, so there the proof of a
+ * login comes later, in the first message, and `confirm` checks it.
  */
 export function identify(
-  { headers, address, page }: Sender,
-  { credentials, failedLogins }: Checks,
+  { headers, address, page }: RequestSender,
+  { credentials, failedLogins }: AuthenticationPorts,
 ): { credential: Credential } | { key: string; confirm: (proof: string) => Credential } {
   const fail = (message: string): never => {
-    failedLogins.note(address)
+    failedLogins.count(address)
     throw new AskbackError('unauthorized', message)
   }
   const { authorization } = headers
@@ -46,36 +46,37 @@ export function identify(
     const credential = token === undefined ? null : credentials.findToken(token)
     return { credential: credential ?? fail('This token is not valid here.') }
   }
-  // Pages of other origins call with a token of their own: a cookie would let them act for whoever is logged in.
+  // Pages of other origins must send a token: a cookie would let them act for the person who is logged in.
   const cookies = page === 'allowed' ? [] : cookiesIn(headers, credentials.cookieName)
   if (cookies.length === 0) {
     throw new AskbackError('unauthorized', 'This needs a token (Authorization: Bearer …) or a login.')
   }
-  // Another port of this host can set cookies of the same name, so the proof decides which one counts.
+  // Another port of this host can set cookies of the same name, so the proof decides which login is meant.
   const logins = cookies.flatMap((cookie) => {
-    const credential = credentials.findLogin(cookie)
+    const credential = credentials.logins.find(cookie)
     return credential ? [{ cookie, credential }] : []
   })
   const key = logins.at(-1)?.credential.key ?? fail('This login is over. Log in again with askback open.')
   return {
     key,
     confirm(proof) {
-      // No guess, and no failed login: a page whose storage was cleared, or another port that received the cookie.
+      // This is no attempt to guess a proof, so it does not count as a failed login: the page's storage was cleared, or another port
+      // received the cookie.
       if (proof === '')
         throw new AskbackError('unauthorized', 'This login needs its proof. Log in again with askback open.')
-      const proven = logins.find(({ cookie }) => credentials.isProof(cookie, proof))
+      const proven = logins.find(({ cookie }) => credentials.logins.isProof(cookie, proof))
       return proven?.credential ?? fail('This proof is not of this login.')
     },
   }
 }
 
-/** Throws `unauthorized` for a credential that was good when its sender came in, and is no longer. */
-export function checkGood(isGood: boolean): void {
-  if (!isGood) throw new AskbackError('unauthorized', 'This credential was revoked.')
+/** Throws `unauthorized` for a credential that was valid when its request began, and is no longer. */
+export function checkNotRevoked(isCurrent: boolean): void {
+  if (!isCurrent) throw new AskbackError('unauthorized', 'This credential was revoked.')
 }
 
-/** `by` and `via` of what a person does, from how they came in. */
-export function actorOf(credential: Credential, headers: IncomingHttpHeaders): { by?: Actor; via: Via } {
+/** `by` and `via` of what this request does. Askback's own surfaces name themselves in `Askback-Surface`. */
+export function readActor(credential: Credential, headers: IncomingHttpHeaders): { by?: Actor; via: Via } {
   if (credential.kind === 'agent') return { via: 'http' }
   const { by, via } = credential
   const surface = headers['askback-surface']
@@ -84,24 +85,13 @@ export function actorOf(credential: Credential, headers: IncomingHttpHeaders): {
   throw new AskbackError('invalid_request', 'Askback-Surface is one of cli, terminal and http.')
 }
 
-/**
- * What makes the secrets of a repeated request the same: its key, and the secret that its sender has shown. Derived from
- * anything that the store has, they could be made by whoever reads the store.
- */
-export function seedOf(headers: IncomingHttpHeaders, key: string | undefined): Seed | undefined {
-  if (key === undefined) return undefined
-  const { authorization = '', [PROOF_HEADER]: proof = '' } = headers
-  // Not the cookies: another port of this host can add some between the request and its repetition.
-  return { key, secret: JSON.stringify(authorization ? ['token', authorization] : ['proof', proof]) }
-}
-
 function cookiesIn({ cookie = '' }: IncomingHttpHeaders, name: string): string[] {
   const pairs = cookie.split(/; */).filter((each) => each.startsWith(`${name}=`))
-  return pairs.slice(-MOST_COOKIES).map((pair) => pair.slice(name.length + 1))
+  return pairs.slice(-MAX_COOKIES).map((pair) => pair.slice(name.length + 1))
 }
 
-/** How a request came: our own command line, MCP server and hooks name themselves in a header. */
-export function sourceIn(headers: IncomingHttpHeaders): RequestSource {
+/** Which program opened an interaction: our own command line, MCP server and hooks name themselves in `Askback-Source`. */
+export function readSource(headers: IncomingHttpHeaders): RequestSource {
   const named = headers['askback-source']
   if (named === undefined) return 'http'
   const parsed = requestSource.safeParse(named)

@@ -2,13 +2,13 @@ import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
 
-/** Not thrown where it is found: the framework would close the connection over it. */
+/** Errors are values here: if the parser threw, the framework would close the connection. */
 export type ParsedBody = { ok: true; value: Json | undefined } | { ok: false; error: AskbackError }
 
 const NEW_LINE = 0x0a
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Takes JSON only, in one strict way for all routes; those whose items are many take them on lines of their own, too. */
+/** Parses JSON, equally strict for all routes. Routes with `lines` also accept NDJSON. All other content types are refused. */
 export function parseBodies(
   app: FastifyInstance,
   limits: { bodyBytes: number; historyBytes: number; jsonDepth: number },
@@ -70,7 +70,7 @@ function tooLarge(limit: number): ParsedBody {
   return refused('too_large', `The body is larger than ${size}.`)
 }
 
-/** What comes after the limit is read and dropped: a sender that is cut off mid-body would not see the answer. */
+/** Bytes above the limit are read and dropped: a client whose connection is closed while it sends would not see the response. */
 function collect(
   payload: Readable,
   limit: number,
@@ -96,37 +96,37 @@ function collect(
 }
 
 /**
- * An object on the first line, and its `items` on those that follow. Parsed as it comes: all at once would hold up
- * everyone else.
+ * NDJSON with an object on the first line and its `items` on the lines after it. Each line is parsed as it arrives: parsing all
+ * at once would block the event loop.
  */
 async function collectLines(
   payload: Readable,
   { historyBytes, jsonDepth }: { historyBytes: number; jsonDepth: number },
 ): Promise<ParsedBody> {
   const values: Json[] = []
-  let open: Buffer[] = []
+  let unfinished: Buffer[] = []
   let length = 0
   let problem: ParsedBody | null = null
-  /** The line that ends here. */
-  const take = (part: Buffer): ParsedBody | null => {
-    const line = parseBody(Buffer.concat([...open, part]), jsonDepth)
-    open = []
+  /** Parses the unfinished line together with its last part. */
+  const endLine = (part: Buffer): ParsedBody | null => {
+    const line = parseBody(Buffer.concat([...unfinished, part]), jsonDepth)
+    unfinished = []
     if (line.ok && line.value !== undefined) values.push(line.value)
     return line.ok ? null : line
   }
   for await (const chunk of payload as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > historyBytes) problem ??= tooLarge(historyBytes)
-    // What comes after a problem is read and dropped: a sender that is cut off mid-body would not see the answer.
+    // The rest is read and dropped, as above.
     if (problem) continue
     let from = 0
     for (let end = chunk.indexOf(NEW_LINE); end >= 0; end = chunk.indexOf(NEW_LINE, from)) {
-      problem ??= take(chunk.subarray(from, end))
+      problem ??= endLine(chunk.subarray(from, end))
       from = end + 1
     }
-    open.push(chunk.subarray(from))
+    unfinished.push(chunk.subarray(from))
   }
-  problem ??= take(Buffer.alloc(0))
+  problem ??= endLine(Buffer.alloc(0))
   if (problem) return problem
   const [head, ...items] = values
   if (typeof head !== 'object' || head === null || Array.isArray(head))

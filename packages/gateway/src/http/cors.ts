@@ -3,7 +3,7 @@ import type { GatewayContext } from '../route.js'
 import { SECURITY_HEADERS } from './responses.js'
 import { noRoute } from './web-app.js'
 
-/** What a browser may show such a page beyond what it always does. */
+/** Headers that a page may read in addition to those that browsers always expose. */
 const EXPOSED = 'Retry-After, Mcp-Session-Id'
 
 const PREFLIGHT = {
@@ -25,13 +25,13 @@ const PREFLIGHT = {
 }
 
 /**
- * CORS for the API, for the origins that the operator allows. Their pages bring a token of their own: credentials are
- * never allowed, so that the browser sends no cookie along.
+ * CORS for the API, for the origins that the operator allows. Their pages must send a token: `Allow-Credentials` is never sent, so
+ * that browsers add no cookie.
  */
-export function answerCors(app: FastifyInstance, { config, admit }: GatewayContext): void {
+export function serveCors(app: FastifyInstance, { config, admit }: GatewayContext): void {
   const allowed = new Set(config.allowedOrigins.map((origin) => new URL(origin).origin))
   if (allowed.size > 0) {
-    // On the raw response, because most answers go past the framework.
+    // On the raw response, because `sendResponse` bypasses the framework.
     app.addHook('onRequest', ({ headers: { origin }, url }, reply, done) => {
       if (origin !== undefined && allowed.has(origin) && isApi(url)) {
         reply.raw.setHeader('access-control-allow-origin', origin)
@@ -45,7 +45,7 @@ export function answerCors(app: FastifyInstance, { config, admit }: GatewayConte
     app.options(url, (request, reply) => {
       const { headers, page } = admit(request.raw)
       if (page !== 'allowed') throw noRoute('OPTIONS', request.url.split('?', 1)[0]!)
-      // Browsers ask this where a page of the internet calls an address of the local network.
+      // Browsers send this if a public page calls an address of the local network.
       const isPrivate = headers['access-control-request-private-network'] === 'true'
       return reply
         .code(204)

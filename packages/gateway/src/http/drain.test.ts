@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Members } from './drain.js'
+import { BoxedSet } from './drain.js'
 
 it('has those who came and have not left, in the order they came', () => {
-  const members = new Members<string>()
+  const members = new BoxedSet<string>()
   const leave = ['a', 'b', 'a', 'c'].map((name) => members.add(name))
   leave[1]!()
   leave[1]!()
@@ -11,7 +11,7 @@ it('has those who came and have not left, in the order they came', () => {
 })
 
 it('is gone through to its end while members leave and others come', () => {
-  const members = new Members<number>()
+  const members = new BoxedSet<number>()
   const leave = [1, 2, 3].map((number) => members.add(number))
   const met: number[] = []
   for (const number of members) {

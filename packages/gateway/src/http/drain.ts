@@ -3,10 +3,15 @@ import type { StopSignal } from '@askback/core'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** Whether a gateway is stopping. Long polls end when that begins; other requests in flight are waited for. */
+/*
+ * How a gateway stops: `Drain` says that it is stopping, `LongPoll` ends its wait then, and `InFlight` waits for all other requests
+ * that have begun.
+ */
+
+/** Whether the gateway is stopping: new writes are refused from then on. */
 export class Drain {
   #started = false
-  readonly #listeners = new Members<() => void>()
+  readonly #listeners = new BoxedSet<() => void>()
 
   get started(): boolean {
     return this.#started
@@ -18,22 +23,23 @@ export class Drain {
     for (const listener of this.#listeners) listener()
   }
 
+  /** Calls back when draining starts, or at once if it has. */
   onStart(listener: () => void): () => void {
     if (!this.#started) return this.#listeners.add(listener)
     listener()
     return () => undefined
   }
 
-  /** Throws for a write that would begin now. */
+  /** Throws `unavailable` if draining has started. */
   checkWrite(): void {
     if (!this.#started) return
     throw new AskbackError('unavailable', 'This gateway is stopping. Try again with the same key.')
   }
 }
 
-/** The requests that a server is answering. */
+/** The requests whose responses are not sent yet. */
 export class InFlight {
-  readonly #responses = new Members<ServerResponse>()
+  readonly #responses = new BoxedSet<ServerResponse>()
   #ending = false
 
   constructor(server: Server) {
@@ -43,7 +49,7 @@ export class InFlight {
     })
   }
 
-  /** Resolves when those that are answered now have been. Connections that send more are told to go elsewhere. */
+  /** Resolves when the responses to all current requests are sent. Their connections are not kept alive, so that clients reconnect elsewhere. */
   async end(): Promise<void> {
     this.#ending = true
     const now = [...this.#responses]
@@ -53,8 +59,8 @@ export class InFlight {
 }
 
 /**
- * Ends the wait of a long poll: when its time is over, its caller is gone or revoked, or the gateway drains. Every question that is asked over
- * HTTP makes one, and an `AbortController` would be the dearest part of it.
+ * The abort signal of a long poll: it aborts when the time is over, the client disconnects, its credential is revoked, or the gateway
+ * drains. Every request that waits creates one, and an `AbortController` would be its most expensive part.
  */
 export class LongPoll implements StopSignal {
   aborted = false
@@ -91,6 +97,7 @@ export class LongPoll implements StopSignal {
     this.#listeners.delete(listener)
   }
 
+  /** Removes the timer and the listeners. */
   done(): void {
     clearTimeout(this.#timer)
     this.#off()
@@ -105,23 +112,24 @@ export class LongPoll implements StopSignal {
 }
 
 /**
- * A set whose members come and go by the thousand. The table that a `Set` outgrew still points at the one it has now, and
- * once such a table is old, all that was ever in them grows old with it. Here that is an empty shell each.
+ * A set for members that are added and removed by the thousand per second. When a `Set` grows, V8 links its old table to the new one; once
+ * an old table reaches the old generation, it keeps everything alive that was ever in the set. Here each member is in a box that is
+ * emptied when the member is removed, so that only empty boxes stay alive.
  */
-export class Members<T> implements Iterable<T> {
-  readonly #shells = new Set<{ member: T | null }>()
+export class BoxedSet<T> implements Iterable<T> {
+  readonly #boxes = new Set<{ member: T | null }>()
 
-  /** Returns what takes it out again. */
+  /** Returns a function that removes the member. */
   add(member: T): () => void {
-    const shell: { member: T | null } = { member }
-    this.#shells.add(shell)
+    const box: { member: T | null } = { member }
+    this.#boxes.add(box)
     return () => {
-      shell.member = null
-      this.#shells.delete(shell)
+      box.member = null
+      this.#boxes.delete(box)
     }
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (const { member } of this.#shells) if (member !== null) yield member
+    for (const { member } of this.#boxes) if (member !== null) yield member
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { seedOf } from './authenticate.js'
+import { secretSeed } from './idempotent.js'
 
 it('makes the seed of a repeated request from the secret that its sender has shown', () => {
   const senders = [
@@ -8,13 +8,13 @@ it('makes the seed of a repeated request from the secret that its sender has sho
     { cookie: 'askback=one', 'askback-proof': 'one' },
     { cookie: 'askback=one', 'askback-proof': 'two' },
   ]
-  const secrets = senders.map((headers) => seedOf(headers, 'key')?.secret)
+  const secrets = senders.map((headers) => secretSeed(headers, 'key')?.secret)
   expect(new Set(secrets).size).toBe(senders.length)
   for (const headers of senders) {
-    expect(seedOf({ ...headers, cookie: 'askback=tossed' }, 'key')).toEqual(seedOf(headers, 'key'))
+    expect(secretSeed({ ...headers, cookie: 'askback=tossed' }, 'key')).toEqual(secretSeed(headers, 'key'))
   }
 })
 
 it('makes no seed without a key, so that each request gets another secret', () => {
-  expect(seedOf({ authorization: 'Bearer one' }, undefined)).toBeUndefined()
+  expect(secretSeed({ authorization: 'Bearer one' }, undefined)).toBeUndefined()
 })

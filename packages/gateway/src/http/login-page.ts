@@ -18,9 +18,9 @@ a { color: inherit; }
 `
 
 /**
- * The code is sent by a script, not by following the link: a link can be prefetched, scanned, or sent by another site.
- * Storage is tried before the code is used up, because a login whose proof cannot be kept is worth nothing. A page of
- * somebody else who is signed in here asks first, so that nobody is signed in as another person by a link alone.
+ * A script sends the code, because a link alone can be prefetched, scanned, or opened by another site. The script tests storage before
+ * it uses the code: without a stored proof the login would not work. If another person is signed in here, the page asks first,
+ * so that a link alone does not sign anybody in as another person.
  */
 const SCRIPT = `
 (() => {
@@ -76,7 +76,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Signs in with the code in its own address, for the person whose code it is. */
+/** Sends the page that signs in with the code in its own address. */
 export function sendLoginPage(reply: FastifyReply, person: Actor): void {
   const name = escapeHtml(person.name ?? person.id)
   const html = page(
@@ -97,12 +97,12 @@ export function sendLoginPage(reply: FastifyReply, person: Actor): void {
   send(reply, 200, html)
 }
 
-/** To the same page under another name of this gateway. */
+/** Redirects to the same page under another name of this gateway. */
 export function redirectLoginPage(reply: FastifyReply, url: string): void {
   void reply.headers({ ...SECURITY_HEADERS, 'cache-control': 'no-store' }).redirect(url, 307)
 }
 
-/** For a code that is used, too old or not from here. */
+/** For a code that was used, has expired or is of another gateway. */
 export function sendUsedLinkPage(reply: FastifyReply): void {
   send(reply, 401, page(USED))
 }

@@ -1,9 +1,7 @@
 import type { Clock } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 
-const MINUTE_MS = 60_000
-
-/** Requests of each credential, minute by minute. */
+/** Limits the requests of each credential in fixed windows of a minute. `count` throws `rate_limited`. */
 export class RateLimit {
   readonly #clock: Clock
   readonly #perMinute: number
@@ -19,7 +17,7 @@ export class RateLimit {
     const now = this.#clock.now()
     if (now >= this.#until) {
       this.#counts.clear()
-      this.#until = now + MINUTE_MS
+      this.#until = now + WINDOW_MS
     }
     const count = (this.#counts.get(credentialId) ?? 0) + 1
     this.#counts.set(credentialId, count)
@@ -38,12 +36,12 @@ interface Bucket {
   at: number
 }
 
-/** Beyond these, buckets that are full again are dropped: they say nothing. */
+/** Above this number, buckets that are full again are deleted: a new bucket is the same. */
 const MAX_BUCKETS = 10_000
 
 /**
- * A token bucket for each agent's credential, so that an agent in a loop cannot take the gateway from everybody else. Streams do
- * not count, and a long poll counts once, however long it is held.
+ * A token bucket for each agent's credential, so that an agent in a loop cannot starve other callers. `count` throws `rate_limited`.
+ * Streams do not count, and a long poll counts once.
  */
 export class AgentRate {
   readonly #clock: Clock
@@ -69,7 +67,7 @@ export class AgentRate {
         { details: { retryAfter } },
       )
     }
-    if (this.#buckets.size >= MAX_BUCKETS) this.#dropFull(now)
+    if (this.#buckets.size >= MAX_BUCKETS) this.#deleteFull(now)
     this.#buckets.set(credentialId, { tokens: tokens - 1, at: now })
   }
 
@@ -77,38 +75,38 @@ export class AgentRate {
     return Math.min(this.#burst, tokens + (Math.max(0, now - at) / 1000) * this.#perSecond)
   }
 
-  #dropFull(now: number): void {
+  #deleteFull(now: number): void {
     for (const [id, bucket] of this.#buckets)
       if (this.#tokensAt(bucket, now) >= this.#burst) this.#buckets.delete(id)
   }
 }
 
 const WINDOW_MS = 60_000
-const MOST_ADDRESSES = 10_000
+const MAX_ADDRESSES = 10_000
 
-/** Counts wrong tokens, cookies and codes by address. Whoever shows a valid one is never asked about these. */
+/** Counts wrong tokens, cookies and codes by address. Requests with a valid credential are not affected. */
 export class FailedLogins {
   readonly #clock: Clock
-  readonly #most: number
+  readonly #maxPerMinute: number
   readonly #byAddress = new Map<string, { count: number; until: number }>()
 
-  constructor(clock: Clock, most: number) {
+  constructor(clock: Clock, maxPerMinute: number) {
     this.#clock = clock
-    this.#most = most
+    this.#maxPerMinute = maxPerMinute
   }
 
-  /** Throws `rate_limited` once there were too many. */
-  note(address: string): void {
+  /** Throws `rate_limited` if there were too many in the last minute. */
+  count(address: string): void {
     const now = this.#clock.now()
     let entry = this.#byAddress.get(address)
     if (!entry || entry.until <= now) {
       this.#byAddress.delete(address)
-      this.#makeRoom(now)
+      this.#evict(now)
       entry = { count: 0, until: now + WINDOW_MS }
       this.#byAddress.set(address, entry)
     }
     entry.count++
-    if (entry.count <= this.#most) return
+    if (entry.count <= this.#maxPerMinute) return
     const retryAfter = Math.ceil((entry.until - now) / 1000)
     throw new AskbackError(
       'rate_limited',
@@ -117,10 +115,10 @@ export class FailedLogins {
     )
   }
 
-  /** In the order of their windows: the oldest go first. */
-  #makeRoom(now: number): void {
+  /** Evicts expired entries, and the oldest ones above the limit. The map is in the order of the windows. */
+  #evict(now: number): void {
     for (const [address, { until }] of this.#byAddress) {
-      if (until > now && this.#byAddress.size < MOST_ADDRESSES) return
+      if (until > now && this.#byAddress.size < MAX_ADDRESSES) return
       this.#byAddress.delete(address)
     }
   }

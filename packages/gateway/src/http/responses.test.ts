@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { PassThrough } from 'node:stream'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { writeInTurn, answerBrokenRequest } from './responses.js'
+import { batchWrite, respondToBrokenRequest } from './responses.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 it('writes the first at once and the others, in order, at the end of the turn', async () => {
   const written: string[] = []
   for (const turn of ['a', 'b']) {
-    for (const write of [1, 2, 3]) writeInTurn(() => written.push(`${turn}${write}`))
+    for (const write of [1, 2, 3]) batchWrite(() => written.push(`${turn}${write}`))
     expect(written.at(-1)).toBe(`${turn}1`)
     await Promise.resolve()
     expect(written.at(-1)).toBe(`${turn}1`)
@@ -21,8 +21,8 @@ it('writes the first at once and the others, in order, at the end of the turn', 
 
 it('puts what is written at the end of a turn off to no later one', async () => {
   const written: number[] = []
-  writeInTurn(() => written.push(1))
-  writeInTurn(() => writeInTurn(() => written.push(2)))
+  batchWrite(() => written.push(1))
+  batchWrite(() => batchWrite(() => written.push(2)))
   await nextTurn()
   expect(written).toEqual([1, 2])
 })
@@ -37,7 +37,7 @@ it.each([
   ],
 ])('%s is answered with %s', async (code, status, message) => {
   const socket = new PassThrough()
-  answerBrokenRequest(Object.assign(new Error(), { code }), socket as unknown as Socket)
+  respondToBrokenRequest(Object.assign(new Error(), { code }), socket as unknown as Socket)
   const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status}\r\nConnection: close\r\n`))
   expect(JSON.parse(body)).toEqual({ error: { code: 'invalid_request', message } })
@@ -45,7 +45,7 @@ it.each([
 
 it('a caller that is gone gets none', () => {
   const socket = new PassThrough()
-  answerBrokenRequest(Object.assign(new Error(), { code: 'ECONNRESET' }), socket as unknown as Socket)
+  respondToBrokenRequest(Object.assign(new Error(), { code: 'ECONNRESET' }), socket as unknown as Socket)
   expect(socket.destroyed).toBe(true)
   expect(socket.readableLength).toBe(0)
 })

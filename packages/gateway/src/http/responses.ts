@@ -2,17 +2,18 @@ import { AskbackError, errorCodes, type ErrorBody } from '@askback/protocol'
 import type { FastifyReply } from 'fastify'
 import type { Socket } from 'node:net'
 
-export interface Answer {
+/** What a route responds with. */
+export interface RouteResponse {
   status: number
   body: unknown
-  /** The body as JSON, where that is at hand. */
+  /** The body as JSON, if it was serialized before. */
   text?: string
   /** Seconds. */
   retryAfter?: number
   setCookie?: string
 }
 
-/** On every response. What this server serves is never framed, sniffed or read by another site. */
+/** Sent with every response: other sites may not frame, sniff or read it. */
 export const SECURITY_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -26,8 +27,8 @@ export const SECURITY_HEADERS = {
 } as const
 
 /**
- * The app writes to the clipboard, and needs nothing else that a browser could do for a page. Only features that browsers
- * know on every platform: each other one is a warning in the console on every load.
+ * The web app writes to the clipboard and uses no other browser feature. The list has only features that browsers know on every platform:
+ * an unknown one is a warning in the console on every load.
  */
 function deniedFeatures(): string {
   const sensors = 'accelerometer camera geolocation gyroscope magnetometer microphone xr-spatial-tracking'
@@ -44,34 +45,34 @@ const JSON_HEADERS = Object.entries({
   'cache-control': 'no-store',
 }).flat()
 
-/** How long a caller that met a limit waits before it tries again, unless the error knows better. */
+/** For errors whose details have no `retryAfter`. */
 const RETRY_AFTER_SECONDS = { unavailable: 1, rate_limited: 10 } as const
 
-/** Past the framework, which would look at each header of each answer: that is a tenth of what a request costs. */
-export function sendAnswer(
+/** Writes to the raw response: the framework would inspect each header, which is a tenth of the cost of a request. */
+export function sendResponse(
   reply: FastifyReply,
-  { status, body, text = JSON.stringify(body), retryAfter, setCookie }: Answer,
+  { status, body, text = JSON.stringify(body), retryAfter, setCookie }: RouteResponse,
 ): void {
   const headers = [...JSON_HEADERS, 'content-length', String(Buffer.byteLength(text))]
   if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
   if (setCookie !== undefined) headers.push('set-cookie', setCookie)
   reply.hijack()
-  writeInTurn(() => reply.raw.writeHead(status, headers).end(text))
+  batchWrite(() => reply.raw.writeHead(status, headers).end(text))
 }
 
 export function sendError(reply: FastifyReply, error: AskbackError): void {
   const retryAfter = retryAfterOf(error)
-  const answer = { status: errorCodes[error.code].status, body: bodyOf(error) }
-  sendAnswer(reply, retryAfter === null ? answer : { ...answer, retryAfter })
+  const response = { status: errorCodes[error.code].status, body: bodyOf(error) }
+  sendResponse(reply, retryAfter === null ? response : { ...response, retryAfter })
 }
 
-/** What the caller is told: nothing of what went wrong inside. */
+/** The body of an error response. Internal errors reveal no details. */
 export function bodyOf(error: AskbackError): ErrorBody {
   if (error.code !== 'internal') return error.toJSON()
   return { error: { code: 'internal', message: 'Something went wrong in the gateway; its log says what.' } }
 }
 
-/** Every error as one of ours. */
+/** Converts errors of the framework; all others become `internal`. */
 export function toAskbackError(error: unknown): AskbackError {
   if (error instanceof AskbackError) return error
   const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
@@ -89,7 +90,7 @@ export function toAskbackError(error: unknown): AskbackError {
   return new AskbackError('internal', 'An unexpected error.', { cause: error })
 }
 
-/** Seconds, for whoever may try again. */
+/** In seconds; `null` if a retry does not help. */
 export function retryAfterOf({ code, details }: AskbackError): number | null {
   if (code !== 'unavailable' && code !== 'rate_limited') return null
   const known =
@@ -97,25 +98,27 @@ export function retryAfterOf({ code, details }: AskbackError): number | null {
   return typeof known === 'number' ? known : RETRY_AFTER_SECONDS[code]
 }
 
-let putOff: (() => void)[] | null = null
+/** The writes that were deferred in this turn of the event loop; `null` if none happened yet. */
+let deferred: (() => void)[] | null = null
 
 /**
- * Writes now, or, if something was written in this turn of the event loop, at its end. A write wakes a peer that sleeps, which
- * takes as long as all else that an answer costs; of writes that follow one another only the first does.
+ * Batch writes per tick; each wake-up is expensive. The first write of a turn of the event loop happens at once, all others together
+ * at its end. A write to a sleeping peer costs a wake-up, as much time as the rest of a response; writes that follow one another
+ * share it.
  */
-export function writeInTurn(write: () => void): void {
-  if (putOff) {
-    putOff.push(write)
+export function batchWrite(write: () => void): void {
+  if (deferred) {
+    deferred.push(write)
     return
   }
-  putOff = []
+  deferred = []
   setImmediate(writeAll)
   write()
 }
 
 function writeAll(): void {
-  const writes = putOff ?? []
-  putOff = null
+  const writes = deferred ?? []
+  deferred = null
   for (const write of writes) write()
 }
 
@@ -124,17 +127,17 @@ const MESSAGES: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not come in time. Connect again to send it.',
 }
 
-/** What is not even HTTP still gets an answer in JSON, where its sender can read one. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+/** Responds in JSON to bytes that are not valid HTTP, if the socket is still writable. */
+export function respondToBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const tooLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const isTimeout = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const message = MESSAGES[error.code ?? ''] ?? 'This is not a valid HTTP request.'
   const body = JSON.stringify(bodyOf(new AskbackError('invalid_request', message)))
   const head = [
-    `HTTP/1.1 ${tooLate ? '408 Request Timeout' : '400 Bad Request'}`,
+    `HTTP/1.1 ${isTimeout ? '408 Request Timeout' : '400 Bad Request'}`,
     'Connection: close',
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,

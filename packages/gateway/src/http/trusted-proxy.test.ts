@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { startTestGateway } from '../testing/index.js'
-import { trustedProxies } from './trusted-proxy.js'
+import { createTrustedProxies } from './trusted-proxy.js'
 
 const from = (remoteAddress: string, headers: Record<string, string> = {}, encrypted = false) =>
   ({ headers, socket: { remoteAddress, encrypted } }) as unknown as IncomingMessage
 
-const proxies = trustedProxies(['10.0.0.1', '192.168.0.0/16', 'fd00::/8'])
+const proxies = createTrustedProxies(['10.0.0.1', '192.168.0.0/16', 'fd00::/8'])
 
 describe('the address of a caller', () => {
   it.each([
@@ -25,7 +25,9 @@ describe('the address of a caller', () => {
   })
 
   it('is that of the peer where no proxy is named', () => {
-    expect(trustedProxies([]).addressOf(from('10.0.0.1', { 'x-forwarded-for': '1.2.3.4' }))).toBe('10.0.0.1')
+    expect(createTrustedProxies([]).addressOf(from('10.0.0.1', { 'x-forwarded-for': '1.2.3.4' }))).toBe(
+      '10.0.0.1',
+    )
   })
 })
 
@@ -49,7 +51,7 @@ describe('a request is secure', () => {
 it.each(['', 'proxy.example', '10.0.0.0/33', '10.0.0.0/x', 'true', '10.0.0.1/'])(
   'takes no %j for a proxy',
   (address) => {
-    expect(() => trustedProxies([address])).toThrow('is no IP address')
+    expect(() => createTrustedProxies([address])).toThrow('is no IP address')
   },
 )
 

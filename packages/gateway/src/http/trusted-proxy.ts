@@ -2,18 +2,18 @@ import { AskbackError } from '@askback/protocol'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** What a reverse proxy says of the requests that it forwards counts if it comes from a named address, and only then. */
+/** Reads `X-Forwarded-*` headers. They count only if the connection comes from an address that the operator trusts. */
 export interface TrustedProxies {
-  /** Of the caller: the last address in the chain that is no trusted proxy. */
+  /** The address of the caller: the last one in the chain that is no trusted proxy. */
   addressOf(request: IncomingMessage): string
-  /** Whether the caller uses TLS, as far as this gateway or a trusted proxy. */
+  /** Whether the caller uses TLS to this gateway or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean
   /** Whether the connection comes from a trusted proxy, or from this machine. */
   isNear(request: IncomingMessage): boolean
 }
 
-/** Each is an IP address, or a range like 10.0.0.0/8. */
-export function trustedProxies(addresses: readonly string[]): TrustedProxies {
+/** Each address is an IP address or a range like 10.0.0.0/8. Throws `invalid_request` for anything else. */
+export function createTrustedProxies(addresses: readonly string[]): TrustedProxies {
   const trusted = listOf(addresses)
   const isTrusted = (address: string) => addresses.length > 0 && isIn(trusted, address)
 
@@ -31,7 +31,7 @@ export function trustedProxies(addresses: readonly string[]): TrustedProxies {
     addressOf,
     isSecure({ headers, socket }) {
       if ('encrypted' in socket && socket.encrypted === true) return true
-      // A proxy adds its word to what the caller has sent.
+      // A proxy appends its value to what the caller sent, so the last one is the proxy's own.
       return isTrusted(socket.remoteAddress ?? '') && entries(headers['x-forwarded-proto']).at(-1) === 'https'
     },
     isNear({ socket: { remoteAddress = '' } }) {
@@ -65,7 +65,7 @@ function isIn(list: BlockList, address: string): boolean {
   return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Node joins headers of the same name. */
+/** Node joins headers of the same name with commas. */
 function entries(header: string | string[] | undefined): string[] {
   return (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')

@@ -37,7 +37,7 @@ function appPolicy(folder: string | undefined): string {
   ].join('; ')
 }
 
-/** A script that stands in the page of the build may run, known by its hash; no other that stands in a page. */
+/** Hashes of the inline scripts in the page of the build. No other inline script may run. */
 function scriptsIn(folder: string | undefined): string[] {
   const page = folder === undefined ? null : join(folder, 'index.html')
   const html = page && existsSync(page) ? readFileSync(page, 'utf8') : ''
@@ -46,12 +46,12 @@ function scriptsIn(folder: string | undefined): string[] {
   )
 }
 
-const WITHOUT_APP = `<!doctype html>
+const PAGE_WITHOUT_APP = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Askback</title></head>
 <body><h1>Askback</h1><p>The gateway runs. Its API is under <code>/api</code>; this build has no web app.</p></body></html>
 `
 
-/** The web app: files of its build, and its page for every address of its own. */
+/** Serves the files of the web app's build, and its page for every other path without an extension. */
 export function serveWebApp(app: FastifyInstance, folder: string | undefined, context: GatewayContext): void {
   const policy = appPolicy(folder)
   app.route({
@@ -66,9 +66,9 @@ export function serveWebApp(app: FastifyInstance, folder: string | undefined, co
       if (path.startsWith('api/') || path === 'api') throw noRoute(request.method, `/${path}`)
       if (folder === undefined) {
         if (path !== '') throw noRoute(request.method, `/${path}`)
-        return reply.headers(headersFor('.html', { policy })).send(WITHOUT_APP)
+        return reply.headers(headersFor('.html', { policy })).send(PAGE_WITHOUT_APP)
       }
-      // Only a page of the app may stand for an address that is no file.
+      // Paths of the app have no extension. A missing file must be a 404, and not the page.
       const wanted = extname(path) === '' ? 'index.html' : path
       return sendFile(request, reply, { folder, path: wanted, policy })
     },
@@ -79,7 +79,7 @@ export function noRoute(method: string, path: string): AskbackError {
   return new AskbackError('not_found', `There is no ${method} ${path.slice(0, 200)}.`)
 }
 
-/** The build has what is worth it compressed beside it. */
+/** Sends the `.gz` file that the build made beside large files, if the client accepts it. */
 async function sendFile(
   { method, headers: { 'accept-encoding': accepted = '' } }: FastifyRequest,
   reply: FastifyReply,
@@ -89,7 +89,7 @@ async function sendFile(
   if (!file.startsWith(folder + sep) || path.includes('\0')) throw noRoute(method, `/${path}`)
   const found = await stat(file).catch(() => null)
   if (!found?.isFile()) throw noRoute(method, `/${path}`)
-  // The build puts a hash into the names of what lies in `assets`.
+  // The names of files in `assets` contain a hash of their content.
   const headers = headersFor(extname(file), { policy, isImmutable: path.startsWith('assets/') })
   const zipped = accepted.includes('gzip') ? await stat(`${file}.gz`).catch(() => null) : null
   void reply.headers({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { BrowserLogin } from '../credentials/credentials.js'
+import type { BrowserLoginSecrets } from '../credentials/browser-logins.js'
 import { Api, approval, startTestGateway, type TestGateway } from '../testing/index.js'
 
 let gateway: TestGateway
@@ -150,8 +150,9 @@ it('has who made and revoked tokens, and who logged in and out', async () => {
   const made = await person.post<{ token: string }>('/api/tokens', { person: 'grace' }, cli)
   const grace = new Api(gateway, made.body.token)
   await grace.post('/api/tokens', { person: 'hopper' })
-  const logIn = () => gateway.credentials.logIn(gateway.credentials.loginCode({ id: 'grace', name: 'grace' }))
-  const page = (login: BrowserLogin | null) =>
+  const logIn = () =>
+    gateway.credentials.logins.logIn(gateway.credentials.loginCode({ id: 'grace', name: 'grace' }))
+  const page = (login: BrowserLoginSecrets | null) =>
     new Api(gateway, null, {
       cookie: `${gateway.credentials.cookieName}=${login!.cookie}`,
       'askback-proof': login!.proof,

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type Route } from '../route.js'
 
-const DECISION = [
+const DECISION_COLUMNS = [
   'at',
   'sessionId',
   'interactionId',
@@ -18,11 +18,11 @@ const DECISION = [
   'digest',
   'message',
 ] as const satisfies (keyof AuditDecision)[]
-const ACT = ['at', 'act', 'by', 'via', 'sessionId', 'subject'] as const satisfies (keyof AuditAct)[]
+const ACT_COLUMNS = ['at', 'act', 'by', 'via', 'sessionId', 'subject'] as const satisfies (keyof AuditAct)[]
 
-type Only = 'decisions' | 'acts' | undefined
+type AuditFilter = 'decisions' | 'acts' | undefined
 
-const TYPES = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const
+const CONTENT_TYPES = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const
 
 export function auditRoutes({ host: { desk } }: GatewayContext): Route[] {
   return [
@@ -30,17 +30,21 @@ export function auditRoutes({ host: { desk } }: GatewayContext): Route[] {
       name: 'audit',
       method: 'GET',
       path: '/api/audit',
-      who: 'person',
+      allowed: 'person',
       summary: 'Who settled what, and who did what else needs a person, in order; outlives its sessions',
       query: z.object({
         format: z.enum(['jsonl', 'csv']).optional(),
         only: z.enum(['decisions', 'acts']).optional(),
       }),
-      answers: { 200: { description: 'One decision or act a line', type: 'application/jsonl' } },
+      responses: { 200: { description: 'One decision or act a line', type: 'application/jsonl' } },
       handle({ query: { format = 'jsonl', only }, reply }) {
         const lines = format === 'csv' ? csvLines(desk, only) : jsonLines(desk, only)
         void reply
-          .headers({ ...SECURITY_HEADERS, 'content-type': TYPES[format], 'cache-control': 'no-store' })
+          .headers({
+            ...SECURITY_HEADERS,
+            'content-type': CONTENT_TYPES[format],
+            'cache-control': 'no-store',
+          })
           .send(Readable.from(lines, { objectMode: false }))
         return { handled: true }
       },
@@ -48,20 +52,24 @@ export function auditRoutes({ host: { desk } }: GatewayContext): Route[] {
   ]
 }
 
-async function* jsonLines(desk: Desk, only: Only): AsyncGenerator<string> {
+async function* jsonLines(desk: Desk, only: AuditFilter): AsyncGenerator<string> {
   for await (const rows of pages(desk, only)) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 }
 
-/** Decisions and acts together have the columns of both, those of a decision first. */
-async function* csvLines(desk: Desk, only: Only): AsyncGenerator<string> {
+/** If both are requested, the columns are those of a decision and then the remaining ones of an act. */
+async function* csvLines(desk: Desk, only: AuditFilter): AsyncGenerator<string> {
   const columns =
-    only === 'acts' ? ACT : only === 'decisions' ? DECISION : [...new Set([...DECISION, ...ACT])]
+    only === 'acts'
+      ? ACT_COLUMNS
+      : only === 'decisions'
+        ? DECISION_COLUMNS
+        : [...new Set([...DECISION_COLUMNS, ...ACT_COLUMNS])]
   yield `${columns.join(',')}\r\n`
   for await (const rows of pages(desk, only)) yield rows.map((row) => csvLine(row, columns)).join('')
 }
 
-/** Page by page, as the reader takes them. */
-async function* pages(desk: Desk, only: Only): AsyncGenerator<AuditRow[]> {
+/** Reads a page when the client has received the one before it. */
+async function* pages(desk: Desk, only: AuditFilter): AsyncGenerator<AuditRow[]> {
   let after: string | undefined
   do {
     const { items, next } = await desk.audit(after === undefined ? {} : { after })
@@ -76,12 +84,12 @@ function csvLine(row: AuditRow, columns: readonly string[]): string {
   return `${columns.map((column) => csvCell(cells.get(column))).join(',')}\r\n`
 }
 
-/** What makes a spreadsheet run a cell, also in full width and behind white space, which some of them skip. */
+/** Characters that make a spreadsheet run a cell as a formula, also in full width and after white space, which some skip. */
 const FORMULA = /^[\s\p{Z}\p{C}]*[=+\-@|＝＋－＠｜]|^[\t\r\n]/u
 
 /**
- * A text that a spreadsheet would take for a formula begins with an apostrophe. Every text is quoted, because some
- * spreadsheets also split cells at semicolons and tabs.
+ * A text that a spreadsheet would run as a formula gets an apostrophe in front. Every text is quoted, because some spreadsheets also
+ * split cells at semicolons and tabs.
  */
 function csvCell(cell: string | number | Actor | undefined): string {
   const value = typeof cell === 'object' ? cell.id : cell

@@ -2,27 +2,34 @@ import { AskbackError, type Actor } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { type GatewayContext, route, type Route } from '../route.js'
-import { done, ok } from './schemas.js'
+import { okResponse, ok } from './schemas.js'
 
-/** A connector that runs beside the gateway, as far as it is reached through it. */
+/**
+ * What the gateway needs to know of a connector that runs in the same process.
+ *
+ * @example
+ * createGateway({ host, store, credentials, connectors: [{ id: 'chat', name: 'Chat', pair: (by) => createPairing(by) }] })
+ */
 export interface GatewayConnector {
   id: string
   name: string
-  /** Makes a one-time code with which this person can answer there. */
+  /** Creates a one-time code that lets this person answer there. Without it nobody can pair. */
   pair?: (by: Actor) => Pairing | Promise<Pairing>
-  /** Takes what its service sends. False if that does not show where it comes from. */
+  /** Receives a request of its service. Resolves to false if the request does not prove where it comes from. */
   receive?: (headers: IncomingHttpHeaders, body: unknown) => Promise<boolean>
 }
 
+/** A one-time code that connects a person with their account on another surface. */
 export interface Pairing {
   code: string
+  /** Milliseconds since 1970. */
   expiresAt: number
-  /** What opens the chat with the code in it. */
+  /** Opens the chat with the code filled in. */
   link?: string
 }
 
-/** More than a message with its buttons, as chat services send them. */
-const UPDATE_BYTES = 256 * 1024
+/** More than any message with buttons that chat services send. */
+const MAX_UPDATE_BYTES = 256 * 1024
 const params = z.object({ id: z.string() })
 const pairing = z.object({ code: z.string(), expiresAt: z.number(), link: z.string().optional() })
 
@@ -38,9 +45,9 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       name: 'listConnectors',
       method: 'GET',
       path: '/api/connectors',
-      who: 'person',
+      allowed: 'person',
       summary: 'Where else people can answer',
-      answers: {
+      responses: {
         200: z.object({
           connectors: z.array(z.object({ id: z.string(), name: z.string(), pairs: z.boolean() })),
         }),
@@ -54,10 +61,10 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       name: 'pairConnector',
       method: 'POST',
       path: '/api/connectors/:id/pairings',
-      who: 'person',
+      allowed: 'person',
       summary: 'Makes a one-time code with which this person can answer there',
       params,
-      answers: { 201: pairing },
+      responses: { 201: pairing },
       errors: [404],
       async handle({ params: { id }, credential }) {
         const connector = find(id)
@@ -71,17 +78,17 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       name: 'receiveUpdate',
       method: 'POST',
       path: '/api/connectors/:id/updates',
-      who: 'anyone',
+      allowed: 'anyone',
       summary: 'Takes what the service behind a connector sends, with its secret',
       params,
       body: z.record(z.string(), z.unknown()),
-      bodyBytes: UPDATE_BYTES,
+      bodyBytes: MAX_UPDATE_BYTES,
       beforeBody: ({ id }) => void receiverOf(id),
-      answers: { 200: ok },
+      responses: { 200: ok },
       errors: [401, 404],
       async handle({ params: { id }, body, request }) {
-        if (await receiverOf(id)(request.headers, body)) return done
-        failedLogins.note(proxies.addressOf(request.raw))
+        if (await receiverOf(id)(request.headers, body)) return okResponse
+        failedLogins.count(proxies.addressOf(request.raw))
         throw new AskbackError('unauthorized', 'This does not carry the secret of the connector.')
       },
     }),

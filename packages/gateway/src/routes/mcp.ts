@@ -5,19 +5,22 @@ import type { Credential } from '../credentials/credential.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type Route } from '../route.js'
 
-/** Speaks MCP over one request: it is checked, and its body parsed. Resolves when the response is done. */
+/**
+ * Handles one MCP request, which is authorized and whose body is parsed. Resolves when the response is sent; `createMcpHandler` of
+ * `@askback/agents/mcp` creates one.
+ */
 export type McpHandler = (call: {
   request: IncomingMessage
   response: ServerResponse
   body: unknown
   credential: Credential
-  /** The session to ask in, if it is named or the credential is for just one. */
+  /** The session to ask in, if the request names one or the credential is for a single session. */
   sessionId?: string | undefined
-  /** Aborts when the gateway drains or the caller is gone. */
+  /** Aborts when the gateway drains, the caller disconnects, or its credential is revoked. */
   signal: AbortSignal
 }) => Promise<void>
 
-/** MCP by streamable HTTP, with the same credentials as everything else: an agent may ask, and has no tool to answer. */
+/** MCP over streamable HTTP, with the same credentials as all routes. Agents have tools to ask, and none to answer. */
 export function mcpRoutes(
   { access, credentials, drain }: GatewayContext,
   mcp: McpHandler | undefined,
@@ -28,11 +31,11 @@ export function mcpRoutes(
       name: 'mcp',
       method: 'POST',
       path: '/mcp',
-      who: 'any_agent',
+      allowed: 'any_agent',
       summary: 'Model Context Protocol: tools that ask a person; `session` names where',
       query: z.object({ session: z.string().min(1).optional() }),
       body: json,
-      answers: { 200: { description: 'Answers in JSON-RPC, as they come', type: 'text/event-stream' } },
+      responses: { 200: { description: 'Answers in JSON-RPC, as they come', type: 'text/event-stream' } },
       errors: [404],
       async handle({ query, body, credential, request, reply }) {
         const sessionId = query.session ?? (credential.kind === 'agent' ? credential.sessionId : null)
@@ -61,9 +64,9 @@ export function mcpRoutes(
         name: `${method.toLowerCase()}Mcp`,
         method,
         path: '/mcp',
-        who: 'any_agent',
+        allowed: 'any_agent',
         summary: 'Nothing is streamed or kept beyond a request, so there is nothing to open or end',
-        answers: { 405: z.object({ error: z.object({ code: z.string(), message: z.string() }) }) },
+        responses: { 405: z.object({ error: z.object({ code: z.string(), message: z.string() }) }) },
         handle: () => ({
           status: 405,
           body: { error: { code: 'invalid_request', message: 'This speaks MCP by POST only.' } },

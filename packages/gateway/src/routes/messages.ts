@@ -1,38 +1,38 @@
 import { approveBody, denyBody, messageBody, routedMessage, submitAnswersBody } from '@askback/protocol'
 import type { ToolCallAnswer } from '@askback/core'
-import { type GatewayContext, route, type Call, type Route } from '../route.js'
-import { done, ok, sessionParams } from './schemas.js'
+import { type GatewayContext, route, type RouteCall, type Route } from '../route.js'
+import { okResponse, ok, sessionParams } from './schemas.js'
 
-/** What a person says in a session: to the agent, or to what is pending. */
+/** Messages of a person to the agent, and answers to the interaction of a tool call. */
 export function messageRoutes({ host }: GatewayContext): Route[] {
-  type Said = Call<
+  type ToolCallAnswerCall = RouteCall<
     'person',
     { id: string },
     unknown,
     { toolCallId: string; digest?: string | undefined; interactionId?: string | undefined }
   >
-  const answer = async ({ params, body, origin }: Said, how: ToolCallAnswer) => {
+  const answer = async ({ params, body, origin }: ToolCallAnswerCall, toolCallAnswer: ToolCallAnswer) => {
     const { toolCallId, digest, interactionId } = body
     await host.desk.answerToolCall({
       ...origin,
-      ...how,
+      ...toolCallAnswer,
       sessionId: params.id,
       toolCallId,
       ...(digest !== undefined && { digest }),
       ...(interactionId !== undefined && { interactionId }),
     })
-    return done
+    return okResponse
   }
   return [
     route({
       name: 'message',
       method: 'POST',
       path: '/api/sessions/:id/messages',
-      who: 'person',
+      allowed: 'person',
       summary: 'Starts a turn, answers what is pending, or is only logged; says which',
       params: sessionParams,
       body: messageBody,
-      answers: { 202: routedMessage },
+      responses: { 202: routedMessage },
       errors: [404, 409],
       async handle({ params, body, credential, origin }) {
         const routed = await host.message({ ...body, ...origin, by: credential.by, sessionId: params.id })
@@ -43,12 +43,12 @@ export function messageRoutes({ host }: GatewayContext): Route[] {
       name: 'submitAnswers',
       method: 'POST',
       path: '/api/sessions/:id/submit-answers',
-      who: 'person',
+      allowed: 'person',
       summary: 'Answers the question of a tool call, by the index of each question',
       params: sessionParams,
       body: submitAnswersBody,
       refusal: 'toolCallId and answers are required',
-      answers: { 200: ok },
+      responses: { 200: ok },
       errors: [404, 409],
       handle: (call) => answer(call, { kind: 'question', answers: call.body.answers }),
     }),
@@ -56,11 +56,11 @@ export function messageRoutes({ host }: GatewayContext): Route[] {
       name: 'approve',
       method: 'POST',
       path: '/api/sessions/:id/approve',
-      who: 'person',
+      allowed: 'person',
       summary: 'Approves the tool call, once or by a rule',
       params: sessionParams,
       body: approveBody,
-      answers: { 200: ok },
+      responses: { 200: ok },
       errors: [404, 409],
       handle(call) {
         const { scope, updatedInput } = call.body
@@ -76,11 +76,11 @@ export function messageRoutes({ host }: GatewayContext): Route[] {
       name: 'deny',
       method: 'POST',
       path: '/api/sessions/:id/deny',
-      who: 'person',
+      allowed: 'person',
       summary: 'Denies the tool call, with a reason if there is one',
       params: sessionParams,
       body: denyBody,
-      answers: { 200: ok },
+      responses: { 200: ok },
       errors: [404, 409],
       handle(call) {
         const { message } = call.body

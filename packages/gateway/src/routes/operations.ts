@@ -10,29 +10,29 @@ const status = z.object({ status: z.string() })
 
 export function healthRoutes({ host, store, clock, drain }: GatewayContext): Route[] {
   const probe = new StoreProbe(store, clock)
-  let ready = false
-  void host.ready.then(() => (ready = true))
+  let isReady = false
+  void host.ready.then(() => (isReady = true))
   return [
     route({
       name: 'health',
       method: 'GET',
       path: '/healthz',
-      who: 'anyone',
+      allowed: 'anyone',
       summary: 'Whether the process lives',
-      answers: { 200: status },
+      responses: { 200: status },
       handle: () => ({ status: 200, body: { status: 'ok' } }),
     }),
     route({
       name: 'ready',
       method: 'GET',
       path: '/readyz',
-      who: 'anyone',
+      allowed: 'anyone',
       summary:
         'Whether it takes work: not while it starts or stops, or while its store cannot be read or written',
-      answers: { 200: status },
+      responses: { 200: status },
       async handle() {
         if (drain.started) throw new AskbackError('unavailable', 'This gateway is stopping.')
-        if (!ready) throw new AskbackError('unavailable', 'This gateway is starting.')
+        if (!isReady) throw new AskbackError('unavailable', 'This gateway is starting.')
         await probe.check()
         return { status: 200, body: { status: 'ready' } }
       },
@@ -46,9 +46,9 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): Route[
       name: 'metrics',
       method: 'GET',
       path: '/api/metrics',
-      who: 'person',
+      allowed: 'person',
       summary: 'Numbers for Prometheus',
-      answers: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
+      responses: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
       async handle({ reply }) {
         const text = await registry.metrics()
         void reply
@@ -60,18 +60,18 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): Route[
   ]
 }
 
-/** The database as one file, for the person whose gateway it is: it holds the secret that signs the tokens of agents. */
+/** The database as one file. Only the first person may read it, because it contains the secret that signs the tokens of agents. */
 export function backupRoutes({ store, credentials }: GatewayContext): Route[] {
   return [
     route({
       name: 'backup',
       method: 'GET',
       path: '/api/backup',
-      who: 'person',
+      allowed: 'person',
       ownPagesOnly: true,
       summary:
         'A consistent copy of the database, for the person whose gateway it is; askback backup checks it',
-      answers: { 200: { description: 'A database of SQLite', type: 'application/octet-stream' } },
+      responses: { 200: { description: 'A database of SQLite', type: 'application/octet-stream' } },
       async handle({ credential, reply }) {
         if (credential.by.id !== credentials.owner.id)
           throw new AskbackError('forbidden', 'Only the person whose gateway this is may copy its database.')
@@ -90,7 +90,8 @@ export function backupRoutes({ store, credentials }: GatewayContext): Route[] {
             'content-length': bytes,
             'cache-control': 'no-store',
           })
-          // One that fails halfway ends short of its length, which tells the reader. There is nobody else to tell.
+          // If it fails halfway, the response is shorter than its content-length, which the client notices. The headers are sent, so
+          // no other error can be reported.
           await pipeline(Readable.from(chunks, { objectMode: false }), raw).catch(() => undefined)
         })
         return { handled: true }

@@ -1,7 +1,7 @@
 import { actor } from '@askback/protocol'
 import { z } from 'zod'
 import { type GatewayContext, route, type Route } from '../route.js'
-import { done, ok } from './schemas.js'
+import { okResponse, ok } from './schemas.js'
 
 const rule = z.looseObject({
   id: z.string(),
@@ -20,23 +20,23 @@ export function ruleRoutes({ host: { desk } }: GatewayContext): Route[] {
       name: 'listRules',
       method: 'GET',
       path: '/api/rules',
-      who: 'person',
+      allowed: 'person',
       summary: 'What has been approved for a session or for always',
-      answers: { 200: z.object({ rules: z.array(rule) }) },
+      responses: { 200: z.object({ rules: z.array(rule) }) },
       handle: async () => ({ status: 200, body: { rules: await desk.rules() } }),
     }),
     route({
       name: 'deleteRule',
       method: 'DELETE',
       path: '/api/rules/:id',
-      who: 'person',
+      allowed: 'person',
       summary: 'Forgets a rule: the next such call asks again',
       params: z.object({ id: z.string() }),
-      answers: { 200: ok },
+      responses: { 200: ok },
       errors: [404, 409],
       async handle({ params, origin }) {
         await desk.deleteRule(params.id, origin)
-        return done
+        return okResponse
       },
     }),
   ]

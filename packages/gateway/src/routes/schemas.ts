@@ -4,7 +4,7 @@ import { z } from 'zod'
 export const sessionParams = z.object({ id: z.string() })
 export const interactionParams = z.object({ id: z.string(), interactionId: z.string() })
 
-/** A number as it stands in an address. */
+/** A whole number in a query. */
 function wholeNumber({ min, max }: { min: number; max: number }) {
   return z
     .string()
@@ -21,7 +21,7 @@ export const page = z.object({
   limit: wholeNumber({ min: 1, max: 1000 }).optional(),
 })
 
-/** Seconds. */
+/** How long to wait for a settlement, in seconds. */
 export const waiting = z.object({
   wait: z
     .string()
@@ -36,13 +36,13 @@ const isFresh = z
   .transform((value) => value === '1')
   .optional()
 
-/** Whether what is read must hold everything that is in the store now, also what other gateways wrote. */
+/** Whether to read the store first, so that events of other gateways are included. */
 export const freshness = z.object({ fresh: isFresh })
 
 export const next = z.string().nullable()
 export const ok = z.object({ ok: z.literal(true) })
-export const interactionAnswer = z.object({ interaction })
-export const settledAnswer = z.object({ interaction, events: z.array(sessionEvent) })
+export const interactionBody = z.object({ interaction })
+export const settledBody = z.object({ interaction, events: z.array(sessionEvent) })
 
-export const done = { status: 200, body: { ok: true } } as const
-export const accepted = { status: 202, body: { ok: true } } as const
+export const okResponse = { status: 200, body: { ok: true } } as const
+export const acceptedResponse = { status: 202, body: { ok: true } } as const

@@ -9,7 +9,7 @@ import {
 } from '@askback/protocol'
 import { z } from 'zod'
 import { type GatewayContext, route, type Route } from '../route.js'
-import { accepted, freshness, next, ok, page, sessionParams } from './schemas.js'
+import { acceptedResponse, freshness, next, ok, page, sessionParams } from './schemas.js'
 
 const agent = z.object({
   id: z.string(),
@@ -34,19 +34,19 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
       name: 'listAgents',
       method: 'GET',
       path: '/api/agents',
-      who: 'person',
+      allowed: 'person',
       summary: 'The agents that can run here, and what is missing where one cannot',
-      answers: { 200: z.object({ agents: z.array(agent) }) },
+      responses: { 200: z.object({ agents: z.array(agent) }) },
       handle: async () => ({ status: 200, body: { agents: await host.agents() } }),
     }),
     route({
       name: 'createSession',
       method: 'POST',
       path: '/api/sessions',
-      who: 'outside_agent',
+      allowed: 'outside_agent',
       summary: 'Makes a session; with `agent: null` for agents that run elsewhere',
       body: createSessionBody,
-      answers: { 201: z.object({ session }), 200: z.object({ session }) },
+      responses: { 201: z.object({ session }), 200: z.object({ session }) },
       errors: [409],
       async handle({ body, credential, origin }) {
         if (credential.kind === 'agent') checkOutsideSession(body)
@@ -62,10 +62,10 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
       name: 'listSessions',
       method: 'GET',
       path: '/api/sessions',
-      who: 'person',
+      allowed: 'person',
       summary: 'All sessions, newest first',
       query: page,
-      answers: { 200: z.object({ sessions: z.array(session), next }) },
+      responses: { 200: z.object({ sessions: z.array(session), next }) },
       async handle({ query: { after, limit } }) {
         const { items, next: following } = await host.desk.sessions({
           ...(after !== undefined && { after }),
@@ -78,14 +78,14 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
       name: 'readSession',
       method: 'GET',
       path: '/api/sessions/:id',
-      who: 'agent',
+      allowed: 'agent',
       summary: 'A session as it stands: the fold of its log, and the blocks that are being made',
       params: sessionParams,
       query: freshness,
-      answers: { 200: snapshot },
+      responses: { 200: snapshot },
       errors: [404],
       async handle({ params, query: { fresh }, credential }) {
-        // An agent may act on what it reads.
+        // An agent acts on what it reads, so by default it gets events of other gateways, too.
         const options = { fresh: fresh ?? credential.kind === 'agent' }
         return { status: 200, body: await host.snapshot(params.id, options) }
       },
@@ -94,14 +94,14 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
       name: 'deleteSession',
       method: 'DELETE',
       path: '/api/sessions/:id',
-      who: 'person',
+      allowed: 'person',
       summary: 'Ends a session, cancels what is pending in it, and erases its log',
       params: sessionParams,
-      answers: { 202: ok },
+      responses: { 202: ok },
       errors: [404, 409],
       async handle({ params, origin }) {
         await host.deleteSession(params.id, origin)
-        return accepted
+        return acceptedResponse
       },
     }),
     ...controlRoutes(host),
@@ -114,49 +114,49 @@ function controlRoutes(host: GatewayContext['host']): Route[] {
       name: 'interrupt',
       method: 'POST',
       path: '/api/sessions/:id/interrupt',
-      who: 'person',
+      allowed: 'person',
       summary: 'Stops the turn and cancels what is pending',
       params: sessionParams,
-      answers: { 202: ok },
+      responses: { 202: ok },
       errors: [404, 409],
       async handle({ params, origin }) {
         await host.interrupt(params.id, origin)
-        return accepted
+        return acceptedResponse
       },
     }),
     route({
       name: 'clear',
       method: 'POST',
       path: '/api/sessions/:id/clear',
-      who: 'person',
+      allowed: 'person',
       summary: 'Cancels what is pending and starts a fresh agent context; the log stays',
       params: sessionParams,
-      answers: { 202: ok },
+      responses: { 202: ok },
       errors: [404, 409],
       async handle({ params, origin }) {
         await host.clear(params.id, origin)
-        return accepted
+        return acceptedResponse
       },
     }),
     route({
       name: 'setPermissionMode',
       method: 'POST',
       path: '/api/sessions/:id/permission-mode',
-      who: 'person',
+      allowed: 'person',
       summary: 'Says what the agent may do without asking',
       params: sessionParams,
       body: permissionModeBody,
-      answers: { 202: ok },
+      responses: { 202: ok },
       errors: [404, 409],
       async handle({ params, body, origin }) {
         await host.setPermissionMode(params.id, body.mode, origin)
-        return accepted
+        return acceptedResponse
       },
     }),
   ]
 }
 
-/** An agent must not give itself more than a person would have to grant. */
+/** An agent must not grant itself permissions that need a person. */
 function checkOutsideSession({
   agent: named,
   permissionMode: mode = 'default',
@@ -177,18 +177,18 @@ export function adoptRoutes({ host }: GatewayContext): Route[] {
       name: 'adoptSession',
       method: 'POST',
       path: '/api/sessions/adopt',
-      who: 'person',
+      allowed: 'person',
       summary: 'Takes over a session that an agent has run elsewhere; a second time changes nothing',
       body: adoptBody,
       lines: true,
-      answers: { 201: adopted, 200: adopted },
+      responses: { 201: adopted, 200: adopted },
       errors: [404],
       async handle({ body, origin }) {
         const agents = await host.agents()
         if (!agents.some(({ id }) => id === body.agent))
           throw new AskbackError('invalid_request', `There is no agent ${JSON.stringify(body.agent)} here.`)
-        const made = await host.desk.adopt(body, origin.by ?? { id: 'someone' })
-        return { status: made.created ? 201 : 200, body: made }
+        const adoption = await host.desk.adopt(body, origin.by ?? { id: 'someone' })
+        return { status: adoption.created ? 201 : 200, body: adoption }
       },
     }),
   ]

@@ -1,9 +1,9 @@
 import { toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
 import { fenceOf } from '../http/access.js'
-import { sourceIn } from '../http/authenticate.js'
+import { readSource } from '../http/authenticate.js'
 import { type GatewayContext, route, type Route } from '../route.js'
-import { done, ok, sessionParams } from './schemas.js'
+import { okResponse, ok, sessionParams } from './schemas.js'
 
 const toolCall = z.looseObject({
   toolCallId: z.string(),
@@ -13,7 +13,7 @@ const toolCall = z.looseObject({
   responseId: z.string().optional(),
 })
 
-/** What an outside agent tells of its own doing. */
+/** Reports of outside agents about their own tool calls. */
 export function toolCallRoutes(context: GatewayContext): Route[] {
   const { desk } = context.host
   return [
@@ -21,17 +21,17 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
       name: 'reportToolCall',
       method: 'POST',
       path: '/api/sessions/:id/tool-calls',
-      who: 'agent',
+      allowed: 'agent',
       summary: 'Reports a tool call of an outside agent',
       params: sessionParams,
       body: toolCallBody,
-      answers: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
+      responses: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
       errors: [404, 409],
       async handle({ params, body, request, credential, origin: { idempotencyKey } }) {
         const { toolCall: call, created } = await desk.reportToolCall({
           ...body,
           sessionId: params.id,
-          source: sourceIn(request.headers),
+          source: readSource(request.headers),
           fence: fenceOf(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
@@ -42,11 +42,11 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
       name: 'reportToolResult',
       method: 'POST',
       path: '/api/sessions/:id/tool-calls/:toolCallId/result',
-      who: 'agent',
+      allowed: 'agent',
       summary: 'Reports what came of it',
       params: sessionParams.extend({ toolCallId: z.string() }),
       body: toolResultBody,
-      answers: { 200: ok },
+      responses: { 200: ok },
       errors: [404, 409],
       async handle({
         params: { id, toolCallId },
@@ -60,7 +60,7 @@ export function toolCallRoutes(context: GatewayContext): Route[] {
           fence: fenceOf(context, credential),
           ...(idempotencyKey !== undefined && { idempotencyKey }),
         })
-        return done
+        return okResponse
       },
     }),
   ]

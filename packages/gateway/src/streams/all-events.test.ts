@@ -1,7 +1,7 @@
 import { memoryStore } from '@askback/core'
 import { describe, expect, it } from 'vitest'
 import { getJson, openSse } from './sse-client.test.helper.js'
-import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
+import { openQuestion, say, sessionWith, streamServer } from './stream-server.test.helper.js'
 import { wsClient } from './ws-client.test.helper.js'
 
 describe('the events of all sessions', () => {
@@ -13,10 +13,10 @@ describe('the events of all sessions', () => {
     async (_name, store) => {
       const server = await streamServer({ store })
       const one = await sessionWith(server, 1)
-      await asked(server, one)
+      await openQuestion(server, one)
       const client = await openSse(server.port, '/api/events')
       const two = await sessionWith(server, 1)
-      await asked(server, two)
+      await openQuestion(server, two)
       await say(server.host, two, 1)
       await server.host.desk.deleteSession(two)
       const messages = await client.take(6)
@@ -44,7 +44,7 @@ describe('the events of all sessions', () => {
     const client = await wsClient(server.port)
     expect(await client.ask({ op: 'subscribe', sessionId: '*', after: 0 })).toMatchObject({ ok: true })
     await say(server.host, id, 1)
-    await asked(server, id)
+    await openQuestion(server, id)
     const frames = await client.take(3)
     const events = frames.map((frame) => frame['event'] as { type: string; sessionId: string })
     expect(frames.map(({ op, sessionId }) => [op, sessionId])).toEqual(frames.map(() => ['event', '*']))
@@ -56,7 +56,7 @@ describe('the events of all sessions', () => {
     expect(events.map(({ sessionId }) => sessionId)).toEqual(events.map(() => id))
 
     expect(await client.ask({ op: 'unsubscribe', sessionId: '*' })).toMatchObject({ ok: true })
-    await asked(server, id)
+    await openQuestion(server, id)
     await client.ask({ op: 'ping' })
     expect(client.frames.filter((frame) => frame.op === 'event')).toHaveLength(3)
   })

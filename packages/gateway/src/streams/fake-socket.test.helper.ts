@@ -1,25 +1,25 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** A socket whose peer reads when the test says so. */
+/** A socket whose peer reads when the test calls `drain`. */
 export class FakeSocket extends EventEmitter {
   written = ''
   destroyed = false
   writableNeedDrain = false
   writableLength = 0
-  readonly #takes: number
+  readonly #capacity: number
 
-  /** How many bytes it takes before it must be drained. */
-  constructor(takes = Infinity) {
+  /** @param capacity - bytes that it buffers before it must be drained */
+  constructor(capacity = Infinity) {
     super()
-    this.#takes = takes
+    this.#capacity = capacity
   }
 
   write(data: Buffer): boolean {
     if (this.destroyed) return false
     this.written += data.toString()
     this.writableLength += data.length
-    this.writableNeedDrain = this.writableLength >= this.#takes
+    this.writableNeedDrain = this.writableLength >= this.#capacity
     return !this.writableNeedDrain
   }
 
@@ -34,7 +34,7 @@ export class FakeSocket extends EventEmitter {
     this.destroyed = true
   }
 
-  /** What a feed sees of it. */
+  /** The same object, typed for a feed. */
   get socket(): Socket {
     return this as unknown as Socket
   }

@@ -4,7 +4,7 @@ import type { SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FakeSocket } from './fake-socket.test.helper.js'
-import { Feed, findPlace } from './feed.js'
+import { Feed, isInLog } from './feed.js'
 import { type Encoding, PageCache } from './pages.js'
 
 const bySeq: Encoding = {
@@ -72,7 +72,7 @@ describe('a feed', () => {
     const onError = (error: unknown) => expect.fail(String(error))
     const cache = new PageCache(1e6)
     const feed = new Feed('s', { host, store, encoding: bySeq, cache, bufferBytes: Infinity, onError })
-    expect(await findPlace(feed, 3, undefined)).toBe(true)
+    expect(await isInLog(feed, 3, undefined)).toBe(true)
     const fake = new FakeSocket()
     feed.add({ socket: fake.socket, cursor: 0, finish: () => undefined })
     await expect.poll(() => fake.written).toBe('1 2 3 ')
@@ -210,7 +210,7 @@ class Run {
     const socket = new FakeSocket(takes)
     this.readers.push({ cursor, socket })
     const reader = { socket: socket.socket, cursor, finish: () => undefined }
-    void findPlace(this.#feed, cursor, undefined).then((found) => {
+    void isInLog(this.#feed, cursor, undefined).then((found) => {
       expect(found).toBe(true)
       this.#feed.add(reader)
     })

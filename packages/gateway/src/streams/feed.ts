@@ -1,36 +1,39 @@
 import type { Advance, Head, Host, Store } from '@askback/core'
 import { AskbackError, type LiveEvent, type SessionEvent } from '@askback/protocol'
-import { writeOrCut, type Reader } from './open-streams.js'
-import { type Encoding, type PageCache, type Page, Pages } from './pages.js'
+import { writeOrDisconnect, type EventReader } from './open-streams.js'
+import { type Encoding, type PageCache, type FramePage, Pages } from './pages.js'
 
 export interface FeedOptions {
   host: Host
   store: Store
   encoding: Encoding
   cache: PageCache
-  /** What may wait in a reader's socket before it is cut. */
+  /** A reader whose socket has more bytes waiting is disconnected. */
   bufferBytes: number
   onError: (error: unknown) => void
 }
 
 /**
- * One session for all who read it on one kind of wire. A reader is either behind, and gets pages of the log until it has
- * all, or live, and gets each durable event as the desk tells it; between the two no time passes, so nothing is missed or
- * sent twice. It ends when the desk says that the log is gone, or with the session's last event.
+ * Delivers the events of one session to all its readers on one kind of connection (SSE or WebSocket).
  *
- *   opening --(the desk names the head)--> open --(gone | session ended | nobody reads it)--> closed
+ *   feed:    opening --(the desk returns the head)--> open --(log gone | session ended | no users)--> closed
+ *   reader:  behind  --(its cursor reaches the head)--> live
+ *
+ * A reader that is behind gets pages of the log, as fast as its socket drains. A live reader gets each committed event from the desk.
+ * The check that a reader has reached the head and its change to live happen in the same tick, so no event is missed or sent twice.
+ * When a feed closes, its readers are finished: their clients load a new snapshot.
  */
 export class Feed {
   readonly sessionId: string
-  /** Resolves to whether there is such a session. */
+  /** Resolves to whether the session exists. */
   readonly opened: Promise<boolean>
-  /** Whoever reads it or is about to; it lives as long as there are some. */
-  leases = 0
+  /** How many readers it has or will have soon. `Feeds` closes it when there are none. */
+  users = 0
   readonly #options: FeedOptions
-  readonly #live = new Set<Reader>()
-  readonly #behind = new Set<Reader>()
+  readonly #live = new Set<EventReader>()
+  readonly #behind = new Set<EventReader>()
   #state: 'opening' | 'open' | 'closed' = 'opening'
-  /** Everything up to here was given to those who are live. */
+  /** Live readers have everything up to here. */
   #head: Head | null = null
   #pages: Pages | null = null
   #stopFollowing: (() => void) | null = null
@@ -39,7 +42,7 @@ export class Feed {
     this.sessionId = sessionId
     this.#options = options
     this.opened = this.#open()
-    // Whoever wanted to read it may be gone by then.
+    // The reader that awaits this may have disconnected.
     this.opened.catch(() => undefined)
   }
 
@@ -51,24 +54,24 @@ export class Feed {
     return this.#head?.logId ?? ''
   }
 
-  /** Whether the log reaches that far. Another process may have written what this one was not told of yet. */
+  /** Whether the log has this event. Another process may have written it before its doorbell arrived here. */
   async reaches(seq: number): Promise<boolean> {
     if (seq > this.#seq && this.#options.store.shared) await this.#options.host.desk.refresh(this.sessionId)
     return seq <= this.#seq
   }
 
-  /** Its cursor must lie in the log. */
-  add(reader: Reader): void {
+  /** Starts to deliver after the reader's cursor, which must be in the log: see `isInLog`. */
+  add(reader: EventReader): void {
     if (this.closed) return reader.finish()
     this.#behind.add(reader)
-    this.#follow(reader)
+    this.#catchUp(reader)
   }
 
-  remove(reader: Reader): void {
+  remove(reader: EventReader): void {
     if (!this.#live.delete(reader)) this.#behind.delete(reader)
   }
 
-  tellLive(event: LiveEvent): void {
+  publishLive(event: LiveEvent): void {
     if (this.#live.size === 0) return
     const frame = this.#options.encoding.live(this.sessionId, event)
     for (const reader of this.#live) this.#write(reader, frame)
@@ -95,7 +98,7 @@ export class Feed {
         advanced: (advance) => this.#advanced(advance),
         gone: () => this.close(),
       })
-      // An event may have come between the head and here.
+      // An event may have arrived since the desk returned the head.
       this.#head ??= head
       this.#pages = new Pages({ ...this.#options, sessionId: this.sessionId, logId: head.logId }, cache)
       if (this.#isClosed()) stop()
@@ -110,7 +113,7 @@ export class Feed {
     }
   }
 
-  /** Asked anew: it may have closed while it waited. */
+  /** A method, because TypeScript would assume that `closed` cannot change during an await. */
   #isClosed(): boolean {
     return this.closed
   }
@@ -125,18 +128,18 @@ export class Feed {
     if (endsLog(events.at(-1)!)) this.close()
   }
 
-  /** Takes a reader as far as its socket lets it, and on when that has drained. */
-  #follow(reader: Reader): void {
+  /** Writes pages until the socket is full, and continues when it has drained. */
+  #catchUp(reader: EventReader): void {
     const { socket } = reader
     while (this.#behind.has(reader) && !socket.destroyed) {
       if (socket.writableNeedDrain) {
-        socket.once('drain', () => this.#follow(reader))
+        socket.once('drain', () => this.#catchUp(reader))
         return
       }
-      if (reader.cursor === this.#seq) return this.#join(reader)
+      if (reader.cursor === this.#seq) return this.#goLive(reader)
       const page = this.#pages!.after(reader.cursor, this.#seq)
       if (page instanceof Promise) {
-        this.#followAfter(page, reader)
+        this.#catchUpAfter(page, reader)
         return
       }
       socket.write(page.data)
@@ -144,14 +147,14 @@ export class Feed {
     }
   }
 
-  #followAfter(page: Promise<Page | null>, reader: Reader): void {
+  #catchUpAfter(page: Promise<FramePage | null>, reader: EventReader): void {
     page
       .then((read) => {
         if (!read) return this.close()
         if (!this.#behind.has(reader)) return
         reader.socket.write(read.data)
         reader.cursor = read.last
-        this.#follow(reader)
+        this.#catchUp(reader)
       })
       .catch((error: unknown) => {
         this.#options.onError(error)
@@ -159,24 +162,24 @@ export class Feed {
       })
   }
 
-  #join(reader: Reader): void {
+  #goLive(reader: EventReader): void {
     this.#behind.delete(reader)
     this.#live.add(reader)
     for (const block of this.#options.host.liveBlocks(this.sessionId))
       this.#write(reader, this.#options.encoding.live(this.sessionId, block))
   }
 
-  #write(reader: Reader, data: Buffer): void {
-    writeOrCut(reader.socket, data, this.#options.bufferBytes)
+  #write(reader: EventReader, data: Buffer): void {
+    writeOrDisconnect(reader.socket, data, this.#options.bufferBytes)
   }
 }
 
-/** The last event of a session that is being deleted. */
+/** Whether this is the last event of a session that is being deleted. */
 function endsLog(event: SessionEvent): boolean {
   return event.type === 'session_status' && event.status === 'ended'
 }
 
-/** The sessions that somebody reads on one kind of wire. */
+/** The open feeds of one kind of connection, by session. */
 export class Feeds {
   readonly #options: FeedOptions
   readonly #feeds = new Map<string, Feed>()
@@ -185,21 +188,21 @@ export class Feeds {
   constructor(options: FeedOptions) {
     this.#options = options
     this.#stopListening = options.host.onLive(({ sessionId, event }) =>
-      this.#feeds.get(sessionId)?.tellLive(event),
+      this.#feeds.get(sessionId)?.publishLive(event),
     )
   }
 
-  /** Each lease is released once. */
-  lease(sessionId: string): Feed {
-    const known = this.#feeds.get(sessionId)
-    const feed = known && !known.closed ? known : new Feed(sessionId, this.#options)
+  /** The feed of a session. The caller must call `release` once. */
+  acquire(sessionId: string): Feed {
+    const open = this.#feeds.get(sessionId)
+    const feed = open && !open.closed ? open : new Feed(sessionId, this.#options)
     this.#feeds.set(sessionId, feed)
-    feed.leases++
+    feed.users++
     return feed
   }
 
   release(feed: Feed): void {
-    if (--feed.leases > 0) return
+    if (--feed.users > 0) return
     feed.close()
     if (this.#feeds.get(feed.sessionId) === feed) this.#feeds.delete(feed.sessionId)
   }
@@ -213,8 +216,11 @@ export class Feeds {
   }
 }
 
-/** Whether the cursor is a place in this log; if not, its owner must take a new snapshot. */
-export async function findPlace(feed: Feed, cursor: number, log: unknown): Promise<boolean> {
+/**
+ * Whether the cursor is a position in the log of this feed. If not, its client must load a new snapshot. Rejects with `not_found` if there is
+ * no such session.
+ */
+export async function isInLog(feed: Feed, cursor: number, log: unknown): Promise<boolean> {
   if (!(await feed.opened)) throw new AskbackError('not_found', `There is no session ${feed.sessionId}.`)
   return (log === undefined || log === feed.logId) && (await feed.reaches(cursor))
 }

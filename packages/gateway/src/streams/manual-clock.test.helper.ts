@@ -1,6 +1,6 @@
 import type { Clock } from '@askback/core'
 
-/** Stands still until it is moved on. */
+/** A clock that moves only when the test advances it. */
 export class ManualClock implements Clock {
   #now = 1_800_000_000_000
   readonly #alarms = new Set<{ at: number; wake: () => void }>()

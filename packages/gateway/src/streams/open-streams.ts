@@ -1,34 +1,34 @@
 import type { Clock } from '@askback/core'
 import type { Socket } from 'node:net'
-import { writeInTurn } from '../http/responses.js'
+import { batchWrite } from '../http/responses.js'
 
-/** A connection that stays open. */
+/** A connection that stays open: an SSE stream or a WebSocket. */
 export interface OpenStream {
-  /** Of the credential that opened it. */
+  /** The key of the credential that opened it. */
   readonly key: string
-  /** From time to time: shows the peer that the gateway lives, and looks whether the peer does. */
-  beat(): void
-  /** The gateway goes away; the peer is told to come back, after what it has asked for is answered. */
+  /** Called periodically: shows the peer that the gateway is alive, and disconnects a peer that is not. */
+  heartbeat(): void
+  /** The gateway stops: finishes the operations of the peer, then closes with the request to reconnect. */
   drain(): void
-  /** At once. */
-  cut(): void
+  /** Closes the connection at once. */
+  disconnect(): void
 }
 
-/** All that are open, with one timer for all of them. */
+/** All open streams, with one heartbeat timer for all of them. */
 export class OpenStreams {
   readonly #streams = new Set<OpenStream>()
   readonly #clock: Clock
-  readonly #beatMs: number
-  #disarm: (() => void) | null = null
-  #draining: (() => void) | null = null
+  readonly #heartbeatMs: number
+  #cancelHeartbeat: (() => void) | null = null
+  #onDrained: (() => void) | null = null
 
-  constructor(clock: Clock, beatMs: number) {
+  constructor(clock: Clock, heartbeatMs: number) {
     this.#clock = clock
-    this.#beatMs = beatMs
+    this.#heartbeatMs = heartbeatMs
   }
 
   get draining(): boolean {
-    return this.#draining !== null
+    return this.#onDrained !== null
   }
 
   get size(): number {
@@ -37,66 +37,66 @@ export class OpenStreams {
 
   add(stream: OpenStream): void {
     this.#streams.add(stream)
-    if (this.#disarm === null) this.#arm()
+    if (this.#cancelHeartbeat === null) this.#scheduleHeartbeat()
   }
 
   remove(stream: OpenStream): void {
     if (!this.#streams.delete(stream) || this.#streams.size > 0) return
-    this.#disarm?.()
-    this.#disarm = null
-    this.#draining?.()
+    this.#cancelHeartbeat?.()
+    this.#cancelHeartbeat = null
+    this.#onDrained?.()
   }
 
-  /** Ends those of a credential that was revoked. */
+  /** Disconnects the streams of a revoked credential. */
   revoke(key: string): void {
-    for (const stream of this.#streams) if (stream.key === key) stream.cut()
+    for (const stream of this.#streams) if (stream.key === key) stream.disconnect()
   }
 
-  /** Resolves when all are closed; those that are still open after `graceMs` are cut. */
+  /** Resolves when all are closed. Those that are still open after `graceMs` are disconnected. */
   async drain(graceMs: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const disarm = this.#clock.alarm(this.#clock.now() + graceMs, () => {
-        for (const stream of this.#streams) stream.cut()
+      const cancel = this.#clock.alarm(this.#clock.now() + graceMs, () => {
+        for (const stream of this.#streams) stream.disconnect()
       })
-      this.#draining = () => {
-        disarm()
+      this.#onDrained = () => {
+        cancel()
         resolve()
       }
       for (const stream of this.#streams) stream.drain()
-      if (this.#streams.size === 0) this.#draining()
+      if (this.#streams.size === 0) this.#onDrained()
     })
   }
 
-  #arm(): void {
-    this.#disarm = this.#clock.alarm(this.#clock.now() + this.#beatMs, () => {
-      for (const stream of this.#streams) stream.beat()
-      if (this.#streams.size > 0) this.#arm()
+  #scheduleHeartbeat(): void {
+    this.#cancelHeartbeat = this.#clock.alarm(this.#clock.now() + this.#heartbeatMs, () => {
+      for (const stream of this.#streams) stream.heartbeat()
+      if (this.#streams.size > 0) this.#scheduleHeartbeat()
     })
   }
 }
 
-/** Whoever reads a feed: kept small, since there can be thousands. */
-export interface Reader {
+/** A reader of a feed. It is small, because there can be thousands. */
+export interface EventReader {
   readonly socket: Socket
-  /** The last event that it was sent. Once it is live, that is the feed's own. */
+  /** The last event that was sent to it. It is not updated while the reader is live: then it is the feed's head. */
   cursor: number
-  /** There is nothing more to read: the session is gone. */
+  /** Called when the session is gone. */
   finish(): void
 }
 
 /**
- * Writes, unless too much waits for the peer already: then it is cut, and what waits is given up with it. It comes back
- * with its cursor. What is written is shared by all who get it.
+ * Writes, or disconnects a slow peer with more than `bufferBytes` waiting. A disconnected client reconnects with its cursor, so it
+ * misses nothing. `data` is shared by all readers.
  */
-export function writeOrCut(socket: Socket, data: Buffer, bufferBytes: number): void {
+export function writeOrDisconnect(socket: Socket, data: Buffer, bufferBytes: number): void {
   if (socket.writableLength > bufferBytes) {
     socket.destroy()
     return
   }
-  // Corked and not put off: whatever else is written to it keeps its place.
+  // Corking instead of deferring the write keeps the order with all other writes to this socket.
   if (socket.writableCorked === 0) {
     socket.cork()
-    writeInTurn(() => socket.uncork())
+    batchWrite(() => socket.uncork())
   }
   socket.write(data)
 }

@@ -1,10 +1,10 @@
 import type { Store } from '@askback/core'
 import { AskbackError, type LiveEvent, type SessionEvent } from '@askback/protocol'
 
-/** Pages end at multiples of this, so that readers who began at different cursors soon share them. */
+/** Pages end at multiples of this, so that readers with different cursors soon share them. */
 const EVENTS_PER_PAGE = 256
 
-let made = 0
+let pagesCreated = 0
 
 interface PageSource {
   store: Store
@@ -13,26 +13,26 @@ interface PageSource {
   logId: string
 }
 
-/** One session's log as pages of frames. A page is read and made once for all who ask for it while it is kept. */
+/** One session's log as pages of encoded frames. A page is read and encoded once for all readers while it is cached. */
 export class Pages {
   readonly #source: PageSource
   readonly #cache: PageCache
-  /** A session that is deleted and made anew under its old id must not find the old one's pages. */
-  readonly #name = `${++made}`
+  /** Part of the cache keys: a session that is created again under an old id must not find the pages of the old log. */
+  readonly #name = `${++pagesCreated}`
   readonly #cached = new Set<number>()
-  readonly #reading = new Map<number, { last: number; page: Promise<Page | null> }>()
+  readonly #reading = new Map<number, { last: number; page: Promise<FramePage | null> }>()
 
   constructor(source: PageSource, cache: PageCache) {
     this.#source = source
     this.#cache = cache
   }
 
-  /** The events after `cursor`, up to `head` at most, which is durable; `null` if the log is gone. */
-  after(cursor: number, head: number): Page | Promise<Page | null> {
+  /** The events after `cursor`, at most up to the committed `head`; `null` if the log is gone. */
+  after(cursor: number, head: number): FramePage | Promise<FramePage | null> {
     const end = cursor + EVENTS_PER_PAGE - (cursor % EVENTS_PER_PAGE)
     const last = Math.min(end, head)
     const cached = this.#cache.get(this.#key(cursor))
-    // The log has grown since a shorter one was made.
+    // A shorter page was encoded before the log grew, and is not used.
     if (cached && cached.last >= last) return cached
     const reading = this.#reading.get(cursor)
     if (reading && reading.last >= last) return reading.page
@@ -43,15 +43,16 @@ export class Pages {
     return page
   }
 
+  /** Removes the pages of this log from the cache. */
   forget(): void {
     for (const cursor of this.#cached) this.#cache.delete(this.#key(cursor))
   }
 
-  async #read(cursor: number, last: number): Promise<Page | null> {
+  async #read(cursor: number, last: number): Promise<FramePage | null> {
     const { store, sessionId, encoding, logId } = this.#source
     const events = await store.read({ sessionId, after: cursor, limit: last - cursor })
     const newest = events.at(-1)
-    // If the log is still there after the read, the page came from it: a log that is gone does not come back.
+    // If the log still exists after the read, the page came from it: a deleted log does not come back.
     const [first] = store.shared || !newest ? await store.read({ sessionId, limit: 1 }) : [{ id: logId }]
     if (first?.id !== logId) return null
     if (!newest)
@@ -68,26 +69,26 @@ export class Pages {
   }
 }
 
-/** Frames of the events after a cursor, up to `last`, in one piece. */
-export interface Page {
+/** The frames of the events after a cursor, up to `last`, in one buffer. */
+export interface FramePage {
   data: Buffer
   last: number
 }
 
 /**
- * Older frames that somebody asked for, of all sessions together, the longest unused first to go: those who reconnect
- * mostly ask for the same.
+ * Least-recently-used cache of pages of all sessions, limited by bytes. Clients that reconnect after a restart mostly ask for the same
+ * pages.
  */
 export class PageCache {
-  readonly #limit: number
-  readonly #pages = new Map<string, Page>()
+  readonly #maxBytes: number
+  readonly #pages = new Map<string, FramePage>()
   #bytes = 0
 
-  constructor(limit: number) {
-    this.#limit = limit
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
   }
 
-  get(key: string): Page | undefined {
+  get(key: string): FramePage | undefined {
     const page = this.#pages.get(key)
     if (page) {
       this.#pages.delete(key)
@@ -96,12 +97,12 @@ export class PageCache {
     return page
   }
 
-  set(key: string, page: Page): void {
+  set(key: string, page: FramePage): void {
     this.delete(key)
     this.#pages.set(key, page)
     this.#bytes += page.data.length
     for (const oldest of this.#pages.keys()) {
-      if (this.#bytes <= this.#limit) break
+      if (this.#bytes <= this.#maxBytes) break
       this.delete(oldest)
     }
   }
@@ -118,12 +119,12 @@ export class PageCache {
   }
 }
 
-/** How events look on one kind of wire. What it makes is written to sockets as it is, and never changed. */
+/** Encodes events for one kind of connection. The buffers are shared by all readers, so they must not be changed. */
 export interface Encoding {
-  /** One frame each, in one piece. `texts` are the events as JSON. */
+  /** One frame for each event, in one buffer. `texts` are the events as JSON. */
   events(events: SessionEvent[], texts: string[]): Buffer
-  /** Without a place in the log. */
+  /** An event that is not in the log, such as a delta of a block. */
   live(sessionId: string, event: LiveEvent): Buffer
-  /** The reader's cursor is of no use: it takes a new snapshot. */
+  /** Tells the client that its cursor is not in the log: it loads a new snapshot. */
   resync(sessionId: string): Buffer
 }

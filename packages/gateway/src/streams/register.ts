@@ -3,7 +3,7 @@ import { AskbackError, MAX_JSON_DEPTH, type Actor, type Via, sessionEvent } from
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { sendAnswer } from '../http/responses.js'
+import { sendResponse } from '../http/responses.js'
 import { route, type Route } from '../route.js'
 import { sessionParams } from '../routes/schemas.js'
 import { AllEvents } from './all-events.js'
@@ -11,22 +11,22 @@ import { eventPage } from './event-page.js'
 import { Feeds } from './feed.js'
 import { OpenStreams } from './open-streams.js'
 import { PageCache } from './pages.js'
-import { goneFrame, streamSession, sseEncoding, withoutIds, openSse, SseStream } from './sse.js'
-import { goneOnSocket, ofAllSessions, wsEncoding } from './ws-messages.js'
+import { encodeGone, streamSession, sseEncoding, encodeWithoutIds, openSse, SseStream } from './sse.js'
+import { encodeForAll, encodeGoneForAll, wsEncoding } from './ws-messages.js'
 import { serveWebSockets, WS_PATH } from './ws-server.js'
 
-export interface Streams {
-  /** Sends everyone away, to come back later; resolves when they are gone. */
+export interface GatewayStreams {
+  /** Asks all clients to reconnect later. Resolves when they are disconnected. */
   drain(graceMs?: number): Promise<void>
-  /** Ends the streams of a credential that is no longer good. */
+  /** Disconnects the streams of a revoked credential. */
   revoke(key: string): void
   readonly open: { sse: number; ws: number }
 }
 
 type Query = Record<string, unknown>
 
-/** Adds the routes that last: a session's events, those of all sessions, and the WebSocket. */
-export function registerStreams(app: FastifyInstance, options: StreamOptions): Streams {
+/** Adds the routes that stream: the events of a session, those of all sessions, and the WebSocket. */
+export function registerStreams(app: FastifyInstance, options: StreamOptions): GatewayStreams {
   const {
     host,
     store,
@@ -43,8 +43,8 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   const sse = new Feeds({ ...ports, encoding: sseEncoding })
   const ws = new Feeds({ ...ports, encoding: wsEncoding })
   const { desk } = host
-  const all = new AllEvents({ ...ports, desk, encode: withoutIds, encodeGone: goneFrame })
-  const allOnSockets = new AllEvents({ ...ports, desk, encode: ofAllSessions, encodeGone: goneOnSocket })
+  const all = new AllEvents({ ...ports, desk, encode: encodeWithoutIds, encodeGone })
+  const allOnSockets = new AllEvents({ ...ports, desk, encode: encodeForAll, encodeGone: encodeGoneForAll })
   const sockets = serveWebSockets(app.server, {
     ...ports,
     ...config,
@@ -64,10 +64,10 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
       if (!(await caller.mayRead(params.id)))
         throw new AskbackError('forbidden', 'This credential may not read that session.')
       if (wantsJson(request)) {
-        sendAnswer(reply, { status: 200, body: await eventPage(store, params.id, query) })
+        sendResponse(reply, { status: 200, body: await eventPage(store, params.id, query) })
         return reply
       }
-      mayOpen()
+      checkMayOpen()
       return streamSession(
         request,
         reply,
@@ -80,14 +80,14 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
     const { person, key } = await authorize(request.raw)
     if (!person) throw new AskbackError('forbidden', 'Only people see all sessions.')
-    mayOpen()
+    checkMayOpen()
     const socket = openSse(reply)
     if (!socket) return
     const closed = (stream: SseStream) => all.remove(stream)
     const stream = new SseStream(socket, { key, cursor: 0, streams, random, closed })
     await all.add(stream).catch((error: unknown) => {
       onError(error)
-      stream.cut()
+      stream.disconnect()
     })
   })
 
@@ -100,7 +100,7 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
     ws.close()
   })
 
-  function mayOpen(): void {
+  function checkMayOpen(): void {
     if (streams.draining) throw new AskbackError('unavailable', 'The gateway is going away.')
     if (streams.size - sockets.open < config.streams) return
     throw new AskbackError('rate_limited', `There are ${config.streams} streams open, which is the limit.`)
@@ -115,45 +115,45 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): S
   }
 }
 
-/** A client that takes both gets the stream. */
+/** A client that accepts both gets the stream. */
 function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
   const types = accept.toLowerCase()
   return types.includes('application/json') && !types.includes('text/event-stream')
 }
 
-/** Whoever opens a stream, as the gateway's own checks see them. */
+/** The caller of a stream, after authentication. */
 export interface Caller {
-  /** The scope of idempotency keys. */
+  /** The id of the credential, which scopes idempotency keys. */
   readonly credential: string
-  /** Identifies the token or login: its streams end when it is revoked. */
+  /** Identifies the token or login: its streams are disconnected when it is revoked. */
   readonly key: string
-  /** Set for people, who alone may settle and see all sessions at once. */
+  /** Set for people: only they may settle, and see all sessions at once. */
   readonly person: { by: Actor; via: Via } | null
   mayRead(sessionId: string): boolean | Promise<boolean>
-  /** Before the caller changes anything: throws `unauthorized` if the credential was revoked since. */
-  checkStillGood(): Promise<void>
+  /** Called before the caller changes anything: rejects with `unauthorized` if the credential was revoked meanwhile. */
+  checkNotRevoked(): Promise<void>
 }
 
-/** A page by cookie is a caller only once it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */
+/** A page with a cookie is a caller only after it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */
 export type SocketCaller =
   | { readonly caller: Caller }
   | { readonly key: string; readonly confirm: (proof: string) => Caller }
 
 export interface StreamConfig {
   heartbeatMs: number
-  /** How long a socket by cookie may take to send its proof. */
+  /** How long a socket with a cookie may take to send its proof. */
   helloMs: number
-  /** Open WebSockets. */
+  /** The most WebSockets that may be open. */
   sockets: number
-  /** Open event streams over HTTP. */
+  /** The most SSE streams that may be open. */
   streams: number
-  /** The largest frame that a WebSocket takes. */
+  /** The largest message of a WebSocket client. */
   frameBytes: number
   /** The deepest JSON in a frame. */
   jsonDepth: number
-  /** What may wait for a slow reader before it is cut. */
+  /** A reader with more bytes waiting in its socket is disconnected. */
   bufferBytes: number
-  /** What all sessions together keep of older frames, for those that reconnect. */
+  /** The size of the page cache of all sessions together. */
   cacheBytes: number
 }
 
@@ -171,9 +171,9 @@ export const STREAM_DEFAULTS: StreamConfig = {
 export interface StreamOptions {
   host: Host
   store: Store
-  /** Host, Origin and credential of a request. Throws what its sender is to be told. */
+  /** Checks Host, Origin and credential of a request. Rejects with the error for the response. */
   authorize: (request: IncomingMessage) => Promise<Caller>
-  /** The same for a WebSocket, whose proof comes in its first message. */
+  /** The same for a WebSocket, whose proof is in its first message. */
   authorizeSocket: (request: IncomingMessage) => Promise<SocketCaller>
   config?: Partial<StreamConfig>
   clock?: Clock
@@ -184,13 +184,13 @@ export interface StreamOptions {
 const page = z.object({ events: z.array(sessionEvent), next: z.int().nullable() })
 const whole = z.string().regex(/^\d+$/)
 
-/** Described here; `streams/` serves them. */
+/** Describes the routes above for the OpenAPI document. */
 export const streamRoutes: Route[] = [
   route({
     name: 'sessionEvents',
     method: 'GET',
     path: '/api/sessions/:id/events',
-    who: 'agent',
+    allowed: 'agent',
     summary: 'The log of a session: as it grows, or with `Accept: application/json` a page of it',
     params: sessionParams,
     query: z.object({
@@ -199,7 +199,7 @@ export const streamRoutes: Route[] = [
       limit: whole.optional(),
       log: z.string().optional(),
     }),
-    answers: {
+    responses: {
       200: {
         description: 'Events, and deltas of blocks that are being made',
         type: 'text/event-stream',
@@ -212,16 +212,16 @@ export const streamRoutes: Route[] = [
     name: 'allEvents',
     method: 'GET',
     path: '/api/events',
-    who: 'person',
+    allowed: 'person',
     summary: 'Interaction and status events of all sessions, from now on',
-    answers: { 200: { description: 'Events, without ids', type: 'text/event-stream' } },
+    responses: { 200: { description: 'Events, without ids', type: 'text/event-stream' } },
   }),
   route({
     name: 'webSocket',
     method: 'GET',
     path: '/api/ws',
-    who: 'agent',
+    allowed: 'agent',
     summary: 'One socket for many sessions',
-    answers: { 101: { description: 'A WebSocket', type: 'text/plain' } },
+    responses: { 101: { description: 'A WebSocket', type: 'text/plain' } },
   }),
 ]

@@ -11,7 +11,7 @@ import { fakeClock } from '@askback/core/testing'
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FakeSocket } from './fake-socket.test.helper.js'
-import { Feeds, findPlace } from './feed.js'
+import { Feeds, isInLog } from './feed.js'
 import { type Encoding, PageCache } from './pages.js'
 
 const ids: Encoding = {
@@ -46,8 +46,8 @@ function gateway(base: Store, prefix: string, changes: Partial<Store> = {}, ring
   const cache = new PageCache(1e6)
   const feeds = new Feeds({ host, store, encoding: ids, cache, bufferBytes: Infinity, onError })
   const read = async (sessionId: string, cursor: number) => {
-    const feed = feeds.lease(sessionId)
-    expect(await findPlace(feed, cursor, undefined)).toBe(true)
+    const feed = feeds.acquire(sessionId)
+    expect(await isInLog(feed, cursor, undefined)).toBe(true)
     const socket = new FakeSocket()
     const reader = { socket, finished: false }
     feed.add({ socket: socket.socket, cursor, finish: () => void (reader.finished = true) })

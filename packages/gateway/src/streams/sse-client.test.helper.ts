@@ -9,7 +9,7 @@ export interface SseMessage {
   comment?: true
 }
 
-/** Reads a stream as it comes; `next` waits for what has not come yet. */
+/** Collects the messages of a stream; `next` waits for the next one. */
 export class SseClient {
   readonly messages: SseMessage[] = []
   readonly response: IncomingMessage

@@ -2,7 +2,7 @@ import type { SessionEvent } from '@askback/protocol'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { getJson, openSse, type SseMessage } from './sse-client.test.helper.js'
-import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
+import { openQuestion, say, sessionWith, streamServer } from './stream-server.test.helper.js'
 
 describe('the events of a session over SSE', () => {
   it('come from the beginning, and then as they happen, each with its seq, type and JSON', async () => {
@@ -110,7 +110,7 @@ describe('the events of a session over SSE', () => {
   it('end with the session, which is told first', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
-    await asked(server, id)
+    await openQuestion(server, id)
     const client = await openSse(server.port, `/api/sessions/${id}/events?after=4`)
     await server.host.desk.deleteSession(id)
     await client.ended

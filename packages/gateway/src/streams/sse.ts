@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { parseCursor } from './event-page.js'
-import { type Feeds, findPlace } from './feed.js'
-import type { OpenStreams, OpenStream, Reader } from './open-streams.js'
+import { type Feeds, isInLog } from './feed.js'
+import type { OpenStreams, OpenStream, EventReader } from './open-streams.js'
 import type { Encoding } from './pages.js'
 import type { Caller } from './register.js'
 
@@ -14,7 +14,7 @@ export interface SessionEventsOptions {
   random: () => number
 }
 
-/** Streams one session's log from the client's cursor on, and then what happens. */
+/** Streams the log of a session after the client's cursor, and then new events as they are committed. */
 export async function streamSession(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -23,14 +23,14 @@ export async function streamSession(
 ): Promise<void> {
   const { sessionId, query, caller } = target
   const cursor = cursorOf(request, query)
-  const feed = feeds.lease(sessionId)
-  let leased = true
+  const feed = feeds.acquire(sessionId)
+  let isAcquired = true
   const release = () => {
-    if (leased) feeds.release(feed)
-    leased = false
+    if (isAcquired) feeds.release(feed)
+    isAcquired = false
   }
   try {
-    const found = await findPlace(feed, cursor, query.log)
+    const found = await isInLog(feed, cursor, query.log)
     const socket = openSse(reply)
     if (!socket) return release()
     const { key } = caller
@@ -60,7 +60,7 @@ const HEADERS = {
   ...SECURITY_HEADERS,
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
-  // Proxies that buffer would hold back what is live.
+  // nginx would buffer live events otherwise.
   'x-accel-buffering': 'no',
   connection: 'close',
 }
@@ -73,8 +73,13 @@ export interface SseOptions {
   closed: (stream: SseStream) => void
 }
 
-/** One client that reads events over HTTP. */
-export class SseStream implements Reader, OpenStream {
+/**
+ * One client that reads events over HTTP.
+ *
+ *   open --(a heartbeat finds the socket full)--> stalled --(still full at the next)--> disconnected
+ *   stalled --(drained)--> open;   open | stalled --(session gone | gateway drains)--> ending
+ */
+export class SseStream implements EventReader, OpenStream {
   readonly socket: Socket
   readonly key: string
   cursor: number
@@ -93,12 +98,12 @@ export class SseStream implements Reader, OpenStream {
     })
   }
 
-  beat(): void {
-    if (this.#state === 'ending') return this.cut()
+  heartbeat(): void {
+    if (this.#state === 'ending') return this.disconnect()
     if (!this.socket.writableNeedDrain) {
       this.#state = 'open'
       this.socket.write(HEARTBEAT)
-    } else if (this.#state === 'stalled') this.cut()
+    } else if (this.#state === 'stalled') this.disconnect()
     else this.#stall()
   }
 
@@ -106,17 +111,17 @@ export class SseStream implements Reader, OpenStream {
     this.#end()
   }
 
-  /** Not all at the same moment, and not before the next gateway can be there. */
+  /** The random delay spreads reconnects, and gives the next gateway half a second to start. */
   drain(): void {
     this.socket.write(retryAfter(500 + Math.floor(this.#random() * 2500)))
     this.#end()
   }
 
-  cut(): void {
+  disconnect(): void {
     this.socket.destroy()
   }
 
-  /** Cut at the next beat, unless what waits for it has drained by then. */
+  /** The next heartbeat disconnects it, unless its socket has drained by then. */
   #stall(): void {
     this.#state = 'stalled'
     this.socket.once('drain', () => {
@@ -131,9 +136,8 @@ export class SseStream implements Reader, OpenStream {
 }
 
 /**
- * Answers with a stream that lasts until the connection does: so frames go to the socket as they are, without chunks
- * around them, and HTTP/1.0 is served alike. `null` if the client is gone, or waits for the answer to an earlier request
- * on the same connection.
+ * Starts a response that ends with the connection: frames are written to the socket directly, without chunked encoding, which also works
+ * with HTTP/1.0. Returns `null` if the client is gone, or still waits for the response to an earlier request on the same connection.
  */
 export function openSse(reply: FastifyReply): Socket | null {
   reply.hijack()
@@ -160,17 +164,17 @@ export const sseEncoding: Encoding = {
   resync: () => Buffer.from('event: resync\ndata: {}\n\n'),
 }
 
-/** For the stream over all sessions, where a cursor of one of them would mean nothing. */
-export function withoutIds(events: SessionEvent[], texts: string[]): Buffer {
+/** For the stream of all sessions, which has no cursor. */
+export function encodeWithoutIds(events: SessionEvent[], texts: string[]): Buffer {
   return Buffer.from(events.map(({ type }, index) => fields(type, texts[index]!)).join(''))
 }
 
 /** Reports a deleted session on the stream of all sessions. */
-export function goneFrame(sessionId: string): Buffer {
+export function encodeGone(sessionId: string): Buffer {
   return Buffer.from(fields('gone', JSON.stringify({ sessionId })))
 }
 
-/** JSON has no line breaks, so that it is one field. */
+/** JSON has no line breaks, so it fits in one `data` field. */
 function fields(type: string, text: string): string {
   return `event: ${type}\ndata: ${text}\n\n`
 }

@@ -4,25 +4,25 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { fail } from '../register-routes.js'
+import { sendFailure } from '../register-routes.js'
 import { ManualClock } from './manual-clock.test.helper.js'
-import { type Caller, type StreamConfig, registerStreams, type Streams } from './register.js'
+import { type Caller, type StreamConfig, registerStreams, type GatewayStreams } from './register.js'
 
 export interface StreamServer {
   app: FastifyInstance
   host: Host
   store: Store
-  streams: Streams
+  streams: GatewayStreams
   clock: ManualClock
   port: number
   errors: unknown[]
-  /** What the agent of a session was given to work with. */
+  /** The context that the agent of each session got. */
   agents: Map<string, AgentContext>
 }
 
 const me = { id: 'me' }
 
-/** A gateway with nothing but streams. Callers say in `x-caller` who they are; nothing said is a person. */
+/** A server with only the streams. The header `x-caller` names the caller; without it the caller is a person. */
 export async function streamServer(
   options: { config?: Partial<StreamConfig>; store?: Store } = {},
 ): Promise<StreamServer> {
@@ -34,7 +34,7 @@ export async function streamServer(
   const host = createHost({ desk, agents: [puppet(agents)], onError })
   const clock = new ManualClock()
   const app = Fastify()
-  app.setErrorHandler((error, request, reply) => fail(request, reply, error))
+  app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error))
   const authorizeSocket = async (request: IncomingMessage) => ({ caller: await authorize(request) })
   const ports = { host, store, config, clock, authorize, authorizeSocket, onError }
   const streams = registerStreams(app, { ...ports, random: () => 0.5 })
@@ -49,7 +49,7 @@ export async function streamServer(
   return { app, host, store, streams, clock, port, errors, agents }
 }
 
-/** A session with so many messages behind its first event. */
+/** Creates a session with this many messages after its first event. */
 export async function sessionWith({ host }: StreamServer, messages: number, id?: string): Promise<string> {
   const { session } = await host.desk.createSession({ agent: null, ...(id !== undefined && { id }) })
   await say(host, session.id, messages)
@@ -61,8 +61,8 @@ export async function say(host: Host, sessionId: string, messages: number): Prom
     await host.desk.message({ sessionId, text: `message ${said}`, by: me })
 }
 
-/** A question that waits in the session. */
-export async function asked({ host }: StreamServer, sessionId: string): Promise<string> {
+/** Opens a question in the session. */
+export async function openQuestion({ host }: StreamServer, sessionId: string): Promise<string> {
   const question = { header: 'Go', question: 'Go on?', options: [{ label: 'Yes' }], multiSelect: false }
   const { interaction } = await host.desk.open({
     sessionId,
@@ -73,28 +73,28 @@ export async function asked({ host }: StreamServer, sessionId: string): Promise<
 }
 
 async function authorize({ headers }: IncomingMessage): Promise<Caller> {
-  const said = headers['x-caller']
+  const caller = headers['x-caller']
   if (headers.origin === 'http://evil.example')
     throw new AskbackError('forbidden', 'A page of another site may not call this.')
-  if (said === 'nobody') throw new AskbackError('unauthorized', 'Who are you?')
-  if (typeof said !== 'string')
+  if (caller === 'nobody') throw new AskbackError('unauthorized', 'Who are you?')
+  if (typeof caller !== 'string')
     return {
       credential: 'me',
       key: 'me',
       person: { by: me, via: 'http' },
       mayRead: () => true,
-      checkStillGood,
+      checkNotRevoked,
     }
   return {
-    credential: said,
-    key: said,
+    credential: caller,
+    key: caller,
     person: null,
-    mayRead: (sessionId) => said === `agent of ${sessionId}`,
-    checkStillGood,
+    mayRead: (sessionId) => caller === `agent of ${sessionId}`,
+    checkNotRevoked,
   }
 }
 
-/** Does what the test does with its context. */
+/** An agent that does nothing by itself: the test uses its context. */
 function puppet(contexts: Map<string, AgentContext>) {
   return {
     id: 'puppet',
@@ -113,4 +113,4 @@ function puppet(contexts: Map<string, AgentContext>) {
   }
 }
 
-const checkStillGood = () => Promise.resolve()
+const checkNotRevoked = () => Promise.resolve()

@@ -10,7 +10,7 @@ export interface WsFrame {
   [key: string]: unknown
 }
 
-/** One socket; answers are matched by `ref`, all else is read in order. */
+/** A client with one socket. Replies are found by `ref`; all other frames are read in order. */
 export class WsClient {
   readonly ws: WebSocket
   readonly closed: Promise<number>
@@ -29,7 +29,7 @@ export class WsClient {
     this.closed = new Promise((resolve) => ws.once('close', resolve))
   }
 
-  /** Sends an op and resolves to what answers it; what else comes before that is left to `next`. */
+  /** Sends an operation and resolves to its reply. Other frames are left to `next`. */
   async ask(op: Record<string, unknown>): Promise<WsFrame> {
     const ref = `r${++this.#refs}`
     this.ws.send(JSON.stringify({ ref, ...op }))
@@ -44,7 +44,7 @@ export class WsClient {
     }
   }
 
-  /** The next frame that is no answer. */
+  /** The next frame that is no reply. */
   async next(): Promise<WsFrame> {
     for (;;) {
       const frame = this.frames[this.#read]
@@ -67,7 +67,7 @@ export class WsClient {
   }
 }
 
-/** Rejects with the HTTP status where the upgrade is refused. */
+/** Connects. Rejects with the HTTP status if the upgrade is refused. */
 export async function wsClient(
   port: number,
   headers: Record<string, string> = {},

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { asked, say, sessionWith, streamServer } from './stream-server.test.helper.js'
+import { openQuestion, say, sessionWith, streamServer } from './stream-server.test.helper.js'
 import { wsClient } from './ws-client.test.helper.js'
 
 const yes = { answers: [{ selected: ['Yes'] }] }
@@ -107,7 +107,7 @@ describe('one WebSocket', () => {
   it('takes answers, as the person who opened it', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
-    const interactionId = await asked(server, id)
+    const interactionId = await openQuestion(server, id)
     const client = await wsClient(server.port)
     const op = { op: 'respond', sessionId: id, interactionId, answer: yes }
     expect(await client.ask({ ...op, digest: 'another' })).toMatchObject({
@@ -133,7 +133,7 @@ describe('one WebSocket', () => {
   it('counts an answer once that is sent again with its key, and answers a ping', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
-    const interactionId = await asked(server, id)
+    const interactionId = await openQuestion(server, id)
     const client = await wsClient(server.port)
     const op = { op: 'respond', sessionId: id, interactionId, answer: yes, idempotencyKey: 'once' }
     const [first, again] = [await client.ask(op), await client.ask(op)]
@@ -145,7 +145,7 @@ describe('one WebSocket', () => {
   it('lets an agent read its own session and settle nothing', async () => {
     const server = await streamServer()
     const [own, other] = [await sessionWith(server, 0), await sessionWith(server, 0)]
-    const interactionId = await asked(server, own)
+    const interactionId = await openQuestion(server, own)
     const client = await wsClient(server.port, { 'x-caller': `agent of ${own}` })
     expect(await client.ask({ op: 'subscribe', sessionId: own, after: 0 })).toMatchObject({ ok: true })
     const forbidden = { ok: false, error: { code: 'forbidden' } }

@@ -5,8 +5,8 @@ import type { RawData, WebSocket } from 'ws'
 import { idempotencyKey } from '../http/idempotent.js'
 import { bodyOf, toAskbackError } from '../http/responses.js'
 import type { AllEvents } from './all-events.js'
-import { type Feeds, type Feed, findPlace } from './feed.js'
-import { type OpenStream, type OpenStreams, writeOrCut, type Reader } from './open-streams.js'
+import { type Feeds, type Feed, isInLog } from './feed.js'
+import { type OpenStream, type OpenStreams, writeOrDisconnect, type EventReader } from './open-streams.js'
 import type { Caller } from './register.js'
 import {
   ALL_SESSIONS,
@@ -28,11 +28,12 @@ export interface WsConnectionOptions {
   onError: (error: unknown) => void
 }
 
-/** A client that sends more before these are answered is not read from until then. */
-const MOST_AT_ONCE = 64
-const GOING_AWAY = 1012
+/** With this many operations in progress, nothing more is read from the client. */
+const MAX_CONCURRENT_OPS = 64
+/** Close code: the service restarts. */
+export const SERVICE_RESTART = 1012
 
-/** One client with one socket for all its sessions. */
+/** One client, with one WebSocket for all its sessions. */
 export class WsConnection implements OpenStream {
   readonly key: string
   readonly #ws: WebSocket
@@ -40,23 +41,23 @@ export class WsConnection implements OpenStream {
   readonly #caller: Caller
   readonly #options: WsConnectionOptions
   readonly #subscriptions = new Map<string, Subscription>()
-  readonly #listening: { socket: Socket }
-  #underway = 0
-  #alive = true
-  #draining = false
+  readonly #allEventsReader: { socket: Socket }
+  #opsInProgress = 0
+  #isAlive = true
+  #isDraining = false
 
   constructor(peer: { ws: WebSocket; socket: Socket; caller: Caller }, options: WsConnectionOptions) {
     this.#ws = peer.ws
     this.#socket = peer.socket
-    this.#listening = { socket: peer.socket }
+    this.#allEventsReader = { socket: peer.socket }
     this.#caller = peer.caller
     this.key = peer.caller.key
     this.#options = options
-    // Each subscription that catches up waits for it to drain.
+    // Each subscription that catches up adds a listener for `drain`.
     this.#socket.setMaxListeners(0)
-    this.#ws.on('pong', () => (this.#alive = true))
+    this.#ws.on('pong', () => (this.#isAlive = true))
     this.#ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
-    // What is wrong with the peer ends the connection, and that is all.
+    // A protocol error of the peer ends the connection, and is not logged.
     this.#ws.on('error', () => this.#ws.terminate())
     this.#ws.on('close', () => {
       options.streams.remove(this)
@@ -64,20 +65,20 @@ export class WsConnection implements OpenStream {
     })
   }
 
-  beat(): void {
-    if (!this.#alive) return this.cut()
-    this.#alive = false
+  heartbeat(): void {
+    if (!this.#isAlive) return this.disconnect()
+    this.#isAlive = false
     this.#ws.ping()
   }
 
   drain(): void {
-    this.#draining = true
+    this.#isDraining = true
     // Nothing may follow the close frame.
     this.#dropAll()
-    if (this.#underway === 0) this.#ws.close(GOING_AWAY, 'The gateway restarts.')
+    if (this.#opsInProgress === 0) this.#ws.close(SERVICE_RESTART, 'The gateway restarts.')
   }
 
-  cut(): void {
+  disconnect(): void {
     this.#ws.terminate()
   }
 
@@ -86,17 +87,17 @@ export class WsConnection implements OpenStream {
       ? { ref: null, error: new AskbackError('invalid_request', 'A frame must be text.') }
       : parseOp((data as Buffer).toString(), this.#options.jsonDepth)
     if ('error' in op) return this.#refuse(op.ref, op.error)
-    if (this.#draining)
+    if (this.#isDraining)
       return this.#refuse(op.ref, new AskbackError('unavailable', 'The gateway is going away.'))
-    if (++this.#underway === MOST_AT_ONCE) this.#ws.pause()
+    if (++this.#opsInProgress === MAX_CONCURRENT_OPS) this.#ws.pause()
     this.#run(op)
       .catch((error: unknown) => this.#refuse(op.ref, error))
       .finally(() => this.#done())
   }
 
   #done(): void {
-    if (this.#underway-- === MOST_AT_ONCE) this.#ws.resume()
-    if (this.#draining) this.drain()
+    if (this.#opsInProgress-- === MAX_CONCURRENT_OPS) this.#ws.resume()
+    if (this.#isDraining) this.drain()
   }
 
   #run(op: WsOp): Promise<void> {
@@ -107,7 +108,7 @@ export class WsConnection implements OpenStream {
         return this.#unsubscribe(op)
       case 'respond':
         return this.#respond(op)
-      // Of a page by cookie the first one was checked already; others have no proof to show.
+      // The first `hello` of a page with a cookie was checked by `WsHello`; other clients have no proof.
       case 'hello':
       case 'ping':
         return Promise.resolve(this.#send({ ref: op.ref, ok: true }))
@@ -116,8 +117,8 @@ export class WsConnection implements OpenStream {
 
   async #subscribe({ ref, sessionId, after, log }: WsOpOf<'subscribe'>): Promise<void> {
     const { feeds } = this.#options
-    const place = { feeds, sessionId, cursor: after }
-    const subscription = new Subscription(this.#socket, place, (ended) => this.#resync(ended))
+    const position = { feeds, sessionId, cursor: after }
+    const subscription = new Subscription(this.#socket, position, (ended) => this.#resync(ended))
     this.#subscriptions.get(sessionId)?.end()
     this.#subscriptions.set(sessionId, subscription)
     try {
@@ -134,19 +135,19 @@ export class WsConnection implements OpenStream {
     }
   }
 
-  /** From now on: a cursor would mean nothing. */
+  /** Delivers new events only: there is no cursor over all sessions. */
   async #subscribeToAll({ ref }: WsOpOf<'subscribe'>): Promise<void> {
     if (!this.#caller.person) throw new AskbackError('forbidden', 'Only people see all sessions.')
-    await this.#options.all.add(this.#listening)
+    await this.#options.all.add(this.#allEventsReader)
     this.#send({ ref, ok: true })
-    // It may have gone meanwhile.
-    if (this.#ws.readyState !== this.#ws.OPEN) this.#options.all.remove(this.#listening)
+    // The client may have disconnected meanwhile.
+    if (this.#ws.readyState !== this.#ws.OPEN) this.#options.all.remove(this.#allEventsReader)
   }
 
   async #unsubscribe({ ref, sessionId }: WsOpOf<'unsubscribe'>): Promise<void> {
     const subscription = this.#subscriptions.get(sessionId)
     if (subscription) this.#drop(subscription)
-    if (sessionId === ALL_SESSIONS) this.#options.all.remove(this.#listening)
+    if (sessionId === ALL_SESSIONS) this.#options.all.remove(this.#allEventsReader)
     this.#send({ ref, ok: true })
   }
 
@@ -154,8 +155,8 @@ export class WsConnection implements OpenStream {
     const { ref, sessionId, interactionId, answer, digest, toolCallId } = op
     const { person, credential } = this.#caller
     if (!person) throw new AskbackError('forbidden', 'Only people settle interactions.')
-    await this.#caller.checkStillGood()
-    // The same record as over HTTP, where an answer whose reply was lost is sent again.
+    await this.#caller.checkNotRevoked()
+    // The same key as over HTTP, where a client repeats an answer whose response was lost.
     const key = idempotencyKey(op.idempotencyKey, 'respond', credential)
     const { interaction, events } = await this.#options.host.desk.respond({
       sessionId,
@@ -181,15 +182,15 @@ export class WsConnection implements OpenStream {
   }
 
   #dropAll(): void {
-    this.#options.all.remove(this.#listening)
+    this.#options.all.remove(this.#allEventsReader)
     for (const subscription of this.#subscriptions.values()) subscription.end()
     this.#subscriptions.clear()
   }
 
   #refuse(ref: Ref, error: unknown): void {
-    const told = toAskbackError(error)
-    if (told.code === 'internal') this.#options.onError(error)
-    this.#send({ ref, ok: false, ...bodyOf(told) })
+    const known = toAskbackError(error)
+    if (known.code === 'internal') this.#options.onError(error)
+    this.#send({ ref, ok: false, ...bodyOf(known) })
   }
 
   #send(message: { ref: Ref; ok: boolean; [key: string]: unknown }): void {
@@ -197,12 +198,13 @@ export class WsConnection implements OpenStream {
   }
 
   #write(frame: Buffer): void {
-    if (this.#ws.readyState === this.#ws.OPEN) writeOrCut(this.#socket, frame, this.#options.bufferBytes)
+    if (this.#ws.readyState === this.#ws.OPEN)
+      writeOrDisconnect(this.#socket, frame, this.#options.bufferBytes)
   }
 }
 
-/** One session on a WebSocket. */
-export class Subscription implements Reader {
+/** One session that a WebSocket follows. */
+export class Subscription implements EventReader {
   readonly socket: Socket
   readonly sessionId: string
   cursor: number
@@ -213,25 +215,25 @@ export class Subscription implements Reader {
 
   constructor(
     socket: Socket,
-    place: { feeds: Feeds; sessionId: string; cursor: number },
+    position: { feeds: Feeds; sessionId: string; cursor: number },
     finish: (subscription: Subscription) => void,
   ) {
     this.socket = socket
-    this.sessionId = place.sessionId
-    this.cursor = place.cursor
+    this.sessionId = position.sessionId
+    this.cursor = position.cursor
     this.finish = () => finish(this)
-    this.#feeds = place.feeds
+    this.#feeds = position.feeds
   }
 
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Whether its cursor lies in the log. */
+  /** Resolves to whether its cursor is in the log. */
   async open(log: string | undefined): Promise<boolean> {
     if (this.#ended) return false
-    this.#feed = this.#feeds.lease(this.sessionId)
-    return findPlace(this.#feed, this.cursor, log)
+    this.#feed = this.#feeds.acquire(this.sessionId)
+    return isInLog(this.#feed, this.cursor, log)
   }
 
   begin(): void {

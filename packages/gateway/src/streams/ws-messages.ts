@@ -5,7 +5,7 @@ import type { Encoding } from './pages.js'
 const id = z.string().min(1).max(500)
 const ref = z.union([z.string().max(500), z.number()])
 
-/** Of a page by cookie, before anything else. */
+/** The first message of a page with a cookie. */
 const hello = z.object({
   op: z.literal('hello'),
   ref: ref.nullable().default(null),
@@ -15,7 +15,7 @@ const hello = z.object({
 const op = z.discriminatedUnion('op', [
   z.object({ op: z.literal('subscribe'), ref, sessionId: id, after: z.int().min(0), log: id.optional() }),
   z.object({ op: z.literal('unsubscribe'), ref, sessionId: id }),
-  // The desk copies the answer and checks it, as it does with every other way to answer.
+  // The desk validates the answer, as for every other surface.
   z.object({
     op: z.literal('respond'),
     ref,
@@ -27,7 +27,7 @@ const op = z.discriminatedUnion('op', [
     idempotencyKey: z.string().optional(),
   }),
   hello,
-  // Pages cannot see the gateway's own pings.
+  // Browsers hide the gateway's protocol pings from pages, so pages need their own.
   z.object({ op: z.literal('ping'), ref }),
 ])
 
@@ -36,8 +36,8 @@ export type WsOp = z.infer<typeof op>
 export type WsOpOf<Op extends WsOp['op']> = Extract<WsOp, { op: Op }>
 
 /**
- * What a client sent, held to the same rules as a body. Where it is malformed, `ref` is told if it can be made out, so
- * that its sender knows which it was.
+ * Parses a message of a client with the same rules as an HTTP body. The error for a malformed one has its `ref`, if that can be read, so
+ * that the client knows which message it was.
  */
 export function parseOp(text: string, maxDepth: number): WsOp | { ref: Ref; error: AskbackError } {
   let value: unknown
@@ -54,10 +54,10 @@ export function parseOp(text: string, maxDepth: number): WsOp | { ref: Ref; erro
   return { ref: refIn(value), error: new AskbackError('invalid_request', message) }
 }
 
-/** One that would come back as another is not told. */
+/** `null` for a `ref` that JSON cannot carry unchanged: the client would not recognize it. */
 function refIn(frame: unknown): Ref {
-  const said = z.object({ ref }).safeParse(frame)
-  return said.success && !(copyOf(said.data.ref) instanceof AskbackError) ? said.data.ref : null
+  const parsed = z.object({ ref }).safeParse(frame)
+  return parsed.success && !(copyOf(parsed.data.ref) instanceof AskbackError) ? parsed.data.ref : null
 }
 
 function copyOf(value: unknown, maxDepth?: number): Json | AskbackError {
@@ -78,15 +78,15 @@ export const wsEncoding: Encoding = {
   resync: (sessionId) => jsonFrame({ op: 'resync', sessionId }),
 }
 
-/** What a client subscribes to, to hear of all sessions what the stream over all of them tells. */
+/** Subscribing to this id delivers the events of all sessions, as `/api/events` does. */
 export const ALL_SESSIONS = '*'
 
-export function ofAllSessions(_events: unknown, texts: string[]): Buffer {
+export function encodeForAll(_events: unknown, texts: string[]): Buffer {
   const start = `{"op":"event","sessionId":"${ALL_SESSIONS}","event":`
   return Buffer.concat(texts.map((text) => textFrame(`${start}${text}}`)))
 }
 
-export function goneOnSocket(sessionId: string): Buffer {
+export function encodeGoneForAll(sessionId: string): Buffer {
   return jsonFrame({ op: 'gone', sessionId })
 }
 
@@ -96,7 +96,7 @@ export function jsonFrame(message: object): Buffer {
 
 const FINAL_TEXT = 0x81
 
-/** A whole message from a server: one frame, unmasked (RFC 6455, 5.2). Made here so that it is made once for all. */
+/** A whole message of a server: one unmasked frame (RFC 6455, 5.2). Encoded here, and not by `ws`, so that all readers share it. */
 function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)
   const start = length < 126 ? 2 : length < 65_536 ? 4 : 10

@@ -7,7 +7,7 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { bodyOf, retryAfterOf, SECURITY_HEADERS, toAskbackError } from '../http/responses.js'
 import type { OpenStream, OpenStreams } from './open-streams.js'
 import type { Caller, SocketCaller } from './register.js'
-import { WsConnection, type WsConnectionOptions } from './ws-connection.js'
+import { SERVICE_RESTART, WsConnection, type WsConnectionOptions } from './ws-connection.js'
 import { parseOp } from './ws-messages.js'
 
 export const WS_PATH = '/api/ws'
@@ -20,7 +20,7 @@ export interface WsServerOptions extends WsConnectionOptions {
   frameBytes: number
 }
 
-/** Takes the upgrades of an HTTP server; resolves to how many sockets are open. */
+/** Accepts the WebSocket upgrades of an HTTP server. `open` is the number of open sockets. */
 export function serveWebSockets(server: Server, options: WsServerOptions): { readonly open: number } {
   const { authorizeSocket, streams, sockets, frameBytes, onError } = options
   const upgrades = new WebSocketServer({
@@ -45,17 +45,17 @@ export function serveWebSockets(server: Server, options: WsServerOptions): { rea
   }
 
   server.on('upgrade', (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
-    // What node:http hands over is always the connection itself.
+    // node:http always passes the connection itself.
     const socket = duplex as Socket
     if (request.headers.upgrade?.toLowerCase() !== 'websocket')
-      return answerAsPlain(server, request, socket, head)
+      return declineUpgrade(server, request, socket, head)
     const ignore = () => socket.destroy()
     socket.on('error', ignore)
     accept(request, socket, head)
       .catch((error: unknown) => {
-        const told = toAskbackError(error)
-        if (told.code === 'internal') onError(error)
-        refuse(socket, told)
+        const known = toAskbackError(error)
+        if (known.code === 'internal') onError(error)
+        refuse(socket, known)
       })
       .finally(() => socket.off('error', ignore))
   })
@@ -87,15 +87,14 @@ function refuse(socket: Socket, error: AskbackError): void {
   socket.destroySoon()
 }
 
-/** In the range that applications may use; after the HTTP status. */
+/** Close code in the range for applications, after the HTTP status 401. */
 const UNAUTHORIZED = 4401
-const GOING_AWAY = 1012
 
 export interface WsHelloOptions {
   key: string
-  /** Throws for a proof that does not belong to the cookie. */
+  /** Throws if the proof does not belong to the cookie. */
   confirm: (proof: string) => Caller
-  /** Takes the socket over. */
+  /** Serves the socket from then on. */
   open: (caller: Caller) => void
   streams: OpenStreams
   jsonDepth: number
@@ -104,16 +103,16 @@ export interface WsHelloOptions {
 }
 
 /**
- * A socket that came with a cookie, which any port of this host may have received. It is served once its first message
- * has brought the proof, `{ op: 'hello', proof }`; anything else, or too long a silence, closes it.
+ * A socket whose request had a cookie, which other ports of this host may have seen. It is served after its first message has the proof,
+ * `{ op: 'hello', proof }`. Any other first message, or none within `helloMs`, closes it.
  */
 export class WsHello implements OpenStream {
   readonly key: string
   readonly #ws: WebSocket
   readonly #options: WsHelloOptions
-  readonly #disarm: () => void
+  readonly #cancelTimeout: () => void
   readonly #onMessage = (data: RawData, isBinary: boolean) => this.#receive(data, isBinary)
-  readonly #onError = () => this.cut()
+  readonly #onError = () => this.disconnect()
   readonly #onClose = () => this.#release()
 
   constructor(ws: WebSocket, options: WsHelloOptions) {
@@ -121,23 +120,23 @@ export class WsHello implements OpenStream {
     this.key = key
     this.#ws = ws
     this.#options = options
-    this.#disarm = clock.alarm(clock.now() + helloMs, () => this.#refuse())
+    this.#cancelTimeout = clock.alarm(clock.now() + helloMs, () => this.#refuse())
     ws.on('message', this.#onMessage).on('error', this.#onError).on('close', this.#onClose)
   }
 
-  /** Nothing to keep alive: it ends after `helloMs`. */
-  beat(): void {}
+  /** Nothing to do: it ends after `helloMs` anyway. */
+  heartbeat(): void {}
 
   drain(): void {
-    this.#ws.close(GOING_AWAY, 'The gateway restarts.')
+    this.#ws.close(SERVICE_RESTART, 'The gateway restarts.')
   }
 
-  cut(): void {
+  disconnect(): void {
     this.#ws.terminate()
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    // Frames behind one that was refused.
+    // More frames may arrive after a refused one.
     if (this.#ws.readyState !== this.#ws.OPEN) return
     const op = isBinary ? null : parseOp((data as Buffer).toString(), this.#options.jsonDepth)
     if (!op || 'error' in op || op.op !== 'hello') return this.#refuse()
@@ -157,28 +156,28 @@ export class WsHello implements OpenStream {
     this.#ws.close(UNAUTHORIZED, 'Say hello with the proof of this login first.')
   }
 
-  /** Closed, or handed over. */
+  /** The socket was closed, or is served by `WsConnection` from now on. */
   #release(): void {
-    this.#disarm()
+    this.#cancelTimeout()
     this.#ws.off('message', this.#onMessage).off('error', this.#onError).off('close', this.#onClose)
     this.#options.streams.remove(this)
   }
 }
 
 /**
- * Some clients offer to upgrade to HTTP/2 with every request, and expect an ordinary answer where that is declined. Node
- * takes every upgrade for accepted once anybody listens for one, so the request is put back without its offer.
+ * Some clients offer to upgrade to HTTP/2 with every request, and expect an ordinary response if the server declines. Node treats every
+ * upgrade as accepted once there is a listener for upgrades, so the request is put back into the socket without the offer.
  */
-export function answerAsPlain(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+export function declineUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!
-    if (!OFFER.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1]}`)
+    if (!UPGRADE_HEADERS.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1]}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  // Over TLS the handshake is done: a connection would begin with another.
+  // With TLS the handshake is done; a `connection` event would start another.
   server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket)
 }
 
-const OFFER = new Set(['connection', 'upgrade', 'http2-settings'])
+const UPGRADE_HEADERS = new Set(['connection', 'upgrade', 'http2-settings'])

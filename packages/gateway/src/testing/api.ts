@@ -10,7 +10,7 @@ export interface ApiResponse<Body> {
 
 type Headers = Record<string, string>
 
-/** Calls a gateway without a socket, with one credential. */
+/** Calls the API of a gateway with one credential, without a socket. */
 export class Api {
   readonly #gateway: TestGateway
   readonly #headers: Headers
@@ -53,13 +53,14 @@ export class Api {
     return { status: response.statusCode, body: parsed, headers: response.headers }
   }
 
-  /** A session of outside agents unless told otherwise. */
+  /** Creates a session, by default one of outside agents, and resolves to its id. Rejects if it is refused. */
   async session(body: object = { agent: null }): Promise<string> {
-    const made = await this.post<{ session: Session }>('/api/sessions', body)
-    if (made.status !== 201) throw new Error(`No session: ${JSON.stringify(made.body)}`)
-    return made.body.session.id
+    const created = await this.post<{ session: Session }>('/api/sessions', body)
+    if (created.status !== 201) throw new Error(`No session: ${JSON.stringify(created.body)}`)
+    return created.body.session.id
   }
 
+  /** Opens an interaction, by default a question. Rejects if it is refused. */
   async open(sessionId: string, body: object = question, headers: Headers = {}): Promise<Interaction> {
     const opened = await this.post<{ interaction: Interaction }>(
       `/api/sessions/${sessionId}/interactions`,
@@ -71,13 +72,13 @@ export class Api {
   }
 }
 
-/** What a signed-in page sends with each request. */
+/** The headers that a signed-in page sends with each request. */
 export interface BrowserLogin {
   cookie: string
   'askback-proof': string
 }
 
-/** Exchanges a one-time code as the login page does. */
+/** Exchanges a one-time code for a login, as the login page does. */
 export async function signIn(
   gateway: TestGateway,
   code = gateway.credentials.loginCode(gateway.credentials.owner),
@@ -90,6 +91,7 @@ export async function signIn(
   return { cookie: `theme=dark; ${cookie}`, 'askback-proof': body.proof }
 }
 
+/** The body that opens a question. */
 export const question = {
   kind: 'question',
   request: {
@@ -104,6 +106,9 @@ export const question = {
   },
 }
 
+/** The body that answers it. */
 export const sqlite = { answer: { answers: [{ selected: ['SQLite'] }] } }
+/** The body that opens an approval. */
 export const approval = { kind: 'approval', toolName: 'Bash', request: { input: { command: 'ls' } } }
+/** The body that approves it. */
 export const approve = { answer: { decision: 'approve' } }

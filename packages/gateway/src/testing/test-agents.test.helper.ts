@@ -15,7 +15,7 @@ export const quickAgent: AgentAdapter = {
     }),
 }
 
-/** One that is not there. */
+/** An agent that is not installed. */
 export const missingAgent: AgentAdapter = {
   id: 'missing',
   name: 'Missing',
@@ -23,7 +23,7 @@ export const missingAgent: AgentAdapter = {
   start: () => Promise.reject(new Error('It is not installed.')),
 }
 
-/** Looks until there is something, giving others their turn in between. */
+/** Polls until there is a result, with one turn of the event loop in between. */
 export async function until<T>(look: () => Promise<T | null>): Promise<T> {
   for (;;) {
     const found = await look()

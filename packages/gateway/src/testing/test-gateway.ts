@@ -27,9 +27,15 @@ export interface TestGatewayOptions {
   webApp?: string
   requireProxy?: boolean
   mcp?: McpHandler
-  /** The first person's. */
+  /**
+   * The first person's token.
+   * @default 'a-person'
+   */
   token?: string
-  /** Listens at a port of its own unless told not to. */
+  /**
+   * Whether to listen at a free port, or the port.
+   * @default true
+   */
   listen?: boolean | { port: number }
   onError?: (error: unknown) => void
 }
@@ -39,16 +45,24 @@ export interface TestGateway {
   host: Host
   store: Store
   credentials: Credentials
-  /** Empty if it does not listen. */
+  /** Empty if the gateway does not listen. */
   url: string
-  /** A person's. */
+  /** The first person's token. */
   token: string
   agentToken: string
   /** Closes the gateway, its host and the store in memory. A store that was passed in stays open. */
   close(): Promise<void>
 }
 
-/** A whole gateway in this process, on a store in memory unless one is given. */
+/**
+ * Starts a whole gateway in this process. Rejects if it cannot listen.
+ *
+ * @example
+ * const gateway = await startTestGateway()
+ * const api = new Api(gateway)
+ * const sessionId = await api.session()
+ * await gateway.close()
+ */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { agents = [], kinds, config = {}, clock, listen = true, webApp } = options
   const store = options.store ?? memoryStore()
@@ -56,20 +70,20 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const onError = options.onError ?? ((error: unknown) => errors.push(error))
   const { token = 'a-person' } = options
   const agentToken = 'outside-agents'
-  const timed = clock && { clock }
+  const withClock = clock && { clock }
   const { pendingPerSession, sessions, requestBytes } = config.limits ?? {}
   const limits = {
     ...(pendingPerSession !== undefined && { pendingPerSession }),
     ...(sessions !== undefined && { sessions }),
     ...(requestBytes !== undefined && { requestBytes }),
   }
-  const desk = createDesk({ store, onError, readLink, limits, ...timed, ...(kinds && { kinds }) })
+  const desk = createDesk({ store, onError, readLink, limits, ...withClock, ...(kinds && { kinds }) })
   const credentials = await createCredentials({
     store,
     owner: { name: 'Ada', tokens: [token] },
     agentToken,
     onError,
-    ...timed,
+    ...withClock,
   })
   let url = ''
   const host = createHost({
@@ -89,7 +103,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     credentials,
     config,
     requireProxy,
-    ...timed,
+    ...withClock,
     ...(webApp && { webApp }),
     ...(mcp && { mcp }),
   })
