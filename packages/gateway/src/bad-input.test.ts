@@ -63,20 +63,20 @@ describe('a body', () => {
     ['is empty', '', /needs a body/],
     ['is null', 'null', /does not fit/],
     ['is a list', '[]', /does not fit/],
-  ])('that %s is refused in words', async (_, body, words) => {
+  ])('that %s is refused with a message', async (_, body, words) => {
     const { status, error } = await send(body)
     expect({ status, code: error.code }).toEqual({ status: 400, code: 'invalid_request' })
     expect(error.message).toMatch(words)
   })
 
-  it('of 20 MB is refused with an answer that its sender can read', async () => {
+  it('of 20 MB is refused with a response that its sender can read', async () => {
     expect(await send(Buffer.alloc(20 * 1024 * 1024, 'x'))).toMatchObject({
       status: 413,
       error: { code: 'too_large' },
     })
   })
 
-  it('of no announced length is cut at the limit, too', async () => {
+  it('without a Content-Length is refused at the limit, too', async () => {
     const chunk = Buffer.alloc(1024 * 1024, 'x')
     const body = new ReadableStream({
       start(controller) {
@@ -96,13 +96,13 @@ describe('a body', () => {
   describe('of a route that needs no credential', () => {
     const valid = (bytes: number) => JSON.stringify({ code: 'x'.repeat(bytes - '{"code":""}'.length) })
 
-    it('is refused by its announced length, before any of it is read', async () => {
+    it('is refused by its Content-Length before it is read', async () => {
       const head = (bytes: number) =>
         `POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
       expect(await sendRaw(head(16 * 1024 + 1), /too_large/)).toMatch(/^HTTP\/1.1 413 /)
     })
 
-    it('is refused at its own limit where no length is announced', async () => {
+    it('is refused at its own limit without a Content-Length', async () => {
       const chunked = (body: string) =>
         'POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n' +
         `${body.length.toString(16)}\r\n${body}\r\n`
@@ -137,7 +137,7 @@ describe('a body', () => {
     })
   })
 
-  it.each(['application/json; charset=utf-8', 'Application/JSON'])('of type %s is taken', async (type) => {
+  it.each(['application/json; charset=utf-8', 'Application/JSON'])('of type %s is accepted', async (type) => {
     const response = await fetch(`${gateway.url}/api/sessions/${id}/messages`, {
       method: 'POST',
       headers: { authorization: `Bearer ${gateway.token}`, 'content-type': type },
@@ -146,7 +146,7 @@ describe('a body', () => {
     expect(response.status).toBe(202)
   })
 
-  it('is not needed where a route has none', async () => {
+  it('is not needed if the route has none', async () => {
     const url = `${gateway.url}/api/sessions/${id}/clear`
     const authorization = `Bearer ${gateway.token}`
     expect((await fetch(url, { method: 'POST', headers: { authorization } })).status).toBe(202)
@@ -165,7 +165,7 @@ describe('a body', () => {
   })
 })
 
-describe('an address', () => {
+describe('a URL', () => {
   const authorization = () => ({ authorization: `Bearer ${gateway.token}` })
   it.each([
     ['GET', '/api/nothing', 404, 'not_found'],
@@ -189,26 +189,26 @@ describe('an address', () => {
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
   })
 
-  it('that asks for the head of an interaction claims nothing', async () => {
+  it('with HEAD for an interaction claims nothing', async () => {
     const item = await new Api(gateway).open(id)
     const url = `${gateway.url}/api/sessions/${id}/interactions/${item.interactionId}`
     expect((await fetch(url, { method: 'HEAD', headers: authorization() })).status).toBe(404)
   })
 })
 
-describe('what is not HTTP', () => {
+describe('invalid HTTP', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n'],
     ['a broken header', 'GET / HTTP/1.1\r\nHost localhost\r\n\r\n'],
     // Not so many that some are left when the server closes: what it answered would be lost with them.
     ['headers without end', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
-  ])('%s gets an answer in JSON', async (_, text) => {
+  ])('%s gets a response in JSON', async (_, text) => {
     const answer = await sendRaw(text)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).toContain('"code":"invalid_request"')
   })
 
-  it('a client that leaves in the middle of a body harms nobody', async () => {
+  it('a client that disconnects in the middle of a body affects no other client', async () => {
     const head = `POST /api/sessions/${id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${gateway.token}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"te`
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
     await once(socket, 'connect')
@@ -220,7 +220,7 @@ describe('what is not HTTP', () => {
   })
 })
 
-it('keeps what went wrong inside to itself', async () => {
+it('does not reveal internal errors', async () => {
   const errors: unknown[] = []
   const broken = await startTestGateway({ listen: false, onError: (error) => errors.push(error) })
   broken.host.agents = () => Promise.reject(new Error('the secret is 42'))

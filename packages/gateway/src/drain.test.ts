@@ -13,13 +13,13 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-interface Answered {
+interface HttpResult {
   status: number
   body: string
 }
 
 /** Over a connection that stays open, as most clients have one. */
-function send(agent: Agent, method: string, path: string, body = ''): Promise<Answered> {
+function send(agent: Agent, method: string, path: string, body = ''): Promise<HttpResult> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${gateway.token}`,
@@ -34,7 +34,7 @@ function send(agent: Agent, method: string, path: string, body = ''): Promise<An
   })
 }
 
-it('lets long polls return with what they have, and leaves what waits pending', async () => {
+it('ends long polls with the current state, and leaves pending interactions pending', async () => {
   const id = await api.session()
   const item = await api.open(id)
   const agent = new Agent({ keepAlive: true })
@@ -49,7 +49,7 @@ it('lets long polls return with what they have, and leaves what waits pending', 
   agent.destroy()
 })
 
-it('lets what is in flight finish, tells whoever begins to come back, and then takes no connections', async () => {
+it('finishes requests in flight, refuses new ones as unavailable, and then accepts no connections', async () => {
   const id = await api.session()
   const item = await api.open(id)
   const path = `/api/sessions/${id}/interactions/${item.interactionId}/response`
@@ -86,7 +86,7 @@ it('lets what is in flight finish, tells whoever begins to come back, and then t
   expect(error.code).toBe('ECONNREFUSED')
 })
 
-it('cuts what does not end in time', async () => {
+it('disconnects requests that do not end in time', async () => {
   const slow = await startTestGateway({ config: { drainMs: 50 } })
   const socket = connect(Number(new URL(slow.url).port), '127.0.0.1')
   socket.on('error', () => undefined).resume()
@@ -98,7 +98,7 @@ it('cuts what does not end in time', async () => {
   expect(socket.destroyed).toBe(true)
 })
 
-it('can be asked to close twice', async () => {
+it('can be closed twice', async () => {
   await Promise.all([gateway.close(), gateway.close()])
   await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow('fetch failed')
 })

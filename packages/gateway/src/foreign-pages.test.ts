@@ -49,7 +49,7 @@ describe('a page of another site', () => {
     }
   })
 
-  it('writes nothing even where its browser sends no Origin', async () => {
+  it('writes nothing even if its browser sends no Origin', async () => {
     const before = await gateway.host.desk.snapshot(id)
     for (const { method, path } of await routes()) {
       if (method === 'GET') continue
@@ -68,7 +68,7 @@ describe('a page of another site', () => {
   })
 })
 
-it('a page of its own may do what its person may', async () => {
+it('a page of the gateway may do what its person may', async () => {
   const own = { host: 'askback.example', origin: 'https://askback.example', 'sec-fetch-site': 'same-origin' }
   expect((await browser().post(`/api/sessions/${id}/messages`, { text: 'hello' }, own)).status).toBe(202)
 })

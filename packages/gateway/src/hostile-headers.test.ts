@@ -39,7 +39,7 @@ function raw(path: string, headers: Record<string, string>): Promise<number> {
   })
 }
 
-describe('is refused, and is no error of the gateway:', () => {
+describe('is refused without an internal error:', () => {
   const host = 'localhost:4100'
   const upgrade = {
     connection: 'upgrade',
@@ -80,7 +80,7 @@ it('counts a malformed Host and a malformed token as failed logins', async () =>
   await probed.close()
 })
 
-it('no headers whatever make an error of the gateway', async () => {
+it('no combination of headers causes an internal error', async () => {
   /** What a header may hold on the wire. */
   const bytes = fc
     .array(

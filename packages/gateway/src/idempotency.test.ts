@@ -52,7 +52,7 @@ describe.each(writes)('POST /sessions/:id/$path', ({ path, body, needs }) => {
     if (needs) await person.open(id, needs === 'question' ? question : approval)
   })
 
-  it('does once what comes twice with one key, and answers alike', async () => {
+  it('runs a repeated request once, and responds the same', async () => {
     const first = await person.post(url(), body, key)
     const after = await seq()
     const second = await person.post(url(), body, key)
@@ -65,7 +65,7 @@ describe.each(writes)('POST /sessions/:id/$path', ({ path, body, needs }) => {
 describe.each(writes.filter(({ other }) => other))(
   'POST /sessions/:id/$path',
   ({ path, body, other, needs }) => {
-    it('refuses the key of another request', async () => {
+    it('refuses a key that was used for another request', async () => {
       if (needs) await person.open(id, needs === 'question' ? question : approval)
       const url = `/api/sessions/${id}/${path}`
       await person.post(url, body, key)
@@ -78,7 +78,7 @@ describe.each(writes.filter(({ other }) => other))(
 )
 
 describe('a key', () => {
-  it('makes one session, and one only', async () => {
+  it('creates one session only', async () => {
     const made = await person.post<{ session: { id: string } }>('/api/sessions', { agent: null }, key)
     const again = await person.post('/api/sessions', { agent: null }, key)
     expect(made.status).toBe(201)
@@ -86,7 +86,7 @@ describe('a key', () => {
     expect((await person.post('/api/sessions', { agent: null, title: 'x' }, key)).status).toBe(409)
   })
 
-  it('gives a tool call without an id the same one again', async () => {
+  it('gives a repeated tool call without an id the same id', async () => {
     type Call = { toolCall: ToolCall }
     const url = `/api/sessions/${id}/tool-calls`
     const first = await person.post<Call>(url, { toolName: 'Bash', input: {} }, key)
@@ -96,7 +96,7 @@ describe('a key', () => {
     expect(other.body.toolCall.toolCallId).not.toBe(first.body.toolCall.toolCallId)
   })
 
-  it('ends a session twice, and its rules and tokens too', async () => {
+  it('lets the deletion of a session, a rule or a token be repeated', async () => {
     const item = await person.open(id, approval)
     await person.post(`/api/sessions/${id}/interactions/${item.interactionId}/response`, {
       answer: { ...approve.answer, scope: 'session' },
@@ -119,7 +119,7 @@ describe('a key', () => {
     expect((await person.delete(path)).status).toBe(409)
   })
 
-  it('keeps progress once', async () => {
+  it('stores progress once', async () => {
     const [asked] = question.request.questions
     const item = await person.open(id, { ...question, request: { questions: [asked, asked] } })
     const path = `/api/sessions/${id}/interactions/${item.interactionId}/progress`
@@ -137,7 +137,7 @@ describe('a key', () => {
     expect(await seq()).toBe(after)
   })
 
-  it('that was refused and wrote nothing is free for another request', async () => {
+  it('of a request that was refused and wrote nothing can be used again', async () => {
     await person.open(id, question)
     const path = `/api/sessions/${id}/submit-answers`
     const answer = (text: string) => person.post(path, { toolCallId: 'call', answers: { '0': text } }, key)
@@ -153,7 +153,7 @@ describe('a key', () => {
     expect((await person.post(path, { output: 'b' }, key)).status).toBe(409)
   })
 
-  it('shows the token of a repeated request again, though it is not kept, and never brings a revoked one back', async () => {
+  it('returns the same token to a repeated request, although only its hash is stored, and never restores a revoked one', async () => {
     type Made = { token: string }
     const first = await person.post<Made>('/api/tokens', { person: 'bob' }, key)
     const again = await person.post<Made>('/api/tokens', { person: 'bob' }, key)
@@ -168,7 +168,7 @@ describe('a key', () => {
   it.each([
     ['token', '/api/tokens', { person: 'bob' }],
     ['code', '/api/logins', undefined],
-  ])('makes no %s that could be made again from what the store has', async (what, path, body) => {
+  ])('creates no %s that can be derived from the contents of the store', async (what, path, body) => {
     const made = await person.post<{ token?: string; openUrl?: string }>(path, body, key)
     const secretShown = made.body.token ?? new URL(made.body.openUrl!).searchParams.get('code')
     const again = await person.post(path, body, key)
@@ -180,7 +180,7 @@ describe('a key', () => {
     for (const record of records) expect(secretShown).not.toContain(macOf(secret, `${what} ${record}`))
   })
 
-  it('is another one for another credential, another operation and another session', async () => {
+  it('is scoped to its credential, operation and session', async () => {
     const agent = new Api(gateway, gateway.agentToken)
     const other = await person.session()
     const open = async (api: Api, session: string) => {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { createCredentials } from './credentials/credentials.js'
 import { createGateway } from './gateway.js'
 
-it('notes a client that is gone before its body has come as no error', async () => {
+it('logs a client that disconnects before its body is complete as debug, not as error', async () => {
   let text = ''
   const written = new EventEmitter()
   const log = new Writable({
@@ -45,7 +45,7 @@ it('notes a client that is gone before its body has come as no error', async () 
   await host.close()
 })
 
-it('says in JSON what failed, and nothing of tokens, codes or payloads', async () => {
+it('logs in JSON what failed, without tokens, codes or payloads', async () => {
   let text = ''
   const log = new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -2,7 +2,7 @@ import { Histogram, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { Durations } from './metrics.js'
 
-it('durations read as those of the library do', async () => {
+it('durations are formatted like the library’s histograms', async () => {
   const options = { name: 'seconds', help: 'How long it took.', buckets: [0.001, 0.01, 0.5] }
   const [ours, theirs] = [new Registry(), new Registry()]
   const durations = new Durations(options)

@@ -55,7 +55,7 @@ async function* operations(document: Document) {
   }
 }
 
-it('is a document of OpenAPI 3.1 that names every operation once', async () => {
+it('is an OpenAPI 3.1 document in which each operation id is unique', async () => {
   const document = await read()
   expect(document.openapi).toBe('3.1.0')
   const names = Object.values(document.paths).flatMap((methods) =>
@@ -65,7 +65,7 @@ it('is a document of OpenAPI 3.1 that names every operation once', async () => {
   expect(names.length).toBeGreaterThan(25)
 })
 
-it('describes each parameter of each path, and each answer', async () => {
+it('describes each parameter and each response', async () => {
   for await (const { path, operation } of operations(await read())) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
     const described = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
@@ -109,7 +109,7 @@ it('serves every route that it describes, with a status and a body that it descr
   ])
 })
 
-it('says what it refuses in the words of the document', async () => {
+it('refuses with errors that match the document', async () => {
   const document = await read()
   for await (const { path, method, operation } of operations(document)) {
     if (!operation.requestBody) continue

@@ -43,7 +43,7 @@ async function slowRequest(path: string, body: object, headers: Record<string, s
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-it('refuses what a person finishes sending after they were revoked', async () => {
+it('refuses a request whose body is complete only after its person was revoked', async () => {
   const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
   const bob = bearer(body.token)
   const item = await owner.open(await owner.session(), approval)
@@ -63,7 +63,7 @@ it('refuses what a person finishes sending after they were revoked', async () =>
   expect(after.interaction.status).toBe('pending')
 })
 
-it('ends a long poll at once when its person is revoked, and tells them nothing', async () => {
+it('ends a long poll at once when its person is revoked, without the interaction', async () => {
   const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
   const item = await owner.open(await owner.session(), approval)
   const path = `/api/sessions/${item.sessionId}/interactions/${item.interactionId}`
@@ -109,14 +109,14 @@ it('ends the MCP request of a person who is revoked, and of nobody else', async 
   await owners
 })
 
-it('refuses what a browser finishes sending after it was logged out', async () => {
+it('refuses a request whose body is complete only after its browser was logged out', async () => {
   const login = await signIn(gateway)
   const finish = await slowRequest('/api/logins', {}, { ...login })
   expect((await owner.post('/api/logout', { all: true })).status).toBe(200)
   expect(await finish()).toBe(401)
 })
 
-it('refuses what an agent finishes sending after its session was deleted', async () => {
+it('refuses a request whose body is complete only after the session of its agent was deleted', async () => {
   const id = await owner.session()
   const agent = bearer(gateway.credentials.sessionToken(id))
   const body = { toolCallId: 'call', ...approval }
@@ -125,7 +125,7 @@ it('refuses what an agent finishes sending after its session was deleted', async
   expect(await finish()).toBe(404)
 })
 
-it('counts a revocation as soon as it is durable, though logins are still being deleted', async () => {
+it('a revocation is effective as soon as it is committed, while logins are still being deleted', async () => {
   const { body } = await owner.post<{ token: string }>('/api/tokens', { person: 'bob' })
   const { kv } = gateway.store
   const put = kv.put.bind(kv)

@@ -36,7 +36,7 @@ async function upgradeAnswer(headers: Record<string, string>): Promise<IncomingM
 }
 
 describe('streams', () => {
-  it('are for those who may read the session', async () => {
+  it('are for callers who may read the session', async () => {
     const path = `/api/sessions/${id}/events`
     const statuses = [
       gateway.token,
@@ -54,14 +54,14 @@ describe('streams', () => {
     expect(seen).toEqual([200, 200, 200, 403, 401])
   })
 
-  it('over all sessions are for people', async () => {
+  it('of all sessions are for people only', async () => {
     const person = await stream('/api/events', gateway.token)
     expect(person.status).toBe(200)
     await person.body?.cancel()
     expect((await stream('/api/events', gateway.agentToken)).status).toBe(403)
   })
 
-  it('are not for pages of other sites', async () => {
+  it('are refused to pages of other sites', async () => {
     expect((await stream('/api/events', gateway.token, { origin: 'http://evil.example' })).status).toBe(403)
   })
 
@@ -78,14 +78,14 @@ describe('streams', () => {
     expect((await stream(`/api/sessions/${id}/events`, token)).status).toBe(401)
   })
 
-  it('are told to come back when the gateway drains', async () => {
+  it('are closed with the request to reconnect when the gateway drains', async () => {
     const response = await stream(`/api/sessions/${id}/events`, gateway.token)
     const read = response.text()
     await gateway.gateway.drain()
     expect(await read).toMatch(/^retry: \d+$/m)
   })
 
-  it('are counted', async () => {
+  it('are counted in the metrics', async () => {
     const response = await stream(`/api/sessions/${id}/events`, gateway.token)
     const { body } = await new Api(gateway).get<string>('/api/metrics')
     expect(body).toContain('askback_streams_open{transport="sse"} 1')
@@ -96,7 +96,7 @@ describe('streams', () => {
 describe('a WebSocket', () => {
   const bearer = () => ({ authorization: `Bearer ${gateway.token}` })
 
-  it('is opened for whoever has a credential', async () => {
+  it('is opened with a valid credential', async () => {
     expect(await upgrade(bearer())).toBe(101)
     expect(await upgrade({ authorization: `Bearer ${gateway.agentToken}` })).toBe(101)
     expect(await upgrade({})).toBe(401)
@@ -112,7 +112,7 @@ describe('a WebSocket', () => {
     expect(await upgrade({ ...bearer(), 'sec-fetch-site': 'cross-site' })).toBe(403)
   })
 
-  describe('by cookie', () => {
+  describe('with a cookie', () => {
     const open = async (headers: Record<string, string>) => {
       const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers })
       const seen: unknown[] = []
@@ -123,7 +123,7 @@ describe('a WebSocket', () => {
     }
     const subscribe = () => JSON.stringify({ op: 'subscribe', ref: 1, sessionId: id, after: 0 })
 
-    it('is served once its first message has brought the proof', async () => {
+    it('is served after its first message has the proof', async () => {
       const { cookie, 'askback-proof': proof } = await signIn(gateway)
       const { socket, seen } = await open({ cookie })
       socket.send(JSON.stringify({ op: 'hello', proof }))
@@ -136,7 +136,7 @@ describe('a WebSocket', () => {
       socket.terminate()
     })
 
-    it('is served though another port has set a cookie of the same name', async () => {
+    it('is served even if another port has set a cookie of the same name', async () => {
       const { cookie, 'askback-proof': proof } = await signIn(gateway)
       const other = await signIn(gateway)
       const { socket, seen } = await open({
@@ -147,7 +147,7 @@ describe('a WebSocket', () => {
       socket.terminate()
     })
 
-    it('answers nothing and ends where anything else comes first, the proof in a header or not', async () => {
+    it('is closed without a reply if another message comes first, even with the proof in a header', async () => {
       const login = await signIn(gateway)
       for (const headers of [{ cookie: login.cookie }, { ...login }]) {
         const { socket, seen, closed } = await open(headers)
@@ -174,7 +174,7 @@ describe('a WebSocket', () => {
       expect(seen).toMatchObject([{ ok: false, error: { code: 'rate_limited' } }])
     })
 
-    it('reads nothing that comes behind a wrong proof', async () => {
+    it('reads nothing after a wrong proof', async () => {
       const { cookie } = await signIn(gateway)
       const { socket, seen, closed } = await open({ cookie })
       for (let sent = 0; sent < 30; sent++) socket.send(JSON.stringify({ op: 'hello', proof: 'wrong' }))
@@ -184,7 +184,7 @@ describe('a WebSocket', () => {
       expect(await upgrade({ authorization: 'Bearer wrong' })).toBe(401)
     })
 
-    it('ends when nothing comes in time', async () => {
+    it('is closed if no message comes in time', async () => {
       const clock = fakeClock()
       await gateway.close()
       gateway = await startTestGateway({ clock })
@@ -195,7 +195,7 @@ describe('a WebSocket', () => {
       expect(seen).toEqual([])
     })
 
-    it('ends when this login is over, and not with another of the same person', async () => {
+    it('is closed when this login ends, and not when another login of the same person does', async () => {
       const [one, two] = [await signIn(gateway), await signIn(gateway)]
       const [first, second, silent] = [await open({ ...one }), await open({ ...two }), await open({ ...one })]
       for (const [{ socket }, login] of [
@@ -222,7 +222,7 @@ describe('a WebSocket', () => {
       expect(await upgrade({ cookie, origin: 'https://ide.example' })).toBe(401)
     })
 
-    it('does not hold up a gateway that stops', async () => {
+    it('does not delay a gateway that drains', async () => {
       const { cookie } = await signIn(gateway)
       const { closed } = await open({ cookie })
       await gateway.gateway.drain()
@@ -230,7 +230,7 @@ describe('a WebSocket', () => {
     })
   })
 
-  it('takes frames of as many levels as a body may have', async () => {
+  it('accepts messages as deeply nested as an HTTP body may be', async () => {
     await gateway.close()
     gateway = await startTestGateway({ config: { limits: { jsonDepth: 3 } } })
     const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers: bearer() })
@@ -245,7 +245,7 @@ describe('a WebSocket', () => {
     socket.terminate()
   })
 
-  it('is refused for as long as any other request would be', async () => {
+  it('is refused with the same Retry-After as any other request', async () => {
     const wrong = { authorization: 'Bearer wrong' }
     for (let failed = 0; failed < 20; failed++) await upgrade(wrong)
     const { statusCode, headers } = await upgradeAnswer(wrong)
@@ -254,7 +254,7 @@ describe('a WebSocket', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(10)
   })
 
-  it('settles nothing for a person whose revocation this gateway has not heard of', async () => {
+  it('settles nothing for a person whose revocation this gateway has missed', async () => {
     await gateway.close()
     gateway = await startTestGateway({ store: { ...memoryStore(), shared: true }, clock: fakeClock() })
     const owner = new Api(gateway)

@@ -25,15 +25,15 @@ function probed() {
   return { state, clock, check }
 }
 
-describe('the look at the store', () => {
-  it('succeeds where it can be read and written, and again', async () => {
+describe('the check of the store', () => {
+  it('succeeds if the store can be read and written, also the second time', async () => {
     const { clock, check } = probed()
     expect(await check()).toBe('ready')
     clock.advance(1000)
     expect(await check()).toBe('ready')
   })
 
-  it('says why it cannot be written, and recovers by itself', async () => {
+  it('fails with the reason if the store cannot be written, and recovers', async () => {
     const { state, clock, check } = probed()
     state.put = 'fails'
     expect(await check()).toBe('The disk is full.')
@@ -42,7 +42,7 @@ describe('the look at the store', () => {
     expect(await check()).toBe('ready')
   })
 
-  it('does not wait for ever', async () => {
+  it('fails if the store does not respond in time', async () => {
     const { state, clock, check } = probed()
     state.put = 'hangs'
     const checked = check()
@@ -51,7 +51,7 @@ describe('the look at the store', () => {
     expect(await checked).toBe('The store does not answer.')
   })
 
-  it('is made once at a time: a store that hangs is not asked again and again', async () => {
+  it('runs once at a time, also while the store hangs', async () => {
     const { state, clock, check } = probed()
     state.put = 'hangs'
     for (let second = 0; second < 10; second++) {
@@ -64,13 +64,13 @@ describe('the look at the store', () => {
     expect(state.writes).toBe(1)
   })
 
-  it('is not misled by another gateway that writes at the same time', async () => {
+  it('succeeds if another gateway writes at the same time', async () => {
     const { state, check } = probed()
     state.put = 'conflicts'
     expect(await check()).toBe('ready')
   })
 
-  it('happens once a second, however many ask', async () => {
+  it('runs at most once a second, however many callers there are', async () => {
     const { state, clock, check } = probed()
     await Promise.all(Array.from({ length: 50 }, check))
     clock.advance(999)
@@ -125,21 +125,21 @@ it('warns once when the clocks begin to differ by more than a second, and once w
   expect(said[2]).toContain('2.0 s ahead of the database')
 })
 
-it('warns at once if they differ at the start, and not about what it cannot know', () => {
+it('warns at once if the clocks differ at the start, but not within the error of the measurement', () => {
   expect(watched(90_000).said).toHaveLength(1)
   const { said, measure } = watched()
   measure(1500, 600)
   expect(said).toEqual([])
 })
 
-it('ends with its watch', () => {
+it('stops when it is asked to', () => {
   const { stop, listeners } = watched()
   expect(listeners.size).toBe(1)
   stop()
   expect(listeners.size).toBe(0)
 })
 
-it('the metrics tell by how much they differ, and a gateway on a store without a clock tells nothing', async () => {
+it('the metrics have the difference of the clocks, if the store has a clock', async () => {
   const { clock, measure, listeners } = measuredClock(-90_000)
   const gateway = await startTestGateway({ listen: false, store: { ...memoryStore(), clock } })
   const metrics = async () => (await new Api(gateway).get<string>('/api/metrics')).body

@@ -69,7 +69,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-it('has a line for every route there is', async () => {
+it('the table has every route', async () => {
   const { body } = await new Api(gateway).get<{ paths: Record<string, object> }>('/api/openapi.json')
   const routes = Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -81,7 +81,7 @@ const cases = Object.entries(table).flatMap(([route, { may, body }]) =>
   Object.entries(may).map(([kind, seen]) => ({ route, kind: kind as Kind, seen, body })),
 )
 
-it.each(cases)('$route answers $seen to $kind', async ({ route, kind, seen, body }) => {
+it.each(cases)('$route responds with $seen to $kind', async ({ route, kind, seen, body }) => {
   const person = new Api(gateway)
   const id = await person.session()
   const ownToken = gateway.credentials.sessionToken(id)
@@ -101,7 +101,7 @@ it.each(cases)('$route answers $seen to $kind', async ({ route, kind, seen, body
 })
 
 describe('an agent', () => {
-  it('that is outside has no way into a session that has an agent', async () => {
+  it('that is an outside agent may not use a session that has an agent', async () => {
     const { session } = await gateway.host.desk.createSession({ agent: 'demo' })
     const outside = new Api(gateway, gateway.agentToken)
     expect((await outside.get(`/api/sessions/${session.id}`)).status).toBe(403)
@@ -110,7 +110,7 @@ describe('an agent', () => {
     expect((await own.get(`/api/sessions/${session.id}`)).status).toBe(200)
   })
 
-  it('hears that a session is not there', async () => {
+  it('gets not_found for a session that does not exist', async () => {
     const outside = new Api(gateway, gateway.agentToken)
     expect((await outside.get('/api/sessions/nowhere')).status).toBe(404)
   })
@@ -120,7 +120,7 @@ describe('an agent', () => {
     { agent: 'demo' },
     { agent: null, permissionMode: 'acceptEdits' },
     { agent: null, permissionMode: 'bypassPermissions' },
-  ])('may not make the session %o', async (body) => {
+  ])('may not create the session %o', async (body) => {
     const outside = new Api(gateway, gateway.agentToken)
     expect(await outside.post('/api/sessions', body)).toMatchObject({
       status: 403,
@@ -128,12 +128,12 @@ describe('an agent', () => {
     })
   })
 
-  it('may make one that asks', async () => {
+  it('may create a session in a mode that asks', async () => {
     const outside = new Api(gateway, gateway.agentToken)
     expect((await outside.post('/api/sessions', { agent: null, permissionMode: 'plan' })).status).toBe(201)
   })
 
-  it('cannot make a token of another session out of its own', async () => {
+  it('cannot derive the token of another session from its own', async () => {
     const own = gateway.credentials.sessionToken('a')
     const forged = own.replace('session_a.', 'session_b.')
     expect((await new Api(gateway, forged).get('/api/sessions/b')).status).toBe(401)

@@ -38,7 +38,7 @@ async function auditOf(gateway: RunningGateway, interactionId: string): Promise<
 it.each<[Agent, string, Record<string, string>]>([
   ['claude', 'by its command', {}],
   ['codex', 'by the id that Codex gives its shells', { CODEX_TOOL_CALL_ID: 'call_7', CODEX_THREAD_ID: 'x' }],
-])('takes a session of %s over, with what a script asked in it, %s', async (agent, _, env) => {
+])('adopts a session of %s, with what a script asked in it, %s', async (agent, _, env) => {
   const gateway = shared()
   const cwd = newFolder()
   const ask = run(['ask', 'Which database?', ...databases, '--data', gateway.data], env, { cwd })
@@ -74,7 +74,7 @@ it.each<[Agent, string, Record<string, string>]>([
   expect(await logOf(gateway, sessionId)).toEqual(events)
 })
 
-it('finds a session by its id where its agent keeps it', async () => {
+it('finds a session by its id in the folder of its agent', async () => {
   const gateway = shared()
   const home = newFolder()
   for (const agent of ['claude', 'codex'] as const) {
@@ -86,7 +86,7 @@ it('finds a session by its id where its agent keeps it', async () => {
   }
 })
 
-it('what still waits is answered once, where it was asked, and is shown then', async () => {
+it('a pending interaction is answered once, where it was asked, and then shown', async () => {
   const gateway = shared()
   const cwd = newFolder()
   const ask = run(['ask', 'Which database?', ...databases, '--data', gateway.data], {}, { cwd })
@@ -116,7 +116,7 @@ function expectWhole(events: SessionEvent[], { id, calls }: { id: string; calls:
   expect(events.at(-1)).toMatchObject({ type: 'agent_session', agentSessionId: id })
 }
 
-it('takes 30 MB over, though the gateway is killed on the way', async () => {
+it('adopts 30 MB, even if the gateway is killed meanwhile', async () => {
   const port = await portToKeep()
   const gateway = await serve({ port })
   const history = await longTranscript(30, newFolder())
@@ -130,7 +130,7 @@ it('takes 30 MB over, though the gateway is killed on the way', async () => {
   expectWhole(await logOf(next, sessionId), history)
 })
 
-it('what several bring at the same time is there once', async () => {
+it('a session that several commands adopt at the same time exists once', async () => {
   const gateway = shared()
   const history = await longTranscript(3, newFolder())
   const ended = await Promise.all([0, 1, 2].map(() => outcome(adopt(gateway, history.file, '--json'))))
@@ -139,7 +139,7 @@ it('what several bring at the same time is there once', async () => {
   expectWhole(await logOf(gateway, `claude.${history.id}`), history)
 })
 
-it('prints JSON that a terminal shows as it is', async () => {
+it('prints JSON without control characters', async () => {
   const gateway = shared()
   const { file } = transcript('claude', { cwd: '/work\u009b31m\u202e', callId: 'c' })
   const { stdout } = await outcome(adopt(gateway, file, '--json'))
@@ -175,7 +175,7 @@ it.each<[string, () => string[], string | RegExp]>([
   else expect(stderr.trim()).toMatch(sentence)
 })
 
-it('says who may, and where no gateway is', async () => {
+it('says who may adopt, and that no gateway runs', async () => {
   const { file } = transcript('codex', { cwd: '/work', callId: 'c' })
   const { ready } = shared()
   const asAgent = { ASKBACK_URL: ready.url, ASKBACK_AGENT_TOKEN: ready.agentToken, HOME: newFolder() }
@@ -194,7 +194,7 @@ it('says who may, and where no gateway is', async () => {
   })
 })
 
-it('says that a file of somebody else may not be read', async () => {
+it('says that a file of another user cannot be read', async () => {
   const { file } = transcript('codex', { cwd: '/work', callId: 'c' })
   chmodSync(file, 0)
   // Root may read anything.

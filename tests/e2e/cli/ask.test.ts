@@ -26,7 +26,7 @@ it('prints the answer, and nothing else, on stdout', async () => {
   expect(stderr).toContain(`Waiting for a person: Which database? Answer at ${gateway.ready.url}`)
 })
 
-it('prints one line for each thing chosen, and a text of one’s own as it is', async () => {
+it('prints one line for each selected option, and a free text as it is', async () => {
   const gateway = shared()
   const args = ['ask', 'Which?', '--multi', '--option', 'a, b', '--option', 'c', '--data', gateway.data]
   const answer = { answers: [{ selected: ['a, b', 'c'], other: 'mine' }] }
@@ -48,7 +48,7 @@ it('prints the whole interaction with --json', async () => {
   })
 })
 
-it('ends with 5 when nobody answers in time, and with the default if there is one', async () => {
+it('exits with 5 when nobody answers in time, or with the default if there is one', async () => {
   const { data } = shared()
   const args = ['ask', 'Which?', ...databases, '--timeout', '300ms', '--data', data]
   expect(await outcome(args)).toMatchObject({
@@ -59,7 +59,7 @@ it('ends with 5 when nobody answers in time, and with the default if there is on
   expect(await outcome([...args, '--default', 'SQLite'])).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 
-it('ends with 4 when a person cancels', async () => {
+it('exits with 4 when a person cancels', async () => {
   const gateway = shared()
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const item = await interactionOf(gateway, await waitsFor(command))
@@ -75,7 +75,7 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('[L10] cancels on %s', async (
   expect(await interactionOf(gateway, id)).toMatchObject({ status: 'settled', settlement: 'cancelled' })
 })
 
-it('[L10] cancels though two signals come at once', async () => {
+it('[L10] cancels even if two signals come at once', async () => {
   const gateway = shared()
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const id = await waitsFor(command)
@@ -107,14 +107,14 @@ it('asks for an approval: 0 when it is given, 3 with the reason when not', async
   expect(await outcome(args)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-it('prints an edited input, which is what may run', async () => {
+it('prints an edited input, which is the one that may run', async () => {
   const gateway = shared()
   const command = run(['request-approval', '--tool', 'deploy', '--input', '{"n":1}', '--data', gateway.data])
   const answer = { decision: 'approve', updatedInput: { n: 2 } }
   expect(await answered(gateway, command, answer)).toMatchObject({ code: 0, stdout: '{"n":2}\n' })
 })
 
-it('asks for a form from a file or from stdin, and follows it when it is asked again [L6]', async () => {
+it('asks for a form from a file or from stdin, and follows it when it is superseded [L6]', async () => {
   const gateway = shared()
   const schema = { fields: [{ name: 'port', type: 'number', required: true, min: 1 }] }
   const command = run(
@@ -145,7 +145,7 @@ it('names the call that the environment names, in any script', async () => {
   expect(item).toMatchObject({ toolCallId: 'call_呼é', anchor: 'exact' })
 })
 
-it('says at once which id in the environment can be none', async () => {
+it('says at once which id in the environment is invalid', async () => {
   const gateway = shared()
   const env = inShell(gateway, await gateway.session(), { CODEX_TOOL_CALL_ID: 'call\n7' })
   expect(await outcome(['ask', 'Which?'], env)).toEqual({
@@ -155,7 +155,7 @@ it('says at once which id in the environment can be none', async () => {
   })
 })
 
-it('without a session makes one for the folder, and finds it again', async () => {
+it('creates a session for the folder if there is none, and finds it again', async () => {
   const gateway = await serve()
   const cwd = join(newFolder(), 'shop')
   mkdirSync(cwd)

@@ -47,7 +47,7 @@ function withoutReader(which: 'stdout' | 'stderr', args: string[]): Promise<numb
 }
 
 describe('the exit codes', () => {
-  it('that are documented are those that there are', () => {
+  it('are documented completely', () => {
     expect(documented.map(([code]) => code)).toEqual(Object.keys(ways).map(Number))
   })
 
@@ -57,13 +57,13 @@ describe('the exit codes', () => {
   })
 })
 
-it('an answer is given though nobody reads what is said beside it', async () => {
+it('the answer is printed even if stderr is closed', async () => {
   const { data } = shared()
   const args = ['ask', '?', '--option', 'a', '--default', 'a', '--timeout', '100ms', '--data', data]
   expect(await withoutReader('stderr', args)).toBe(0)
 })
 
-it('whatever goes wrong is said in one sentence, with no trace of the program', async () => {
+it('every failure is one sentence without a stack trace', async () => {
   for (const args of [['nonsense'], ['ask', '--nonsense'], ['pending', '--data', '/dev/null/x']]) {
     const { stdout, stderr } = await outcome(args)
     expect(stdout).toBe('')

@@ -17,7 +17,7 @@ const use = (event: string, more: object = {}) =>
     ...more,
   })
 
-it('says nothing when no gateway runs, so that Claude Code asks by itself', async () => {
+it('prints nothing when no gateway runs, so that Claude Code asks by itself', async () => {
   for (const event of ['PreToolUse', 'PermissionRequest', 'PostToolUse']) {
     expect(await outcome(hook(newFolder()), {}, use(event, { tool_use_id: 't' }))).toEqual({
       code: 0,
@@ -34,7 +34,7 @@ it('says nothing when no gateway runs, so that Claude Code asks by itself', asyn
   })
 })
 
-it('says nothing inside an agent that the gateway runs, which asks by itself', async () => {
+it('prints nothing inside an agent that the gateway runs, which asks by itself', async () => {
   const ended = await outcome(hook(shared().data), { ASKBACK_SESSION: 'x' }, use('PermissionRequest'))
   expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
 })
@@ -49,7 +49,7 @@ it.each(['', '{', 'null', '[]', '{"hook_event_name":"PreToolUse"}'])(
   },
 )
 
-it('a credential that is refused blocks nothing, and is told', async () => {
+it('a refused credential blocks nothing, and is reported', async () => {
   const env = { ASKBACK_URL: shared().ready.url, ASKBACK_AGENT_TOKEN: 'wrong' }
   expect(await outcome(['hook', 'claude-code'], env, use('PermissionRequest'))).toEqual({
     code: 1,
@@ -81,7 +81,7 @@ it('of two equal calls, asks at the one that has not ended', async () => {
   })
 })
 
-it('[L10] an approval that somebody else took first is in doubt: the tool may have run, and does not run again', async () => {
+it('[L10] an approval that another process claimed first is uncertain: the tool may have run, and does not run again', async () => {
   const gateway = shared()
   const url = await losesFirstAnswer(gateway, approvedToAnother(gateway))
   const env = { ASKBACK_URL: url, ASKBACK_AGENT_TOKEN: gateway.ready.agentToken }
@@ -94,7 +94,7 @@ it('[L10] an approval that somebody else took first is in doubt: the tool may ha
   })
 })
 
-it('when nobody answers in time it says nothing: that is no denial', async () => {
+it('prints nothing when nobody answers in time, which is no denial', async () => {
   const gateway = await serve({ args: ['--timeout', '300ms'] })
   expect(await outcome(hook(gateway.data), {}, use('PermissionRequest'))).toEqual({
     code: 0,
@@ -103,7 +103,7 @@ it('when nobody answers in time it says nothing: that is no denial', async () =>
   })
 })
 
-it('is not written before somebody agrees', async () => {
+it('the hook is not installed before a person agrees', async () => {
   const env = { CLAUDE_CONFIG_DIR: newFolder() }
   expect(await outcome(['install', 'claude-code'], env)).toMatchObject({
     code: 2,

@@ -54,7 +54,7 @@ describe('at a terminal', () => {
   })
 })
 
-it('without a terminal wants to be told --yes', async () => {
+it('requires --yes without a terminal', async () => {
   const { HOME, file } = homeWith()
   const { code, stdout, stderr } = await command(install, HOME)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -62,7 +62,7 @@ it('without a terminal wants to be told --yes', async () => {
   expect(existsSync(file)).toBe(false)
 })
 
-it('adds to what is there, once, and takes away just that', async () => {
+it('adds its hook to existing settings once, and removes only that', async () => {
   const own = '{\n    "model": "opus",\n    "permissions": { "allow": ["Bash(ls)"] }\n}\n'
   const { HOME, file } = homeWith(own)
   expect(await command([...install, '--yes'], HOME)).toMatchObject({ code: 0, stdout: '' })
@@ -83,7 +83,7 @@ it('adds to what is there, once, and takes away just that', async () => {
   expect(readdirSync(join(HOME, '.claude'))).toEqual(['settings.json'])
 })
 
-it('writes for one folder alone, and for a gateway that is named', async () => {
+it('writes the settings of one folder, and for a named gateway', async () => {
   const { HOME, file } = homeWith()
   const cwd = newFolder()
   const args = [...install, '--yes', '--project', '--data', 'my data', '--url', 'http://127.0.0.1:4100']

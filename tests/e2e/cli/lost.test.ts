@@ -16,7 +16,7 @@ import { approvedToAnother, beforeCancel, losesFirstAnswer } from './losing-prox
 
 const shared = sharedGateway()
 
-it('what a killed command has asked can be taken up [L10]', async () => {
+it('what a killed command asked can be claimed by another [L10]', async () => {
   const gateway = shared()
   const killed = run(['ask', 'Which?', ...databases, '--data', gateway.data])
   const id = await waitsFor(killed)
@@ -28,7 +28,7 @@ it('what a killed command has asked can be taken up [L10]', async () => {
   expect(await outcome(['wait', id, '--data', gateway.data])).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 
-it('an approval that was handed over is not handed over again [L10]', async () => {
+it('an approval that was claimed is not claimed again [L10]', async () => {
   const gateway = shared()
   const command = run(['request-approval', '--tool', 'deploy', '--data', gateway.data])
   const id = await waitsFor(command)
@@ -39,7 +39,7 @@ it('an approval that was handed over is not handed over again [L10]', async () =
   })
 })
 
-it('an approval that somebody else took first is in doubt, not granted again [L10]', async () => {
+it('an approval that another process claimed first is uncertain, and not granted again [L10]', async () => {
   const gateway = shared()
   const url = await losesFirstAnswer(gateway, approvedToAnother(gateway))
   const inHere = inShell(gateway, await gateway.session(), { ASKBACK_URL: url })
@@ -48,7 +48,7 @@ it('an approval that somebody else took first is in doubt, not granted again [L1
   expect(stderr).toContain('may have run already')
 })
 
-it('so is one that a rule gave at once, if the answer was lost on the way [L10]', async () => {
+it('an approval by a rule is uncertain, too, if the response was lost [L10]', async () => {
   const gateway = shared()
   const body = { agent: null, permissionMode: 'bypassPermissions' }
   const made = await gateway.call<{ session: Session }>('POST', '/api/sessions', { body })
@@ -60,7 +60,7 @@ it('so is one that a rule gave at once, if the answer was lost on the way [L10]'
   expect(stderr).toContain('may have run already')
 })
 
-it('[L10] Ctrl-C that comes too late to cancel an approval takes it, so that nobody else does', async () => {
+it('[L10] Ctrl-C that is too late to cancel an approval claims it, so that no other process does', async () => {
   const gateway = shared()
   const approve = async () => {
     const item = await interactionOf(gateway, await waitsFor(command))
@@ -75,7 +75,7 @@ it('[L10] Ctrl-C that comes too late to cancel an approval takes it, so that nob
   expect(await interactionOf(gateway, id)).toMatchObject({ settlement: 'approved', delivered: true })
 })
 
-it('waits for a gateway that restarts, wherever it comes back', async () => {
+it('waits for a gateway that restarts, also at another address', async () => {
   const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', ...databases, '--data', gateway.data])
   await waitsFor(command)
@@ -85,7 +85,7 @@ it('waits for a gateway that restarts, wherever it comes back', async () => {
   expect(await answered(next, command, picks('Postgres'))).toMatchObject({ code: 0, stdout: 'Postgres\n' })
 })
 
-it('waits for a gateway that stops in good order and starts again at its address', async () => {
+it('waits for a gateway that drains and starts again at its address', async () => {
   const port = await portToKeep()
   const gateway = await serve({ port })
   const sessionId = await gateway.session()
@@ -96,7 +96,7 @@ it('waits for a gateway that stops in good order and starts again at its address
   expect(await answered(next, command, picks('Postgres'))).toMatchObject({ code: 0, stdout: 'Postgres\n' })
 })
 
-it('asks once, though the answer to its first request was lost', async () => {
+it('asks once, even if the response to its first request was lost', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   const url = await losesFirstAnswer(gateway)
@@ -107,7 +107,7 @@ it('asks once, though the answer to its first request was lost', async () => {
   expect(await answered(gateway, command, picks('SQLite'))).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 
-it('[L6] follows a form that was asked again while the answer to its first request was lost', async () => {
+it('[L6] follows a form that was superseded while the response to its first request was lost', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   const fields = [{ name: 'port', type: 'number', required: true, min: 1 }]
@@ -138,7 +138,7 @@ it('[L10] cancels what it does not know yet to be open when two signals come', a
   expect(await interactionOf(gateway, opened)).toMatchObject({ settlement: 'cancelled' })
 })
 
-it('says what still waits when a gateway that is away could not be told to cancel', async () => {
+it('says what is still pending when the gateway could not be reached to cancel it', async () => {
   const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const id = await waitsFor(command)
@@ -153,7 +153,7 @@ it('says what still waits when a gateway that is away could not be told to cance
   })
 })
 
-it('somebody who only looks on cancels nothing when they stop', async () => {
+it('a command that only reads cancels nothing when it stops', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   const { interactionId } = await gateway.open(sessionId)

@@ -59,7 +59,7 @@ it.each([
   expect(await post(shared(), { headers })).toMatchObject({ status })
 })
 
-it('answers with the headers of every answer', async () => {
+it('responds with the headers of every response', async () => {
   const { status, headers } = await post(shared(), {})
   expect(status).toBe(200)
   expect(headers).toMatchObject({
@@ -68,11 +68,11 @@ it('answers with the headers of every answer', async () => {
   })
 })
 
-it.each(['GET', 'DELETE'])('has nothing to %s', async (method) => {
+it.each(['GET', 'DELETE'])('refuses %s', async (method) => {
   expect(await post(shared(), { method })).toMatchObject({ status: 405 })
 })
 
-it('the token of a session asks there, and nowhere else', async () => {
+it('the token of a session may ask there, and nowhere else', async () => {
   const gateway = shared()
   const body = { agent: 'demo', title: 'Run here' }
   const made = await gateway.call<{ session: Session }>('POST', '/api/sessions', { body })
@@ -112,7 +112,7 @@ it('an agent that asked cannot answer', async () => {
   expect((await asked).text).toContain('"b"')
 })
 
-it('has one session for each client, named after it, that outlives a restart of the gateway', async () => {
+it('has one session for each client, named after it, also after a restart of the gateway', async () => {
   const port = await portToKeep()
   const gateway = await serve({ port })
   const client = await connect('http', gateway)
@@ -132,7 +132,7 @@ it('has one session for each client, named after it, that outlives a restart of 
   expect(body.sessions).toMatchObject([{ id: sessionId, title: 'tester', agent: null }])
 })
 
-it('a gateway that stops ends what is under way, and what waits stays pending', async () => {
+it('a gateway that drains ends requests in progress, and what is pending stays pending', async () => {
   const gateway = await serve()
   const client = await connect('http', gateway)
   const asked = call(client, 'ask_user', asks).then(

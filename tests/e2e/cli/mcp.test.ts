@@ -42,7 +42,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     for (const name of ['ask_user', 'request_approval', 'review_plan']) expect(instructions).toContain(name)
   })
 
-  it('asks a question, and is told the answer', async () => {
+  it('asks a question, and gets the answer', async () => {
     const asked = call(client(), 'ask_user', { questions: [database] })
     const item = await nextPending(shared())
     expect(item).toMatchObject({ kind: 'question', toolName: 'ask_user', openedBy: 'agents' })
@@ -87,7 +87,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     expect(await ask({ decision: 'edit' })).toBe('The plan is accepted. Edits need no further approval.')
   })
 
-  it('is never told an answer that nobody gave', async () => {
+  it('never gets an answer that nobody gave', async () => {
     const asked = call(client(), 'ask_user', { questions: [database] })
     await shared().call('DELETE', at(await nextPending(shared())))
     expect(await asked).toMatchObject({
@@ -107,7 +107,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
       .toMatchObject({ status: 'settled', settlement: 'cancelled' })
   })
 
-  it('stands at the call that Claude Code names', async () => {
+  it('is anchored to the call that Claude Code names', async () => {
     const asked = call(
       client(),
       'ask_user',
@@ -120,7 +120,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
     await asked
   })
 
-  it('hears what does not fit as an error of the tool', async () => {
+  it('gets invalid input as an error of the tool', async () => {
     const repeated = { ...database, options: [{ label: 'a' }, { label: 'a' }] }
     expect(await call(client(), 'ask_user', { questions: [repeated] })).toMatchObject({
       isError: true,
@@ -165,7 +165,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
   })
 })
 
-it('hears of progress for as long as a person thinks, which keeps its timeout away', async () => {
+it('gets progress while it waits for a person, which prevents its timeout', async () => {
   const client = await connect('stdio', shared(), ['--progress', '200ms'])
   stopTime()
   let heard = 0
@@ -181,7 +181,7 @@ it('hears of progress for as long as a person thinks, which keeps its timeout aw
   expect((await asked).text).toContain('SQLite')
 })
 
-it('hears of progress by HTTP at once', async () => {
+it('gets progress over HTTP at once', async () => {
   const client = await connect('http', shared())
   let heard = 0
   const asked = call(client, 'ask_user', { questions: [database] }, { onprogress: () => (heard += 1) })
@@ -191,7 +191,7 @@ it('hears of progress by HTTP at once', async () => {
   await asked
 })
 
-it('cancels what it asked when its client goes', async () => {
+it('cancels what it asked when its client disconnects', async () => {
   const client = await connect('stdio', shared())
   const asked = call(client, 'ask_user', { questions: [database] }).catch(() => 'gone')
   const { interactionId } = await nextPending(shared())
@@ -202,7 +202,7 @@ it('cancels what it asked when its client goes', async () => {
   await expect.poll(() => interactionOf(shared(), interactionId)).toMatchObject({ settlement: 'cancelled' })
 })
 
-it('without a gateway says so, and lets nothing run', async () => {
+it('says that no gateway runs, and allows nothing', async () => {
   const gateway = await serve({ port: await portToKeep() })
   const client = await connect('stdio', gateway)
   await gateway.stop('SIGKILL')
@@ -220,8 +220,8 @@ function stopTime(): void {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-describe('[L10] an approval that another process took first', () => {
-  it.each(['request_approval', 'permission_prompt'])('is in doubt for %s', async (tool) => {
+describe('[L10] an approval that another process claimed first', () => {
+  it.each(['request_approval', 'permission_prompt'])('is refused as uncertain for %s', async (tool) => {
     const url = await losesFirstAnswer(shared(), approvedToAnother(shared()))
     const client = await connect('stdio', shared(), [], { ASKBACK_URL: url })
     const given =

@@ -122,7 +122,7 @@ it.each([
   [plan, ['adjust'], 'Say what should change: askback answer ID adjust --message "TEXT".'],
   [two, ['one'], 'There are 2 questions'],
   [form, ['colour=red'], 'the names are port, tls, level, tags, note'],
-])('an answer that cannot be read settles nothing', async (body, words, says) => {
+])('an invalid answer settles nothing', async (body, words, says) => {
   const gateway = shared()
   const { interactionId } = await opened(gateway, body)
   expect(await outcome(['answer', interactionId, ...words, '--data', gateway.data])).toMatchObject({
@@ -143,7 +143,7 @@ it('shows the whole request before it approves it, and not to deny it', async ()
   }
 })
 
-it('the second answer is told that it is settled', async () => {
+it('the second answer gets the settlement of the first', async () => {
   const gateway = shared()
   const { interactionId } = await opened(gateway, approval)
   const args = ['answer', interactionId, 'approve', '--data', gateway.data]
@@ -151,7 +151,7 @@ it('the second answer is told that it is settled', async () => {
   expect(await outcome(args)).toMatchObject({ code: 1, stdout: '' })
 })
 
-it('a form that is asked anew is told by its new id, also to who answers the old one', async () => {
+it('a superseded form is shown with its new id, also to a person who answers the old one', async () => {
   const gateway = shared()
   const fields = [{ name: 'port', type: 'number', max: 65535 }]
   const request = { message: 'Where?', schema: { fields } }
@@ -173,7 +173,7 @@ it('a form that is asked anew is told by its new id, also to who answers the old
   })
 })
 
-it('names every field of a form that does not fit', async () => {
+it('names every invalid field of a form', async () => {
   const gateway = shared()
   const fields = [
     { name: 'port', type: 'number', max: 65535 },
@@ -229,7 +229,7 @@ it.each([
   expect(line?.endsWith(` left  ${summary}`)).toBe(true)
 })
 
-it('lists what waits on one line each, and shows what would hide', async () => {
+it('lists each pending interaction on one line, and shows hidden characters', async () => {
   const gateway = own()
   for (const [command, says] of [
     ['pending', 'All caught up.'],
@@ -283,7 +283,7 @@ it('says that a message to a session without an agent is only a note', async () 
   })
 })
 
-it('a bare yes to a plan decides nothing', async () => {
+it('a plain yes to a plan decides nothing', async () => {
   const gateway = shared()
   const { sessionId } = await opened(gateway, { kind: 'plan_review', request: { plan: 'A plan' } })
   const { code, stderr } = await outcome(['send', sessionId, 'lgtm', '--data', gateway.data])
@@ -297,7 +297,7 @@ it('a message answers what is pending, and says so', async () => {
   expect(JSON.parse(stdout)).toEqual({ routed: 'interaction', interactionId })
 })
 
-it('tells who settled what', async () => {
+it('lists who settled what', async () => {
   const gateway = own()
   const item = await opened(gateway, approval)
   await gateway.call('POST', `${at(item)}/response`, { body: { answer: { decision: 'approve' } } })
@@ -312,7 +312,7 @@ it('tells who settled what', async () => {
   expect(rows.at(-1)).toContain(item.interactionId)
 })
 
-it('the shell of an agent is no place to answer from', async () => {
+it('an answer from the shell of an agent is refused', async () => {
   const gateway = shared()
   const item = await opened(gateway, approval)
   const args = ['answer', item.interactionId, 'approve']

@@ -25,7 +25,7 @@ it.each([
   [['send', 'session']],
   [['audit', '--format', 'xml']],
   [['ask', 'Which?', '--url', 'nowhere']],
-])('%j is used wrongly: 2, and what it should be', async (args) => {
+])('%j is used wrongly: exits with 2, and prints the usage', async (args) => {
   const { code, stdout, stderr } = await outcome([...args, '--data', newFolder()])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(oneSentence)
@@ -44,7 +44,7 @@ it('a closed stdin is refused with 2', async () => {
   expect(await outcome(['form', '-', '--data', newFolder()])).toMatchObject({ code: 2 })
 })
 
-it('a schema that does not fit is refused with 2 by the gateway', async () => {
+it('an invalid schema is refused by the gateway with 2', async () => {
   const { data } = shared()
   const file = join(newFolder(), 'schema.json')
   writeFileSync(file, '{"fields":[{"name":"a","type":"password"}]}')
@@ -65,7 +65,7 @@ it.each([['ask', 'Which?'], ['wait', 'id'], ['pending'], ['answer', 'id', 'yes']
   },
 )
 
-it('a gateway that is gone is not waited for: 6', async () => {
+it('a gateway that has stopped is not waited for: exits with 6', async () => {
   const { data, ready, command } = await serve({ port: await portToKeep() })
   await command.kill('SIGKILL')
   const says = 'The gateway cannot be reached. Is askback serve running?\n'
@@ -100,7 +100,7 @@ it.each([
   [['answer', 'nope', 'yes'], 'There is no interaction nope. askback pending lists what waits.\n'],
   [['send', 'nope', 'Hi'], 'There is no session nope. askback sessions lists them.\n'],
   [['attach', 'nope'], 'There is no session nope. askback sessions lists them.\n'],
-])('%j, which is not there, ends with 1 and says where to look', async (args, stderr) => {
+])('%j, which does not exist, exits with 1 and says where to look', async (args, stderr) => {
   const { data } = shared()
   expect(await outcome([...args, '--data', data])).toMatchObject({ code: 1, stderr })
 })

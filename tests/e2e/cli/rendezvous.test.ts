@@ -9,7 +9,7 @@ async function report(gateway: RunningGateway, sessionId: string, toolCallId: st
 
 const shared = sharedGateway()
 
-it('stands at the call that names it, with its turn and response', async () => {
+it('is anchored to the call that names it, with its turn and response', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'asks', 'db=$(askback ask "Which?")')
@@ -19,7 +19,7 @@ it('stands at the call that names it, with its turn and response', async () => {
   expect(item).toMatchObject({ toolCallId: 'asks', turnId: 't1', responseId: 'r1', anchor: 'matched' })
 })
 
-it('stands at the shell call that it runs in where the call does not name it', async () => {
+it('is anchored to the shell call that it runs in if the call does not name it', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'script', './setup.sh')
@@ -27,7 +27,7 @@ it('stands at the shell call that it runs in where the call does not name it', a
   expect(await interactionOf(gateway, await waitsFor(command))).toMatchObject({ toolCallId: 'script' })
 })
 
-it('two at once in two commands stand each at their own', async () => {
+it('two commands at once are each anchored to their own call', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'one', 'askback ask "One?"')
@@ -42,7 +42,7 @@ it('two at once in two commands stand each at their own', async () => {
   expect(items.map(({ toolCallId }) => toolCallId).sort()).toEqual(['one', 'two'])
 })
 
-it('stands at the very call that Codex names in the environment, also before it is reported', async () => {
+it('is anchored to the call that Codex names in the environment, even before it is reported', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   await report(gateway, sessionId, 'other', 'askback ask')
@@ -66,7 +66,7 @@ it('inside a Codex that Askback did not start asks in a session of its thread', 
   expect(b).not.toBe(a)
 })
 
-it('says in one sentence that a session is not there', async () => {
+it('says in one sentence that a session does not exist', async () => {
   const gateway = shared()
   expect(await outcome(['ask', 'Which?'], inShell(gateway, 'nowhere'))).toEqual({
     code: 1,

@@ -30,7 +30,7 @@ async function statusOf(gateway: RunningGateway, interactionId: string): Promise
 }
 
 describe('askback backup and restore', () => {
-  it('carry everything that was acknowledged before, under load, to another folder', async () => {
+  it('copy everything that was acknowledged before, under load, to another folder', async () => {
     const gateway = await serve()
     const acknowledged: string[] = []
     const load = { isOver: false }
@@ -87,7 +87,7 @@ describe('askback backup and restore', () => {
     expect(await statusOf(await serve({ data: gateway.data }), id)).toBe('settled')
   })
 
-  it('overwrite nothing unless they are told to', async () => {
+  it('overwrite nothing without --replace', async () => {
     const gateway = await serve()
     const file = join(newFolder(), 'backup.db')
     writeFileSync(file, 'precious')
@@ -164,7 +164,7 @@ describe('askback backup and restore', () => {
 })
 
 describe('askback serve', () => {
-  it('refuses to start with less than was acknowledged, until that is accepted', async () => {
+  it('refuses to start if acknowledged events are missing, until that is accepted', async () => {
     const gateway = await serve()
     await answered(gateway, await gateway.session())
     await gateway.stop('SIGKILL')
@@ -202,7 +202,7 @@ describe('askback serve', () => {
     await serve({ data: gateway.data })
   })
 
-  it('leaves one database file behind when it is told to stop', async () => {
+  it('leaves one database file after a signal', async () => {
     const gateway = await serve()
     await answered(gateway, await gateway.session())
     await gateway.stop('SIGTERM')
@@ -225,7 +225,7 @@ describe('askback doctor --deep', () => {
     expect(readdirSync(gateway.data).toSorted()).toEqual(before)
   })
 
-  it('says a line for each finding, and ends with 1', async () => {
+  it('prints a line for each finding, and exits with 1', async () => {
     const gateway = await serve()
     for (let index = 0; index < 20; index++) await answered(gateway, await gateway.session())
     await gateway.stop('SIGTERM')
@@ -236,7 +236,7 @@ describe('askback doctor --deep', () => {
     expect(stdout).toMatch(/✗ contents +\S/)
   })
 
-  it('has nothing to read where no gateway has ever run', async () => {
+  it('has nothing to read if no gateway has ever run', async () => {
     const { code, stdout } = await askback(['doctor', '--deep', '--data', newFolder()])
     expect(stdout).toMatch(/– contents +there is no database in /)
     expect(code).not.toBe(2)

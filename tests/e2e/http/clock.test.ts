@@ -6,7 +6,7 @@ import { clockOf, jumpClock } from './set-clock.js'
 const MINUTE = 60_000
 
 describe('[L4] a gateway on a file whose clock is set', () => {
-  it('forwards, past a deadline: it times out at once, for who reads and for who answers', async () => {
+  it('forwards, past a deadline: it times out at once for readers and for answers', async () => {
     const { gateway, item } = await opened({ jumpMs: 2 * MINUTE })
     jumpClock(gateway)
     // Much less than the minute that was left, and much more than the second that it takes.

@@ -38,7 +38,7 @@ function dataFolder(): string {
   return data
 }
 
-describe('all is well', () => {
+describe('everything is in order', () => {
   it('when a gateway runs', async () => {
     const { data, ready } = await serve()
     expect(await doctor(data)).toMatchObject({
@@ -68,7 +68,7 @@ describe('all is well', () => {
     expect(Object.keys(says)).not.toContain('database')
   })
 
-  it('says the same to programs', async () => {
+  it('prints the same as JSON', async () => {
     const command = run(['doctor', '--data', dataFolder(), '--json'])
     expect(await command.ended).toMatchObject({ code: 0 })
     const { version, checks } = JSON.parse(command.stdout) as { version: string; checks: object[] }

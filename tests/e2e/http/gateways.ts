@@ -3,7 +3,7 @@ import { freePort } from '@askback/store-postgres/testing'
 import { afterEach } from 'vitest'
 import { Command, newFolder, type Ended, type Ready, type Started } from './command.js'
 
-export interface Answered<Body> {
+export interface ApiResponse<Body> {
   status: number
   body: Body
   headers: Headers
@@ -29,7 +29,7 @@ export class RunningGateway {
     method: string,
     path: string,
     options: { body?: unknown; as?: string; key?: string; signal?: AbortSignal } = {},
-  ): Promise<Answered<Body>> {
+  ): Promise<ApiResponse<Body>> {
     const { body, as = this.ready.token, key, signal } = options
     const response = await fetch(`${this.ready.url}${path}`, {
       method,

@@ -47,7 +47,7 @@ describe('what cannot be served ends with one sentence', () => {
     expect(command.stderr).toMatch(/^Port \d+ on 127\.0\.0\.1 is taken\. .*\n$/)
   })
 
-  it('a database that another gateway holds, saying who', async () => {
+  it('a database that another gateway uses, with the name of its process', async () => {
     const { ready, data } = await serve()
     const command = run(['serve', '--port', '0', '--data', data, '--json'])
     expect((await command.ended).code).not.toBe(0)

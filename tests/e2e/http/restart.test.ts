@@ -11,7 +11,7 @@ import { logIn } from './log-in.js'
 type One = { interaction: Interaction }
 
 describe.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('a restart after %s', (signal) => {
-  it('keeps tokens, logins, what is pending and what was answered, and hands it over once', async () => {
+  it('keeps tokens, logins, pending interactions and answers, and each answer is claimed once', async () => {
     const before = await serve()
     const { data } = before
     const { headers } = await logIn(before.ready.openUrl)
@@ -46,7 +46,7 @@ describe.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('a restart after %s', (
 })
 
 describe('a drain', () => {
-  it('returns long polls with what is still pending, and exits with 0', async () => {
+  it('ends long polls with what is still pending, and exits with 0', async () => {
     const gateway = await serve()
     const item = await gateway.open(await gateway.session())
     const as = gateway.ready.agentToken
@@ -67,7 +67,7 @@ describe('a drain', () => {
     expect(inbox.body.interactions).toHaveLength(2)
   })
 
-  it('finishes an answer that is in flight, and ends at once when it is told again', async () => {
+  it('finishes an answer that is in flight, and ends at once after a second signal', async () => {
     const gateway = await serve()
     const item = await gateway.open(await gateway.session())
     const socket = connect(Number(new URL(gateway.ready.url).port), '127.0.0.1')
@@ -86,7 +86,7 @@ describe('a drain', () => {
   })
 })
 
-it('a caller that goes away cancels nothing', async () => {
+it('a caller that disconnects cancels nothing', async () => {
   const gateway = await serve()
   const id = await gateway.session()
   const as = gateway.ready.agentToken

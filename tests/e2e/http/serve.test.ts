@@ -7,7 +7,7 @@ import { logIn } from './log-in.js'
 import type { ErrorBody, Interaction } from '@askback/protocol'
 
 describe('askback serve', () => {
-  it('says in one line where it is, and how to come in', async () => {
+  it('prints in one line its URL and how to log in', async () => {
     const { ready, command, data } = await serve()
     expect(command.stdout.trimEnd().split('\n')).toHaveLength(1)
     expect(Object.keys(ready)).toEqual(['url', 'openUrl', 'token', 'agentToken', 'pid'])
@@ -22,7 +22,7 @@ describe('askback serve', () => {
       expect(mode(join(data, file))).toBe('600')
   })
 
-  it('without --json says it to a person', async () => {
+  it('prints a sentence without --json', async () => {
     const command = run(['serve', '--port', '0', '--data', newFolder(), '--no-open'])
     await expect.poll(() => command.stdout).toMatch(/^Askback is ready: http:\/\/\S+\n$/)
   })
@@ -41,7 +41,7 @@ describe('askback serve', () => {
     expect((await fetch(ready.url)).status).toBe(200)
   })
 
-  it('takes tokens from its environment, and leaves them out of its data', async () => {
+  it('reads tokens from its environment, and does not store them', async () => {
     const env = { ASKBACK_TOKEN: 'a-persons-token', ASKBACK_AGENT_TOKEN: 'an-agents-token' }
     const gateway = await serve({ env })
     expect(gateway.ready).toMatchObject({ token: env.ASKBACK_TOKEN, agentToken: env.ASKBACK_AGENT_TOKEN })
@@ -53,7 +53,7 @@ describe('askback serve', () => {
     ['never', undefined],
     ['90s', 90_000],
     ['2h', 7_200_000],
-  ])('--timeout %s is the deadline of what names none', async (timeout, ms) => {
+  ])('--timeout %s is the deadline of requests without one', async (timeout, ms) => {
     const gateway = await serve({ args: ['--timeout', timeout] })
     const { requestedAt, expiresAt } = await gateway.open(await gateway.session())
     expect(expiresAt && expiresAt - requestedAt).toBe(ms)
@@ -64,7 +64,7 @@ describe('askback serve', () => {
     ['the environment, before the file', { timeout: '90s' }, { ASKBACK_TIMEOUT: '2h' }, [], 7_200_000],
     ['the flag, before both', { timeout: '90s' }, { ASKBACK_TIMEOUT: '2h' }, ['--timeout', '5m'], 300_000],
     ['the settings file, as never', { timeout: 'never' }, {}, [], undefined],
-  ])('takes the default deadline from %s', async (_, config, env, args, ms) => {
+  ])('reads the default deadline from %s', async (_, config, env, args, ms) => {
     const settings = join(newFolder(), 'settings.json')
     writeFileSync(settings, JSON.stringify(config))
     const gateway = await serve({ args: ['--config', settings, ...args], env })
@@ -72,7 +72,7 @@ describe('askback serve', () => {
     expect(expiresAt && expiresAt - requestedAt).toBe(ms)
   })
 
-  it('takes its settings from config.json', async () => {
+  it('reads its settings from config.json', async () => {
     const settings = join(newFolder(), 'settings.json')
     writeFileSync(
       settings,
@@ -115,7 +115,7 @@ describe('askback serve', () => {
     })
   })
 
-  it('lives through everything that is sent to it, and keeps tokens and payloads out of its log', async () => {
+  it('survives every kind of request, and logs no tokens or payloads', async () => {
     const gateway = await serve({ args: [] })
     const { url, token } = gateway.ready
     const send = (body: BodyInit, type = 'application/json') =>

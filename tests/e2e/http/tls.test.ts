@@ -71,7 +71,7 @@ const logIn = ({ url, openUrl }: Ready, headers: Record<string, string> = {}) =>
   })
 
 describe('with a certificate', () => {
-  it('everything goes over TLS: the page, the API, streams and sockets, with Secure cookies', async () => {
+  it('the page, the API, streams and sockets use TLS, with Secure cookies', async () => {
     const { ready } = await serve({ args: withTls() })
     expect(ready.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     expect(ready.openUrl.startsWith(`${ready.url}/login?code=`)).toBe(true)
@@ -106,7 +106,7 @@ describe('with a certificate', () => {
     expect((await send(`${ready.url}/healthz`, { headers: offer })).status).toBe(200)
   })
 
-  it('the command reaches it, where the certificate is trusted', async () => {
+  it('the command reaches it if the certificate is trusted', async () => {
     const { data } = await serve({ args: withTls() })
     const trusting = run(['open', '--print', '--data', data], { NODE_EXTRA_CA_CERTS: cert })
     expect((await trusting.ended).code).toBe(0)
@@ -116,13 +116,13 @@ describe('with a certificate', () => {
     expect(other.stderr).toContain('NODE_EXTRA_CA_CERTS')
   })
 
-  it('plain HTTP is no way in, and does no harm', async () => {
+  it('plain HTTP is refused, and does no harm', async () => {
     const { ready } = await serve({ args: withTls() })
     await expect(send(ready.url.replace('https', 'http'))).rejects.toThrow(/hang up|ECONNRESET|EPIPE/)
     expect((await send(`${ready.url}/healthz`)).status).toBe(200)
   })
 
-  it('the settings and the environment may name it, too', async () => {
+  it('the settings and the environment may also name it', async () => {
     const { ready } = await serve({ env: { ASKBACK_TLS_CERT: cert, ASKBACK_TLS_KEY: key } })
     expect((await send(`${ready.url}/healthz`)).status).toBe(200)
   })
@@ -161,7 +161,7 @@ describe('an address that others can reach', () => {
     expect(command.stderr).toMatch(/^Without TLS .*--tls-cert.*--trust-proxy.*--insecure.*\n$/)
   })
 
-  it('is served with TLS, and where plain HTTP is asked for by name', async () => {
+  it('is served with TLS, or if plain HTTP is allowed explicitly', async () => {
     const host = ['--host', '0.0.0.0']
     const secure = await serve({ args: [...host, ...withTls()], env: tokens })
     expect((await send(`${secure.ready.url}/healthz`)).status).toBe(200)
@@ -171,7 +171,7 @@ describe('an address that others can reach', () => {
 })
 
 describe('behind a proxy', () => {
-  it('that is trusted, cookies are Secure where the browser uses TLS', async () => {
+  it('that is trusted, cookies are Secure if the browser uses TLS', async () => {
     const { ready } = await serve({ args: ['--trust-proxy', '127.0.0.1', '--allow-host', 'askback.example'] })
     const headers = {
       host: 'askback.example',
@@ -191,13 +191,13 @@ describe('behind a proxy', () => {
     })
   })
 
-  it('that is not, nobody’s word is taken', async () => {
+  it('that is not trusted, its headers are ignored', async () => {
     const { ready } = await serve()
     const { headers } = await logIn(ready, { 'x-forwarded-proto': 'https' })
     expect(headers['set-cookie']?.[0]).not.toContain('Secure')
   })
 
-  it.runIf(ownAddress)('that is trusted, whoever goes around it is refused', async () => {
+  it.runIf(ownAddress)('that is trusted, requests that bypass it are refused', async () => {
     const host = ['--host', '0.0.0.0', '--trust-proxy', '10.0.0.1']
     const { ready } = await serve({ args: host, env: tokens })
     expect((await send(`${ready.url}/healthz`)).status).toBe(200)
@@ -206,7 +206,7 @@ describe('behind a proxy', () => {
     expect((await send(around.href)).status).toBe(403)
   })
 
-  it('whose address is none is refused', async () => {
+  it('with an invalid address, the start is refused', async () => {
     const command = run(['serve', '--port', '0', '--data', newFolder(), '--trust-proxy', 'nginx'])
     expect((await command.ended).code).toBe(2)
     expect(command.stderr).toContain('"nginx" is no IP address')

@@ -11,7 +11,7 @@ async function token(gateway: RunningGateway, ...args: string[]) {
   return { code, stdout: command.stdout, stderr: command.stderr }
 }
 
-it('makes a token for a person and prints it alone, lists people, and revokes', async () => {
+it('creates a token for a person and prints only that, lists people, and revokes', async () => {
   const gateway = await serve()
   const made = await token(gateway, 'create', '--person', 'Grace')
   expect(made).toMatchObject({ code: 0, stderr: '' })
@@ -36,7 +36,7 @@ it('works when the gateway has its tokens from the environment', async () => {
   expect((await token(gateway, 'create', '--person', 'Grace')).code).toBe(0)
 })
 
-it('prints the token for agents, alone, whether or not a gateway runs', async () => {
+it('prints only the token for agents, whether or not a gateway runs', async () => {
   const gateway = await serve()
   const { agentToken } = gateway.ready
   expect(await token(gateway, 'agent')).toEqual({ code: 0, stdout: `${agentToken}\n`, stderr: '' })
@@ -52,7 +52,7 @@ it('prints the token for agents, alone, whether or not a gateway runs', async ()
   expect(await token(fromEnv, 'agent')).toMatchObject({ code: 0, stdout: 'an-agents-token\n' })
 })
 
-it('says what to do where no gateway has made a token for agents', async () => {
+it('says what to do if no gateway has created a token for agents', async () => {
   const folder = newFolder()
   const command = run(['token', 'agent', '--data', folder])
   expect(await command.ended).toMatchObject({ code: 6 })
@@ -62,7 +62,7 @@ it('says what to do where no gateway has made a token for agents', async () => {
   ])
 })
 
-it('askback open makes a link for another browser', async () => {
+it('askback open creates a link for another browser', async () => {
   const gateway = await serve()
   const command = run(['open', '--print', '--data', gateway.data])
   expect((await command.ended).code).toBe(0)
@@ -110,7 +110,7 @@ it('replacing the owner’s token signs the owner’s browsers out', async () =>
   expect((await fetch(`${ready.url}/api/sessions`, { headers })).status).toBe(401)
 })
 
-it('needs a gateway that runs', async () => {
+it('needs a running gateway', async () => {
   const data = newFolder()
   const sentence = `No gateway runs on ${data}. Start one with askback serve.\n`
   const never = run(['token', 'list', '--data', data])

@@ -26,7 +26,7 @@ async function gateway(id: string, sharesTokens = true): Promise<Credentials> {
   return credentials
 }
 
-it('are taken by every gateway on the store', async () => {
+it('are accepted by every gateway on the store', async () => {
   const [a, b] = [await gateway('a'), await gateway('b')]
   await a.refresh()
   for (const [credentials, other] of [
@@ -39,14 +39,14 @@ it('are taken by every gateway on the store', async () => {
   }
 })
 
-it('are in the store by their hashes only', async () => {
+it('are stored as hashes only', async () => {
   await gateway('a')
   const text = JSON.stringify(await store.kv.list(''))
   expect(text).toContain('credential/gateway/a')
   expect(text).not.toMatch(/person-a|agent-a/)
 })
 
-it('are taken by no other gateway where the operator gave them', async () => {
+it('are accepted by no other gateway if the operator set them', async () => {
   await gateway('a')
   const a = await gateway('a', false)
   const b = await gateway('b')
@@ -54,7 +54,7 @@ it('are taken by no other gateway where the operator gave them', async () => {
   expect(a.findToken('person-a')).not.toBeNull()
 })
 
-it('end thirty days after their gateway stopped', async () => {
+it('expire thirty days after their gateway stopped', async () => {
   const a = await gateway('a')
   const b = await gateway('b')
   a.close()

@@ -23,7 +23,7 @@ async function twoGateways({ bus = true } = {}): Promise<[Credentials, Credentia
   return both
 }
 
-it('a token that one makes counts on the other at once, and no longer when it is revoked', async () => {
+it('a token that one gateway creates is valid on the other at once, until it is revoked', async () => {
   const [here, there] = await twoGateways()
   const token = here.newToken()
   await here.keep('grace', token)
@@ -36,7 +36,7 @@ it('a token that one makes counts on the other at once, and no longer when it is
   expect(there.findToken(token)).toBeNull()
 })
 
-it('a browser that logs in at one is known to the other at once, until it logs out', async () => {
+it('a browser that logs in at one gateway is logged in at the other at once, until it logs out', async () => {
   const [here, there] = await twoGateways()
   const { cookie } = (await here.logins.logIn(here.loginCode(here.owner)))!
   await expect.poll(() => there.logins.find(cookie)).toMatchObject({ by: { id: 'owner' } })
@@ -44,7 +44,7 @@ it('a browser that logs in at one is known to the other at once, until it logs o
   await expect.poll(() => there.logins.find(cookie)).toBeNull()
 })
 
-it('a person who is revoked at one may act at no other, though no message of it comes', async () => {
+it('a person who is revoked at one gateway may act at no other, even if the message is lost', async () => {
   const [here, there] = await twoGateways({ bus: false })
   const token = here.newToken()
   await here.keep('grace', token)

@@ -19,7 +19,7 @@ describe('Host', () => {
     'LOCALHOST',
     'askback.example',
     '192.168.1.5:9',
-  ])('takes %s', (host) => expect(refusing('GET', { host })).not.toThrow())
+  ])('accepts %s', (host) => expect(refusing('GET', { host })).not.toThrow())
 
   it.each([
     'evil.example',
@@ -33,7 +33,7 @@ describe('Host', () => {
     expect(refusing('GET', { host })).toThrow(expect.objectContaining({ code: 'forbidden' })),
   )
 
-  it('refuses a request that names none', () => {
+  it('refuses a request without one', () => {
     expect(refusing('GET', {})).toThrow(expect.objectContaining({ code: 'forbidden' }))
   })
 })
@@ -41,11 +41,11 @@ describe('Host', () => {
 describe('Origin', () => {
   const host = 'localhost:4100'
 
-  it.each(['http://localhost:4100', 'http://127.0.0.1:4100', 'https://ide.example'])('takes %s', (origin) =>
+  it.each(['http://localhost:4100', 'http://127.0.0.1:4100', 'https://ide.example'])('accepts %s', (origin) =>
     expect(refusing('POST', { host, origin })).not.toThrow(),
   )
 
-  it('takes its own behind a proxy that ends TLS', () => {
+  it('accepts its own behind a proxy that terminates TLS', () => {
     expect(refusing('POST', { host: 'askback.example', origin: 'https://askback.example' })).not.toThrow()
   })
 
@@ -63,7 +63,7 @@ describe('Origin', () => {
       expect(refusing(method, { host, origin })).toThrow(expect.objectContaining({ code: 'forbidden' }))
   })
 
-  it('that equals a rebound Host is not enough', () => {
+  it('is refused if it equals a Host that is not allowed', () => {
     const rebound = { host: 'evil.example:4100', origin: 'http://evil.example:4100' }
     expect(refusing('POST', rebound)).toThrow(expect.objectContaining({ code: 'forbidden' }))
   })
@@ -87,7 +87,7 @@ describe('Sec-Fetch-Site', () => {
     expect(refusing('POST', { host, 'sec-fetch-site': site })).not.toThrow()
   })
 
-  it('of an origin that was allowed may', () => {
+  it('of an allowed origin may', () => {
     const headers = { host, origin: 'https://ide.example', 'sec-fetch-site': 'cross-site' }
     expect(refusing('POST', headers)).not.toThrow()
   })

@@ -44,7 +44,7 @@ describe('a preflight', () => {
     },
   )
 
-  it('may come from a public site, where the browser asks about that', async () => {
+  it('may come from a public site, if the browser asks for private network access', async () => {
     const asked = { ...page, 'access-control-request-private-network': 'true' }
     expect((await preflight(asked)).headers['access-control-allow-private-network']).toBe('true')
     expect((await preflight(page)).headers['access-control-allow-private-network']).toBeUndefined()
@@ -56,15 +56,15 @@ describe('a preflight', () => {
     [{ origin: 'null' }, 403],
     [{ origin: IDE, host: 'evil.example' }, 403],
     [{}, 404],
-  ])('of anybody else, %o, allows nothing', async (headers: Record<string, string>, status) => {
+  ])('of any other page, %o, allows nothing', async (headers: Record<string, string>, status) => {
     const refused = await preflight(headers)
     expect(refused.status).toBe(status)
     expect(refused.headers['access-control-allow-methods']).toBeUndefined()
   })
 })
 
-describe('an answer', () => {
-  it('can be read by a page of an allowed origin, errors and how long to wait included', async () => {
+describe('a response', () => {
+  it('can be read by a page of an allowed origin, including errors and Retry-After', async () => {
     const person = new Api(gateway)
     const answers = [
       await person.get('/api/sessions', page),
@@ -94,7 +94,7 @@ describe('an answer', () => {
     }
   })
 
-  it('says nothing to other pages', async () => {
+  it('cannot be read by other pages', async () => {
     const own = { host: 'localhost:4100', origin: 'http://localhost:4100' }
     for (const headers of [{}, own, { origin: 'https://evil.example' }] as Record<string, string>[]) {
       const answered = await new Api(gateway).get('/api/sessions', headers)
@@ -102,7 +102,7 @@ describe('an answer', () => {
     }
   })
 
-  it('to a request by cookie is 401, whose proof it carries or not', async () => {
+  it('to a request with a cookie is 401, with or without its proof', async () => {
     const { status, headers } = await new Api(gateway, null, { ...(await signIn(gateway)) }).get(
       '/api/sessions',
       page,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { BoxedSet } from './drain.js'
 
-it('has those who came and have not left, in the order they came', () => {
+it('a BoxedSet has the members that were added and not removed, in their order', () => {
   const members = new BoxedSet<string>()
   const leave = ['a', 'b', 'a', 'c'].map((name) => members.add(name))
   leave[1]!()
@@ -10,7 +10,7 @@ it('has those who came and have not left, in the order they came', () => {
   expect([...members]).toEqual(['a', 'c'])
 })
 
-it('is gone through to its end while members leave and others come', () => {
+it('a BoxedSet can be iterated while members are removed and added', () => {
   const members = new BoxedSet<number>()
   const leave = [1, 2, 3].map((number) => members.add(number))
   const met: number[] = []

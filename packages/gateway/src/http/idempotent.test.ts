@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { secretSeed } from './idempotent.js'
 
-it('makes the seed of a repeated request from the secret that its sender has shown', () => {
+it('derives the seed of a repeated request from the secret that its sender sent', () => {
   const senders = [
     { authorization: 'Bearer one' },
     { authorization: 'Bearer two' },
@@ -15,6 +15,6 @@ it('makes the seed of a repeated request from the secret that its sender has sho
   }
 })
 
-it('makes no seed without a key, so that each request gets another secret', () => {
+it('has no seed without a key, so that each request gets another secret', () => {
   expect(secretSeed({ authorization: 'Bearer one' }, undefined)).toBeUndefined()
 })

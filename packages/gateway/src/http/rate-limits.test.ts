@@ -2,7 +2,7 @@ import { fakeClock } from '@askback/core/testing'
 import { expect, it } from 'vitest'
 import { AgentRate } from './rate-limits.js'
 
-it('remembers who has used up their burst, however many others come', () => {
+it('still limits a credential that has used its burst after many others came', () => {
   const clock = fakeClock()
   const rate = new AgentRate(clock, { perSecond: 1, burst: 2 })
   const refused = () => expect(() => rate.count('loop')).toThrow(/Try again in 1 s/)

@@ -6,7 +6,7 @@ import { batchWrite, respondToBrokenRequest } from './responses.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('writes the first at once and the others, in order, at the end of the turn', async () => {
+it('writes the first at once, and the others in order at the end of the turn', async () => {
   const written: string[] = []
   for (const turn of ['a', 'b']) {
     for (const write of [1, 2, 3]) batchWrite(() => written.push(`${turn}${write}`))
@@ -19,7 +19,7 @@ it('writes the first at once and the others, in order, at the end of the turn', 
   expect(written).toHaveLength(6)
 })
 
-it('puts what is written at the end of a turn off to no later one', async () => {
+it('a write at the end of a turn is not deferred again', async () => {
   const written: number[] = []
   batchWrite(() => written.push(1))
   batchWrite(() => batchWrite(() => written.push(2)))
@@ -35,7 +35,7 @@ it.each([
     '408 Request Timeout',
     'The request did not come in time. Connect again to send it.',
   ],
-])('%s is answered with %s', async (code, status, message) => {
+])('the parser error %s gets the response %s', async (code, status, message) => {
   const socket = new PassThrough()
   respondToBrokenRequest(Object.assign(new Error(), { code }), socket as unknown as Socket)
   const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
@@ -43,7 +43,7 @@ it.each([
   expect(JSON.parse(body)).toEqual({ error: { code: 'invalid_request', message } })
 })
 
-it('a caller that is gone gets none', () => {
+it('a client that has disconnected gets no response', () => {
   const socket = new PassThrough()
   respondToBrokenRequest(Object.assign(new Error(), { code: 'ECONNRESET' }), socket as unknown as Socket)
   expect(socket.destroyed).toBe(true)

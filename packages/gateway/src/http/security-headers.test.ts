@@ -35,7 +35,7 @@ function wrongIn(headers: Record<string, unknown>): string[] {
   return Object.keys(EXPECTED).filter((name) => !EXPECTED[name]!.test(String(headers[name])))
 }
 
-it('are on every answer there is, whoever asks', async () => {
+it('are on every response, for every caller', async () => {
   const person = new Api(gateway)
   const { body } = await person.get<{ paths: Record<string, object> }>('/api/openapi.json')
   const id = await person.session()
@@ -67,7 +67,7 @@ it('are on every answer there is, whoever asks', async () => {
   }
 })
 
-it('are on streams, on refused sockets and on what is not even HTTP', async () => {
+it('are on streams, on refused sockets and on responses to invalid HTTP', async () => {
   const authorization = `Bearer ${gateway.token}`
   const stream = await new Promise<IncomingMessage>((resolve) => {
     get(`${gateway.url}/api/events`, { headers: { authorization } }, resolve)

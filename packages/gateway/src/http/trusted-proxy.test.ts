@@ -19,12 +19,12 @@ describe('the address of a caller', () => {
     ['all are proxies', '10.0.0.1', '192.168.7.7', '192.168.7.7'],
     ['a proxy sends nonsense', '10.0.0.1', 'unknown', '10.0.0.1'],
     ['a stranger pretends to be a proxy', '1.2.3.4', '127.0.0.1', '1.2.3.4'],
-  ])('where %s', (_, peer, forwarded, address) => {
+  ])('if %s', (_, peer, forwarded, address) => {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
     expect(proxies.addressOf(from(peer, headers))).toBe(address)
   })
 
-  it('is that of the peer where no proxy is named', () => {
+  it('is that of the connection if no proxy is trusted', () => {
     expect(createTrustedProxies([]).addressOf(from('10.0.0.1', { 'x-forwarded-for': '1.2.3.4' }))).toBe(
       '10.0.0.1',
     )
@@ -32,7 +32,7 @@ describe('the address of a caller', () => {
 })
 
 describe('a request is secure', () => {
-  it('by TLS of its own', () => {
+  it('over its own TLS', () => {
     expect(proxies.isSecure(from('1.2.3.4', {}, true))).toBe(true)
     expect(proxies.isSecure(from('1.2.3.4'))).toBe(false)
   })
@@ -43,7 +43,7 @@ describe('a request is secure', () => {
     // What a caller has sent stands before what the proxy adds.
     ['10.0.0.1', 'https, http', false],
     ['1.2.3.4', 'https', false],
-  ])('by word of a trusted proxy only: %s says %s', (peer, proto, isSecure) => {
+  ])('by the header of a trusted proxy only: %s says %s', (peer, proto, isSecure) => {
     expect(proxies.isSecure(from(peer, { 'x-forwarded-proto': proto }))).toBe(isSecure)
   })
 })
@@ -56,7 +56,7 @@ it.each(['', 'proxy.example', '10.0.0.0/33', '10.0.0.0/x', 'true', '10.0.0.1/'])
 )
 
 describe('a gateway without TLS that others reach through a proxy', () => {
-  it('refuses whoever goes around it, on every route, and not this machine', async () => {
+  it('refuses requests that bypass the proxy on every route, except from this machine', async () => {
     const made = await startTestGateway({
       listen: false,
       config: { trustProxy: ['10.0.0.1'] },

@@ -32,14 +32,14 @@ describe('the web app', () => {
     expect(headers['cache-control']).toBe('no-cache')
   })
 
-  it('has files that never change under their name', async () => {
+  it('has immutable files, with a hash in their name', async () => {
     const { status, headers } = await browser.get('/assets/app-1a2b.js')
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
     expect(headers['cache-control']).toContain('immutable')
   })
 
-  it('is sent compressed to who takes it, where the build has it so', async () => {
+  it('is sent compressed to clients that accept it, if the build has a compressed file', async () => {
     const packed = gzipSync('export {}')
     writeFileSync(join(root, 'dist', 'assets', 'app-1a2b.js.gz'), packed)
     const path = '/assets/app-1a2b.js'
@@ -57,7 +57,7 @@ describe('the web app', () => {
     expect(page.headers['content-encoding']).toBeUndefined()
   })
 
-  it('answers a HEAD with the head', async () => {
+  it('responds to HEAD with headers only', async () => {
     const { status, body, headers } = await browser.send<string>('HEAD', '/')
     expect({ status, body }).toEqual({ status: 200, body: '' })
     expect(headers['content-length']).toBe('22')
@@ -78,12 +78,12 @@ describe('the web app', () => {
     expect(body.error.code).toBe('not_found')
   })
 
-  it('is not served to a name that is not this gateway’s', async () => {
+  it('is not served under a host name that is not this gateway’s', async () => {
     expect((await browser.get('/', { host: 'evil.example' })).status).toBe(403)
   })
 })
 
-it('lets a script that stands in the page of the build run, and none that somebody else puts there', async () => {
+it('allows the inline script of the build’s page, and no other inline script', async () => {
   const webApp = join(root, 'with-script')
   mkdirSync(webApp)
   writeFileSync(join(webApp, 'index.html'), '<script>theme()</script><script src="/app.js"></script>')
@@ -95,7 +95,7 @@ it('lets a script that stands in the page of the build run, and none that somebo
   await other.close()
 })
 
-it('without a build says that the gateway runs', async () => {
+it('says that the gateway runs if there is no build', async () => {
   const bare = await startTestGateway({ listen: false })
   const { status, body } = await new Api(bare, null).get<string>('/')
   expect(status).toBe(200)
@@ -116,7 +116,7 @@ describe('every response', () => {
     '/login?code=x',
     '/api/sessions/%',
   ]
-  it.each(paths)('of %s keeps other sites out', async (path) => {
+  it.each(paths)('of %s has the headers that keep other sites out', async (path) => {
     for (const token of [gateway.token, null]) {
       const { headers } = await new Api(gateway, token).get(path)
       const policy = String(headers['content-security-policy'])
@@ -133,7 +133,7 @@ describe('every response', () => {
     }
   })
 
-  it('of a page of the log, too', async () => {
+  it('of a page of the log has them, too', async () => {
     const person = new Api(gateway)
     const id = await person.session()
     const { headers } = await person.get(`/api/sessions/${id}/events`, { accept: 'application/json' })

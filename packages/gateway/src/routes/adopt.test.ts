@@ -40,8 +40,8 @@ async function send(
   return { status: response.status, body: (await response.json()) as Answer }
 }
 
-describe('a session that is adopted', () => {
-  it('comes whole or on lines, and is made once', async () => {
+describe('an adopted session', () => {
+  it('is accepted as JSON or NDJSON, and created once', async () => {
     const whole = await person.post<Answer>('/api/sessions/adopt', { ...head('a'), items: [said] })
     expect(whole).toMatchObject({
       status: 201,
@@ -54,7 +54,7 @@ describe('a session that is adopted', () => {
     })
   })
 
-  it.each([1, 7, 100])('is read whatever pieces it comes in, such as of %i bytes', async (chunks) => {
+  it.each([1, 7, 100])('is read in chunks of %i bytes', async (chunks) => {
     const text = '✓'.repeat(20)
     const body = `${lines(head(`pieces-${chunks}`), { ...said, text })}\n\n${JSON.stringify(said)}`
     expect(await send(body, { chunks })).toMatchObject({ status: 201 })
@@ -66,7 +66,7 @@ describe('a session that is adopted', () => {
     expect(messages.map((event) => event.text)).toEqual([text, 'go'])
   })
 
-  it('may be longer than any other body, and takes messages like any other session', async () => {
+  it('may be larger than any other body, and accepts messages like any other session', async () => {
     const text = 'x'.repeat(4000)
     const items = Array.from({ length: 10 }, () => ({ type: 'text', at: 1, text }))
     expect(await send(lines(head('long'), ...items))).toMatchObject({ status: 201 })
@@ -75,7 +75,7 @@ describe('a session that is adopted', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('an invalid adoption', () => {
   it.each<[string, string, number, string]>([
     ['nothing', '', 400, 'The first line must be an object.'],
     ['no object', lines([1]), 400, 'The first line must be an object.'],
@@ -108,7 +108,7 @@ describe('what does not fit', () => {
     expect((await person.get('/api/sessions/quick.x')).status).toBe(404)
   })
 
-  it('lines are for histories alone', async () => {
+  it('NDJSON is accepted for adoption only', async () => {
     expect(await send(lines({ agent: null }), { path: '/api/sessions' })).toMatchObject({
       status: 415,
       body: { error: { code: 'unsupported_media_type' } },

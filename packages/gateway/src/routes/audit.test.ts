@@ -17,7 +17,7 @@ async function deny(message: string, toolName = 'Bash'): Promise<string> {
   return item.sessionId
 }
 
-it('gives each settlement as a line of JSON', async () => {
+it('has each settlement as a line of JSON', async () => {
   const sessionId = await deny('not today')
   const { headers, body } = await person.get<string>('/api/audit')
   expect(headers['content-type']).toBe('application/jsonl; charset=utf-8')
@@ -39,7 +39,7 @@ it('gives each settlement as a line of JSON', async () => {
   ])
 })
 
-it('keeps the lines of a deleted session, without what was said', async () => {
+it('keeps the lines of a deleted session, without the texts', async () => {
   const sessionId = await deny('a secret')
   await person.delete(`/api/sessions/${sessionId}`)
   const { body } = await person.get<string>('/api/audit?format=jsonl')
@@ -47,7 +47,7 @@ it('keeps the lines of a deleted session, without what was said', async () => {
   expect(body).not.toContain('a secret')
 })
 
-it('gives CSV that a spreadsheet takes for text', async () => {
+it('is CSV that a spreadsheet reads as text', async () => {
   const formulas = [
     '=1+1',
     '+1',
@@ -88,7 +88,7 @@ it('goes through all pages', async () => {
   expect(body.trim().split('\n')).toHaveLength(1500)
 })
 
-it('gives acts with who did them, with the decisions or alone', async () => {
+it('has acts and their actors, with the decisions or alone', async () => {
   const sessionId = await deny('no')
   const cli = { 'askback-surface': 'cli' }
   const made = await person.post(`/api/sessions/${sessionId}/permission-mode`, { mode: 'plan' }, cli)
@@ -120,7 +120,7 @@ it('gives acts with who did them, with the decisions or alone', async () => {
   expect(decisions.trim().split('\r\n')).toHaveLength(2)
 })
 
-it('has who began a session that asks less, who deleted a rule, and who deleted a session', async () => {
+it('has the actors who created a session that asks less, deleted a rule and deleted a session', async () => {
   const { body: token } = await person.post<{ token: string }>('/api/tokens', { person: 'grace' })
   const grace = new Api(gateway, token.token, { 'askback-surface': 'terminal' })
   const made = await grace.post<{ session: { id: string } }>('/api/sessions', {
@@ -145,7 +145,7 @@ it('has who began a session that asks less, who deleted a rule, and who deleted 
   ])
 })
 
-it('has who made and revoked tokens, and who logged in and out', async () => {
+it('has the actors who created and revoked tokens, logged in and logged out', async () => {
   const cli = { 'askback-surface': 'cli' }
   const made = await person.post<{ token: string }>('/api/tokens', { person: 'grace' }, cli)
   const grace = new Api(gateway, made.body.token)
@@ -177,7 +177,7 @@ it('has who made and revoked tokens, and who logged in and out', async () => {
   ])
 })
 
-it('has who signed a person out everywhere, though that person was signed in nowhere', async () => {
+it('has the actor who logged a person out everywhere, even if that person was logged in nowhere', async () => {
   await person.post('/api/tokens', { person: 'grace' })
   for (let count = 0; count < 2; count++)
     expect((await person.post('/api/logout', { all: true, person: 'grace' })).status).toBe(200)
@@ -189,7 +189,7 @@ it('has who signed a person out everywhere, though that person was signed in now
   ])
 })
 
-it('knows two formats and two kinds of rows', async () => {
+it('refuses unknown formats and filters', async () => {
   expect((await person.get('/api/audit?format=xml')).status).toBe(400)
   expect((await person.get('/api/audit?only=some')).status).toBe(400)
 })

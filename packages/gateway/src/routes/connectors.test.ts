@@ -58,7 +58,7 @@ async function call(
 
 const person = { authorization: 'Bearer a-person' }
 
-it('lists where people can answer, and makes a code for whoever asks', async () => {
+it('lists the connectors, and creates a pairing code for the person who asks', async () => {
   expect((await call('GET', '/api/connectors', person)).body).toEqual({
     connectors: [
       { id: 'chat', name: 'Chat', pairs: true },
@@ -73,7 +73,7 @@ it('lists where people can answer, and makes a code for whoever asks', async () 
   expect((await call('POST', '/api/connectors/none/pairings', person)).status).toBe(404)
 })
 
-it('passes on what a service sends only if the connector knows it, and counts who guesses', async () => {
+it('accepts updates with the secret of the connector only, and counts others as failed logins', async () => {
   const update = { update_id: 1 }
   expect((await call('POST', '/api/connectors/chat/updates', { 'x-secret': 'right' }, update)).status).toBe(
     200,
@@ -86,14 +86,14 @@ it('passes on what a service sends only if the connector knows it, and counts wh
   expect(tries).toEqual([401, 401, 401, 429, 429])
 })
 
-it('reads at most 256 kB of what a service sends', async () => {
+it('reads at most 256 kB of an update', async () => {
   const update = { text: 'x'.repeat(256 * 1024) }
   const { status } = await call('POST', '/api/connectors/chat/updates', { 'x-secret': 'right' }, update)
   expect(status).toBe(413)
   expect(received).not.toContainEqual(update)
 })
 
-it('keeps the answers to the first questions', async () => {
+it('stores the answers to the first questions', async () => {
   const test = await startTestGateway({ listen: false })
   const api = new Api(test)
   const id = await api.session()

@@ -44,6 +44,6 @@ it.each([
   'link/config',
   '~/x',
   '$HOME/x',
-])('acceptEdits asks before %s is written', async (path) => {
+])('acceptEdits requires approval before %s is written', async (path) => {
   expect(await statusOf(path)).toBe('pending')
 })

@@ -18,7 +18,7 @@ afterEach(() => gateway.close())
 const at = (item: Interaction) => `/api/sessions/${item.sessionId}/interactions/${item.interactionId}`
 
 describe('answering', () => {
-  it('[L3] tells the loser who won, and repeats itself for a key that was seen', async () => {
+  it('[L3] tells the later answer who settled it, and returns the same to a repeated request', async () => {
     const item = await agent.open(await agent.session())
     const key = { 'idempotency-key': 'mine' }
     const won = await person.post<{ events: SessionEvent[] }>(`${at(item)}/response`, sqlite, key)
@@ -43,7 +43,7 @@ describe('answering', () => {
     })
   })
 
-  it('says by whom and on what, from the credential and never from the body', async () => {
+  it('takes actor and surface from the credential, and never from the body', async () => {
     const item = await agent.open(await agent.session())
     const body = { ...sqlite, by: { id: 'mallory' }, via: 'telegram' }
     const settled = await person.post<One>(`${at(item)}/response`, body, { 'askback-surface': 'terminal' })
@@ -56,7 +56,7 @@ describe('answering', () => {
     expect(answered).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } })
   })
 
-  it('[L9] [L12] leaves it pending when the answer or its digest does not fit', async () => {
+  it('[L9] [L12] leaves it pending if the answer or its digest does not match', async () => {
     const item = await agent.open(await agent.session())
     const wrong = { answer: { answers: [{ selected: ['Oracle'] }] } }
     expect(await person.post(`${at(item)}/response`, wrong)).toMatchObject({
@@ -100,7 +100,7 @@ describe('cancelling', () => {
     })
   })
 
-  it('is for whoever opened it, and for people', async () => {
+  it('is allowed for its opener and for people', async () => {
     const item = await person.open(await agent.session())
     expect(await agent.delete(at(item))).toMatchObject({
       status: 403,

@@ -20,7 +20,7 @@ const logIn = (with_ = code(), headers: Record<string, string> = {}) =>
 describe('failed logins', () => {
   const wrong = () => new Api(gateway, 'wrong').get('/api/sessions')
 
-  it('are limited by address, in words and with Retry-After', async () => {
+  it('are limited by address, with a message and Retry-After', async () => {
     for (let count = 0; count < 20; count++) expect((await wrong()).status).toBe(401)
     const refused = await wrong()
     expect(refused).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } })
@@ -41,7 +41,7 @@ describe('failed logins', () => {
     expect((await logIn('wrong')).status).toBe(429)
   })
 
-  it('never keep a valid credential out', async () => {
+  it('do not affect valid credentials', async () => {
     const browser = new Api(gateway, null, { ...(await signIn(gateway)) })
     const good = code()
     for (let count = 0; count < 30; count++) await wrong()
@@ -50,7 +50,7 @@ describe('failed logins', () => {
     expect((await logIn(good)).status).toBe(200)
   })
 
-  it('are not those who show nothing, or a cookie that another port could have received', async () => {
+  it('do not include requests without a credential, or with a cookie that another port could have received', async () => {
     const { cookie } = await signIn(gateway)
     for (let count = 0; count < 30; count++) {
       await stranger.get('/api/sessions')
@@ -60,10 +60,10 @@ describe('failed logins', () => {
   })
 })
 
-describe('the rate of an agent', () => {
+describe('the request rate of an agent', () => {
   const limits = { agentRequestsPerSecond: 2, agentBurst: 3 }
 
-  it('is bounded after a burst, by 429 with Retry-After, and spares people and other agents', async () => {
+  it('is limited after a burst, with 429 and Retry-After, without affecting people and other agents', async () => {
     const limited = await startTestGateway({ listen: false, clock, config: { limits } })
     const agent = new Api(limited, limited.agentToken)
     const id = await new Api(limited).session({ agent: null })
@@ -82,14 +82,14 @@ describe('the rate of an agent', () => {
     await limited.close()
   })
 
-  it('has a default, and can be switched off', () => {
+  it('is limited by default, and can be unlimited', () => {
     expect(gatewayConfig.parse({}).limits).toMatchObject({ agentRequestsPerSecond: 1000, agentBurst: 10_000 })
     const off = gatewayConfig.parse({ limits: { agentRequestsPerSecond: null } })
     expect(off.limits.agentRequestsPerSecond).toBeNull()
   })
 })
 
-it('a rate per credential can be set, and spares the others', async () => {
+it('the request rate of each credential can be limited', async () => {
   const limited = await startTestGateway({
     listen: false,
     clock,

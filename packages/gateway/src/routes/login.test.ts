@@ -57,7 +57,7 @@ describe('a one-time code', () => {
     expect((await logIn(late)).status).toBe(401)
   })
 
-  it('that nobody made, or that is missing, gets nobody in', async () => {
+  it('that is unknown or missing logs nobody in', async () => {
     expect((await logIn('nonsense')).status).toBe(401)
     expect((await stranger.post('/api/login', {})).status).toBe(400)
     expect((await stranger.post('/api/login', { code: 1 })).status).toBe(400)
@@ -100,7 +100,7 @@ describe('the login page', () => {
     expect((await logIn(unused)).status).toBe(200)
   })
 
-  it('may run its own script only, and may be framed by nobody', async () => {
+  it('may run only its own script, and cannot be framed', async () => {
     const { headers, body } = await stranger.get<string>(`/login?code=${code()}`)
     const policy = String(headers['content-security-policy'])
     expect(policy).toContain("default-src 'none'")
@@ -139,13 +139,13 @@ describe('the login page', () => {
       expect((await page(host).answer).status).toBe(200)
     })
 
-    it('refuses a code that is not one of ours all the same', async () => {
+    it('refuses an unknown code, too', async () => {
       const answer = await new Api(listening, null).get('/login?code=x%22%0d%0ay', { host: 'localhost' })
       expect(answer.status).toBe(401)
     })
   })
 
-  it('says what to do about a link that is used, too old or of another gateway', async () => {
+  it('says what to do about a link that was used, has expired or is of another gateway', async () => {
     const used = code()
     await logIn(used)
     const old = code()
@@ -207,7 +207,7 @@ describe('a cookie', () => {
     expect(settled.body.interaction).toMatchObject({ by: { id: 'owner', name: 'Ada' }, via: 'web' })
   })
 
-  it('alone proves nothing, and neither does a proof', async () => {
+  it('is not valid without its proof, nor a proof without its cookie', async () => {
     const { cookie, 'askback-proof': proof } = await signIn(gateway)
     const another = await signIn(gateway)
     for (const headers of [
@@ -226,7 +226,7 @@ describe('a cookie', () => {
     }
   })
 
-  it('counts though another port has set cookies of the same name with longer paths', async () => {
+  it('is valid even if another port has set cookies of the same name with longer paths', async () => {
     const { cookie, 'askback-proof': proof } = await signIn(gateway)
     const other = await signIn(gateway)
     const name = gateway.credentials.cookieName
@@ -252,7 +252,7 @@ describe('a cookie', () => {
     expect((await browser.get('/api/sessions')).status).toBe(401)
   })
 
-  it('and its proof survive a restart, and are kept as hashes only', async () => {
+  it('and its proof survive a restart, and are stored as hashes only', async () => {
     const login = await signIn(gateway)
     const cookie = login.cookie.split('=').at(-1)!
     for (const entry of await gateway.store.kv.list('')) {
@@ -263,7 +263,7 @@ describe('a cookie', () => {
     expect((await new Api(again, null, { ...login }).get('/api/sessions')).status).toBe(200)
   })
 
-  it('from before there were proofs is no login any more', async () => {
+  it('without a stored proof is not valid', async () => {
     const cookie = 'askback_web_old'
     const key = `credential/cookie/${createHash('sha256').update(cookie).digest('hex')}`
     const value = { by: { id: 'owner' }, at: clock.now(), expiresAt: clock.now() + 1000 }
@@ -273,18 +273,18 @@ describe('a cookie', () => {
     expect((await new Api(again, null, headers).get('/api/sessions')).status).toBe(401)
   })
 
-  it('does not help a token that is wrong', async () => {
+  it('does not make a wrong token valid', async () => {
     const browser = new Api(gateway, 'wrong', { ...(await signIn(gateway)) })
     expect((await browser.get('/api/sessions')).status).toBe(401)
   })
 
-  it('of another gateway on this machine is not taken for its own', async () => {
+  it('of another gateway on this machine is ignored', async () => {
     const other = await startTestGateway({ listen: false })
     expect(other.credentials.cookieName).not.toBe(gateway.credentials.cookieName)
     await other.close()
   })
 
-  it('does not speak for a page of another origin that may call the API', async () => {
+  it('is ignored for a page of an allowed origin', async () => {
     const other = await startTestGateway({
       listen: false,
       config: { allowedOrigins: ['https://ide.example'] },
@@ -331,7 +331,7 @@ describe('signing out', () => {
     expect((await new Api(gateway).get('/api/sessions')).status).toBe(200)
   })
 
-  it('by token ends all logins only where that is said', async () => {
+  it('with a token ends all logins only if the body says so', async () => {
     const login = await signIn(gateway)
     expect((await new Api(gateway).post('/api/logout', {})).status).toBe(400)
     expect(await may(login)).toBe(200)
@@ -353,7 +353,7 @@ describe('signing out', () => {
     expect((await new Api(gateway, gateway.agentToken).post('/api/logout', { all: true })).status).toBe(403)
   })
 
-  it('happens to the first person when their token is replaced', async () => {
+  it('happens for the first person when their token is replaced', async () => {
     const login = await signIn(gateway)
     await asPerson('grace')
     const theirs = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))

@@ -18,10 +18,10 @@ async function read(item: Interaction): Promise<Interaction> {
   return gateway.host.desk.interaction(id, item.interactionId)
 }
 
-describe('a tool call that has held different requests', () => {
+describe('a tool call with several different requests', () => {
   const owned = { kind: 'approval', toolName: 'Bash', toolCallId: 'swap', attach: true }
 
-  it('is 409 ambiguous with both, until the body names one', async () => {
+  it('is refused as ambiguous with both, until the body names one', async () => {
     const shown = await person.open(id, { ...owned, request: { input: { command: 'ls' } } })
     const swapped = await person.open(id, { ...owned, request: { input: { command: 'rm' } } })
     for (const route of ['approve', 'deny']) {
@@ -47,7 +47,7 @@ describe('a tool call that has held different requests', () => {
     expect((await read(swapped)).settlement).toBe('denied')
   })
 
-  it('of a question needs a name, too', async () => {
+  it('is also ambiguous if they are questions', async () => {
     const first = await person.open(id, { ...question, toolCallId: 'swap', attach: true })
     const changed = structuredClone(question)
     changed.request.questions[0]!.question = 'Which one, then?'
@@ -84,7 +84,7 @@ describe('submit-answers', () => {
     },
   }
 
-  it('takes labels, texts and lists by the index of each question', async () => {
+  it('accepts labels, texts and lists by the index of each question', async () => {
     const item = await person.open(id, several)
     const answers = { '0': 'my own', '1': '["A, B","C","and more"]' }
     expect(await say('submit-answers', { toolCallId: 'call', answers })).toMatchObject({
@@ -99,7 +99,7 @@ describe('submit-answers', () => {
     })
   })
 
-  it('takes a list as a list, too', async () => {
+  it('also accepts an array', async () => {
     const item = await person.open(id, several)
     await say('submit-answers', { toolCallId: 'call', answers: { '0': 'C', '1': ['C'] } })
     expect((await read(item)).answer).toEqual({ answers: [{ selected: ['C'] }, { selected: ['C'] }] })
@@ -127,7 +127,7 @@ describe('submit-answers', () => {
     { '0': 'C', '1': '["C","C"]' },
     { '0': 'C', '1': 'C' },
     { '0': 'C', '1': '["C"]', '99': 'x' },
-  ])('says which index does not fit: %o', async (answers) => {
+  ])('says which index is invalid: %o', async (answers) => {
     const item = await person.open(id, several)
     const refused = await say('submit-answers', { toolCallId: 'call', answers })
     expect(refused.status).toBe(400)
@@ -135,7 +135,7 @@ describe('submit-answers', () => {
     expect((await read(item)).status).toBe('pending')
   })
 
-  it('says 404 and 409 before it looks at the answers', async () => {
+  it('responds with 404 and 409 before it validates the answers', async () => {
     expect((await say('submit-answers', { toolCallId: 'call', answers: {} })).status).toBe(404)
     const item = await person.open(id, question)
     await person.delete(`/api/sessions/${id}/interactions/${item.interactionId}`)
@@ -145,7 +145,7 @@ describe('submit-answers', () => {
     })
   })
 
-  it('does not guess between several', async () => {
+  it('refuses to guess between several', async () => {
     await person.open(id, question)
     await person.open(id, question)
     expect(await say('submit-answers', { toolCallId: 'call', answers: { '0': 'SQLite' } })).toMatchObject({
@@ -167,7 +167,7 @@ describe('approve and deny', () => {
     expect(await read(no)).toMatchObject({ settlement: 'denied', message: 'no' })
   })
 
-  it('take an edited input and a scope, but not both, and check the digest', async () => {
+  it('accept an edited input or a scope, but not both, and check the digest', async () => {
     await person.open(id, approval)
     const updatedInput = { command: 'ls -l' }
     expect((await say('approve', { toolCallId: 'call', updatedInput, scope: 'session' })).status).toBe(400)
@@ -176,13 +176,13 @@ describe('approve and deny', () => {
     expect((await say('approve', { toolCallId: 'call', updatedInput })).status).toBe(200)
   })
 
-  it.each(['approve', 'deny'])('%s needs to know which', async (what) => {
+  it.each(['approve', 'deny'])('%s needs the tool call', async (what) => {
     await person.open(id, question)
     expect((await say(what, {})).status).toBe(400)
     expect((await say(what, { toolCallId: 'call' })).status).toBe(404)
   })
 
-  it('leave a rule that can be seen, and taken back', async () => {
+  it('create a rule that can be listed and deleted', async () => {
     await person.open(id, approval)
     await say('approve', { toolCallId: 'call', scope: 'always' })
     type Rules = { rules: { id: string }[] }

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => gateway.close())
 
 describe('opening', () => {
-  it('answers 201 with the interaction, and 200 with the same one for a key that was seen', async () => {
+  it('responds with 201 and the interaction, and to a repeated request with 200 and the same one', async () => {
     const id = await agent.session()
     const key = { 'idempotency-key': 'one' }
     const path = `/api/sessions/${id}/interactions`
@@ -43,7 +43,7 @@ describe('opening', () => {
     })
   })
 
-  it('takes the tool call of the environment, and one in the body before it', async () => {
+  it('uses the tool call of the environment, unless the body names one', async () => {
     const id = await agent.session()
     const header = { 'askback-tool-call': 'from-shell' }
     const path = `/api/sessions/${id}/interactions`
@@ -53,7 +53,7 @@ describe('opening', () => {
     expect(fromBody.body.interaction).toMatchObject({ toolCallId: 'named', anchor: 'exact' })
   })
 
-  it('reads the tool call of the environment as UTF-8, and refuses what is none', async () => {
+  it('reads the tool call of the environment as UTF-8, and refuses invalid UTF-8', async () => {
     const path = `/api/sessions/${await agent.session()}/interactions`
     const named = (bytes: Buffer) =>
       agent.post<One>(path, question, { 'askback-tool-call': bytes.toString('latin1') })
@@ -64,7 +64,7 @@ describe('opening', () => {
     })
   })
 
-  it('refuses the thread of another agent, once its own is known', async () => {
+  it('refuses the thread of another agent if its own is known', async () => {
     const id = await agent.session()
     const ask = (thread: string) =>
       agent.post(
@@ -81,7 +81,7 @@ describe('opening', () => {
     expect(await ask('other')).toMatchObject({ status: 409, body: { error: { code: 'ambiguous' } } })
   })
 
-  it('finds a reported call that its tool name points at', async () => {
+  it('finds a reported tool call by its tool name', async () => {
     const id = await agent.session()
     const path = `/api/sessions/${id}`
     const input = { command: 'deploy_ask --now' }
@@ -106,7 +106,7 @@ describe('opening', () => {
     })
   })
 
-  it('[L5] lets no agent declare the answer to an approval or a plan review', async () => {
+  it('[L5] lets no agent set a default answer for an approval or a plan review', async () => {
     const id = await agent.session()
     const path = `/api/sessions/${id}/interactions`
     const onTimeout = { answer: { decision: 'approve' } }
@@ -117,7 +117,7 @@ describe('opening', () => {
     expect((await agent.post(path, { ...question, toolCallId: 't', onTimeout: sqlite })).status).toBe(201)
   })
 
-  it('answers 429 with Retry-After beyond the pending of a session', async () => {
+  it('responds with 429 and Retry-After above the limit of pending interactions', async () => {
     await gateway.close()
     gateway = await startTestGateway({ listen: false, config: { limits: { pendingPerSession: 1 } } })
     agent = new Api(gateway, gateway.agentToken)

@@ -25,7 +25,7 @@ async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
 }
 
 describe('GET /api/backup', () => {
-  it('hands out the bytes of the store to the person whose gateway it is', async () => {
+  it('returns the bytes of the store to the first person', async () => {
     const gateway = await start((take) => take({ bytes: 10, chunks: chunks('hello', 'world') }))
     const response = await get(gateway)
     expect(response.status).toBe(200)
@@ -35,7 +35,7 @@ describe('GET /api/backup', () => {
     expect(await response.text()).toBe('helloworld')
   })
 
-  it('is for nobody else: it holds what signs the tokens of agents', async () => {
+  it('is refused to everybody else, because it contains the secret that signs the tokens of agents', async () => {
     const gateway = await start((take) => take({ bytes: 1, chunks: chunks('x') }))
     const made = await new Api(gateway).post<{ token: string }>('/api/tokens', { person: 'Bob' })
     expect((await get(gateway, made.body.token)).status).toBe(403)
@@ -43,7 +43,7 @@ describe('GET /api/backup', () => {
     expect((await get(gateway, 'nobody')).status).toBe(401)
   })
 
-  it('says what to use instead where the store is no file', async () => {
+  it('says what to use instead if the store is no file', async () => {
     const response = await get(await start())
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({
@@ -51,7 +51,7 @@ describe('GET /api/backup', () => {
     })
   })
 
-  it('answers with an error if the copy cannot begin, and is cut short if it fails later', async () => {
+  it('responds with an error if the copy cannot begin, and ends short of its length if it fails later', async () => {
     const never = await start(() => Promise.reject(new Error('the disk is on fire')))
     expect((await get(never)).status).toBe(500)
     const midway = await start((take) =>
@@ -84,7 +84,7 @@ describe('GET /api/backup', () => {
   })
 })
 
-it('tells what is pending, for how long, what became of the rest, and how long people took', async () => {
+it('the metrics have the number and age of pending interactions, the settlements, and the time to answer', async () => {
   const clock = fakeClock()
   const gateway = await startTestGateway({ listen: false, clock })
   const person = new Api(gateway)
@@ -106,7 +106,7 @@ it('tells what is pending, for how long, what became of the rest, and how long p
   await gateway.close()
 })
 
-it('times the appends of a store', async () => {
+it('the metrics have the duration of appends', async () => {
   const metrics = new Metrics()
   const store = metrics.timed(memoryStore())
   const gateway = await startTestGateway({ listen: false, store })

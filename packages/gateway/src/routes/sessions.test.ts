@@ -11,8 +11,8 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-describe('making a session', () => {
-  it('takes the first agent that can run, unless told otherwise', async () => {
+describe('creating a session', () => {
+  it('uses the first available agent, unless the request names one', async () => {
     const made = await person.post<{ session: Session }>('/api/sessions', { title: 'T', cwd: '/tmp' })
     expect(made).toMatchObject({
       status: 201,
@@ -32,7 +32,7 @@ describe('making a session', () => {
     },
   )
 
-  it('answers 429 beyond the limit', async () => {
+  it('responds with 429 above the limit', async () => {
     const small = await startTestGateway({ listen: false, config: { limits: { sessions: 1 } } })
     const api = new Api(small)
     await api.session()
@@ -44,7 +44,7 @@ describe('making a session', () => {
   })
 })
 
-it('lists agents with what is missing', async () => {
+it('lists agents, and why one is not available', async () => {
   expect(await person.get('/api/agents')).toMatchObject({
     status: 200,
     body: {
@@ -66,7 +66,7 @@ it('lists sessions newest first, page by page', async () => {
   expect(second.body.next).toBeNull()
 })
 
-it('shows a session as it stands', async () => {
+it('returns the current snapshot of a session', async () => {
   const id = await person.session()
   const item = await person.open(id)
   type Shown = {
@@ -86,12 +86,12 @@ it('shows a session as it stands', async () => {
   expect(Math.abs(body.now - Date.now())).toBeLessThan(60_000)
 })
 
-it('says that a message is only logged where the session has no agent', async () => {
+it('says that a message is only logged if the session has no agent', async () => {
   const path = `/api/sessions/${await person.session({ agent: null })}/messages`
   expect(await person.post(path, { text: 'hello' })).toMatchObject({ status: 202, body: { routed: 'log' } })
 })
 
-it('has an agent do what a message says, and takes an answer by message', async () => {
+it('starts a turn with a message, and accepts an answer as a message', async () => {
   const id = await person.session({ agent: 'quick' })
   const path = `/api/sessions/${id}/messages`
   expect(await person.post(path, { text: 'hello' })).toMatchObject({ status: 202, body: { routed: 'agent' } })
@@ -113,7 +113,7 @@ it('has an agent do what a message says, and takes an answer by message', async 
 })
 
 describe('[L8] controls', () => {
-  it.each(['interrupt', 'clear'])('%s cancels what is pending before it answers', async (control) => {
+  it.each(['interrupt', 'clear'])('%s cancels what is pending before it responds', async (control) => {
     const id = await person.session()
     await person.open(id)
     expect((await person.post(`/api/sessions/${id}/${control}`)).status).toBe(202)
@@ -130,7 +130,7 @@ describe('[L8] controls', () => {
     expect((await gateway.host.desk.snapshot(id)).session.permissionMode).toBe('acceptEdits')
   })
 
-  it('deletes a session and all that it held', async () => {
+  it('deletes a session and its log', async () => {
     const id = await person.session()
     const { interactionId } = await person.open(id)
     expect((await person.delete(`/api/sessions/${id}`)).status).toBe(202)
@@ -151,7 +151,7 @@ it.each([
   'approve',
   'deny',
   'submit-answers',
-])('answers 404 to %s in a session that is not there', async (path) => {
+])('responds with 404 to %s in a session that does not exist', async (path) => {
   const body = {
     ...question,
     text: 'x',

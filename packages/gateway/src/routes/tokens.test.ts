@@ -16,7 +16,7 @@ async function tokenFor(name: string): Promise<string> {
   return made.body.token
 }
 
-it('gives each person a token of their own, so that answers carry their name', async () => {
+it('gives each person their own token, so that answers have their name', async () => {
   const grace = new Api(gateway, await tokenFor('Grace Hopper'))
   const item = await grace.open(await grace.session(), question)
   const path = `/api/sessions/${item.sessionId}/interactions/${item.interactionId}/response`
@@ -24,7 +24,7 @@ it('gives each person a token of their own, so that answers carry their name', a
   expect(settled.body.interaction.by).toEqual({ id: 'Grace Hopper', name: 'Grace Hopper' })
 })
 
-it('lists people without their tokens, and keeps hashes only', async () => {
+it('lists people without their tokens, and stores hashes only', async () => {
   const token = await tokenFor('grace')
   const listed = await person.get<{ tokens: { name: string }[] }>('/api/tokens')
   expect(listed.body.tokens.map(({ name }) => name)).toEqual(['owner', 'grace'])
@@ -32,7 +32,7 @@ it('lists people without their tokens, and keeps hashes only', async () => {
   for (const entry of await gateway.store.kv.list('')) expect(JSON.stringify(entry)).not.toContain(token)
 })
 
-it('survives a restart', async () => {
+it('a token survives a restart', async () => {
   const token = await tokenFor('grace')
   const again = await startTestGateway({ listen: false, store: gateway.store })
   expect((await new Api(again, token).get('/api/sessions')).status).toBe(200)
@@ -55,7 +55,7 @@ it('revokes all tokens of a person and their logins, and nobody else’s', async
   expect((await person.delete('/api/tokens/grace')).status).toBe(404)
 })
 
-it('revokes a person whose record somebody else writes at the same moment', async () => {
+it('revokes a person whose record is written at the same moment', async () => {
   await tokenFor('grace')
   const { kv } = gateway.store
   const read = kv.get.bind(kv)
@@ -80,7 +80,7 @@ describe('a person who was revoked by a process that stopped halfway', () => {
     expect(await kv.put(key, { name, at: 0, revokedAt: 1 }, version)).toBe(true)
   }
 
-  it('is let in by no token and no login after the restart, and can be revoked again', async () => {
+  it('has no valid token or login after the restart, and can be revoked again', async () => {
     const [token, other] = [await tokenFor('grace'), await tokenFor('bob')]
     const login = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
     await revokeHalfway('grace')
@@ -94,7 +94,7 @@ describe('a person who was revoked by a process that stopped halfway', () => {
     await again.close()
   })
 
-  it('has nothing open and no token left on a gateway that learns of it', async () => {
+  it('has no stream and no token left on a gateway that learns of it', async () => {
     const token = await tokenFor('grace')
     const revoked: string[] = []
     gateway.credentials.onRevoked((key) => revoked.push(key))
@@ -106,7 +106,7 @@ describe('a person who was revoked by a process that stopped halfway', () => {
     expect(await gateway.store.kv.list('credential/token/')).toEqual([])
   })
 
-  it('cannot log in with a link that was made before', async () => {
+  it('cannot log in with a link from before the revocation', async () => {
     await tokenFor('grace')
     const code = gateway.credentials.loginCode({ id: 'grace' })
     await revokeHalfway('grace')
@@ -141,13 +141,13 @@ describe('the name of a person', () => {
     'cli',
     'mcp',
     'dіrect',
-  ])('is not a word of Askback itself, as %s is', async (name) => {
+  ])('cannot be %s, which Askback uses itself', async (name) => {
     const refused = await create(name)
     expect(refused.status).toBe(400)
     expect(JSON.stringify(refused.body)).toContain('Choose another name')
   })
 
-  it('stays taken or revoked though its record was made when fewer names counted as alike', async () => {
+  it('stays reserved or revoked even if its record is from when fewer names counted as alike', async () => {
     const { kv } = gateway.store
     await kv.put('credential/person/josé', { name: 'José', at: 0, revokedAt: 1 }, null)
     await kv.put('credential/person/zoë', { name: 'Zoë', at: 0 }, null)
@@ -173,18 +173,21 @@ describe('the name of a person', () => {
     async (name) => expect((await create(name)).status).toBe(400),
   )
 
-  it.each(['Grace', 'grаce', 'GRACE'])('%s is refused where grace exists', async (name) => {
+  it.each(['Grace', 'grаce', 'GRACE'])('%s is refused if grace exists', async (name) => {
     expect((await create('grace')).status).toBe(201)
     const refused = await create(name)
     expect(refused.status).toBe(400)
     expect(JSON.stringify(refused.body)).toContain('looks like')
   })
 
-  it.each(['Owner', '0wner', 'Ada', 'аda'])('%s would be taken for the first person', async (name) => {
-    expect((await create(name)).status).toBe(400)
-  })
+  it.each(['Owner', '0wner', 'Ada', 'аda'])(
+    '%s is refused, because it looks like the first person',
+    async (name) => {
+      expect((await create(name)).status).toBe(400)
+    },
+  )
 
-  it('is never given to another person, nor after a restart', async () => {
+  it('is never given to another person, even after a restart', async () => {
     await create('grace')
     await person.delete('/api/tokens/grace')
     const refused = await create('grace')
@@ -194,7 +197,7 @@ describe('the name of a person', () => {
     expect((await new Api(again).post('/api/tokens', { person: 'Grace' })).status).toBe(400)
   })
 
-  it('gets another token from the first person or its own, and from nobody else', async () => {
+  it('gets another token from the first person or that person only', async () => {
     const grace = new Api(gateway, await tokenFor('grace'))
     const bob = new Api(gateway, await tokenFor('bob'))
     expect((await create('grace', grace)).status).toBe(201)

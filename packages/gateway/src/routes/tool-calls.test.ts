@@ -18,7 +18,7 @@ afterEach(() => gateway.close())
 
 const call = { toolCallId: 'c', toolName: 'Bash', input: { command: 'ls' } }
 
-it('records a call once, whatever comes under its id later', async () => {
+it('records a call once, whatever is reported under its id later', async () => {
   const first = await agent.post<One>(path, { ...call, turnId: 't', responseId: 'r' })
   const again = await agent.post<One>(path, { ...call, toolName: 'Other' })
   expect(first).toMatchObject({
@@ -35,7 +35,7 @@ it('gives an id to a call that has none', async () => {
   expect(new Set(ids.map(({ body }) => body.toolCall.toolCallId)).size).toBe(2)
 })
 
-it('records its result once, and knows of no other calls', async () => {
+it('records its result once, and refuses results of unknown calls', async () => {
   await agent.post(path, call)
   expect((await agent.post(`${path}/c/result`, { output: 'a' })).status).toBe(200)
   expect((await agent.post(`${path}/c/result`, { output: 'b', isError: true })).status).toBe(200)
@@ -47,7 +47,7 @@ it('records its result once, and knows of no other calls', async () => {
   expect(state.toolCalls[0]?.result).toMatchObject({ output: 'a', isError: false })
 })
 
-it('ends a call that is only a placeholder for what was asked about it', async () => {
+it('ends a call that is only a placeholder for its interaction', async () => {
   const item = await agent.open(id, { ...approval, toolCallId: 'only-asked' })
   expect((await agent.post(`${path}/only-asked/result`, { output: 'boom', isError: true })).status).toBe(200)
   const { desk } = gateway.host
@@ -57,7 +57,7 @@ it('ends a call that is only a placeholder for what was asked about it', async (
   ])
 })
 
-it('[L7] ends what was asked about exactly this call, and nothing else', async () => {
+it('[L7] ends the interactions of exactly this call', async () => {
   await agent.post(path, call)
   const exact = await agent.open(id, { ...approval, toolCallId: 'c' })
   const other = await agent.open(id, { ...question, toolCallId: 'd' })

@@ -32,7 +32,7 @@ async function claims(sessionId: string): Promise<string[]> {
 }
 
 describe('waiting', () => {
-  it('holds the answer of a POST until it is settled', async () => {
+  it('delays the response of a POST until the interaction is settled', async () => {
     const id = await agent.session()
     const asked = agent.post<One>(`/api/sessions/${id}/interactions?wait=20`, {
       ...question,
@@ -46,7 +46,7 @@ describe('waiting', () => {
     })
   })
 
-  it('holds a GET, and answers with what is still pending when its time is over', async () => {
+  it('delays the response of a GET, which has the pending interaction when the time is over', async () => {
     const item = await agent.open(await agent.session())
     const started = Date.now()
     const read = await agent.get<One>(`${at(item)}?wait=0.05`)
@@ -62,13 +62,13 @@ describe('waiting', () => {
     })
   })
 
-  describe('[L6] where it is asked again', () => {
+  describe('[L6] for an interaction that is superseded', () => {
     const form = {
       kind: 'form',
       request: { message: 'Where?', schema: { fields: [{ name: 'port', type: 'number', max: 65_535 }] } },
     }
 
-    it('goes on with the interaction that asks again', async () => {
+    it('continues with the interaction that superseded it', async () => {
       const item = await agent.open(await agent.session(), form)
       const waiting = agent.get<One>(`${at(item)}?wait=20`)
       const again = await answeredWrong(item)
@@ -85,7 +85,7 @@ describe('waiting', () => {
       })
     })
 
-    it('gives the one that asks again to who asks once more with the same key, and claims no other', async () => {
+    it('returns the interaction that superseded it to a repeated request, and claims no other', async () => {
       const id = await agent.session()
       const key = { 'idempotency-key': 'k' }
       const again = await answeredWrong(await agent.open(id, form, key))
@@ -114,7 +114,7 @@ describe('waiting', () => {
     }
   })
 
-  it('[L11] tells that another request took its place to who asks once more with the same key', async () => {
+  it('[L11] reports to a repeated request that another request replaced it', async () => {
     const id = await agent.session()
     const key = { 'idempotency-key': 'k' }
     const item = await agent.open(id, { ...approval, attach: true }, key)
@@ -127,8 +127,8 @@ describe('waiting', () => {
   })
 })
 
-describe('[L10] the hand-over', () => {
-  it('is claimed by the read of whoever opened it, once, and told apart from a second one', async () => {
+describe('[L10] a settlement', () => {
+  it('is claimed once, when its opener reads it, and a second read can see that', async () => {
     const item = await agent.open(await agent.session(), approval)
     await person.post(`${at(item)}/response`, approve)
     const first = await agent.get<One>(at(item))
@@ -139,7 +139,7 @@ describe('[L10] the hand-over', () => {
     expect(await claims(item.sessionId)).toEqual(['agents'])
   })
 
-  it('is not claimed by a person who looks on', async () => {
+  it('is not claimed when a person reads it', async () => {
     const item = await agent.open(await agent.session(), approval)
     const watching = person.get<One>(`${at(item)}?wait=20`)
     await person.post(`${at(item)}/response`, approve)
@@ -162,7 +162,7 @@ describe('[L10] the hand-over', () => {
     expect(await claims(id)).toEqual(['person:owner'])
   })
 
-  it('is claimed with the request that a mode or a rule allows at once', async () => {
+  it('is claimed at once if a mode or a rule allows the request', async () => {
     const id = await person.session({ agent: null, permissionMode: 'bypassPermissions' })
     const allowed = await agent.open(id, approval)
     expect(allowed).toMatchObject({ settlement: 'approved', via: 'policy' })
@@ -171,7 +171,7 @@ describe('[L10] the hand-over', () => {
     expect((await agent.get<One>(at(allowed))).body.interaction.delivered).toBe(true)
   })
 
-  it('[L11] is claimed by whoever attaches', async () => {
+  it('[L11] is claimed by a caller that attaches', async () => {
     const id = await agent.session()
     const item = await agent.open(id, { ...approval, attach: true })
     await person.post(`${at(item)}/response`, approve)
@@ -185,7 +185,7 @@ describe('[L10] the hand-over', () => {
     expect(await claims(id)).toEqual(['agents'])
   })
 
-  it('waits for its claim in the append that settles it', async () => {
+  it('is claimed in the append that settles it, if its opener waits', async () => {
     const item = await agent.open(await agent.session(), approval)
     const waiting = agent.get<One>(`${at(item)}?wait=20`)
     await until(() => person.get<One>(at(item)))

@@ -38,7 +38,7 @@ describe('the events of all sessions', () => {
   it.each([
     ['alone', memoryStore()],
     ['with others', { ...memoryStore(), shared: true }],
-  ])('come over a WebSocket, too, on a store that this process has %s', async (_name, store) => {
+  ])('also come over a WebSocket, on a store that this process has %s', async (_name, store) => {
     const server = await streamServer({ store })
     const id = await sessionWith(server, 1)
     const client = await wsClient(server.port)
@@ -61,7 +61,7 @@ describe('the events of all sessions', () => {
     expect(client.frames.filter((frame) => frame.op === 'event')).toHaveLength(3)
   })
 
-  it('come to no agent over a WebSocket', async () => {
+  it('are refused to agents over a WebSocket', async () => {
     const server = await streamServer()
     const client = await wsClient(server.port, { 'x-caller': 'agent of s' })
     expect(await client.ask({ op: 'subscribe', sessionId: '*', after: 0 })).toMatchObject({
@@ -70,7 +70,7 @@ describe('the events of all sessions', () => {
     })
   })
 
-  it('are for people', async () => {
+  it('are for people only', async () => {
     const server = await streamServer()
     const headers = { 'x-caller': 'agent of s', accept: '*/*' }
     expect(await getJson(server.port, '/api/events', headers)).toMatchObject({

@@ -37,7 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe('a feed', () => {
-  it('gives every reader everything after its cursor, once and in order, however steps interleave', async () => {
+  it('delivers everything after its cursor to every reader, once and in order, in every interleaving', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -56,15 +56,15 @@ describe('a feed', () => {
     )
   })
 
-  it('gives what became durable while it opened, after the head that the desk has named', async () => {
+  it('delivers what was committed while it opened, after the head that the desk returned', async () => {
     const { store } = await logOf(3)
     const events = await store.read({ sessionId: 's', limit: 3 })
     const headAt = (seq: number) => ({ logId: events[0]!.id, seq, id: events[seq - 1]!.id }) as Head
     const follow: Host['desk']['follow'] = async (sessionId, follower) => {
-      const told = [events[2]!]
+      const early = [events[2]!]
       // In the same moment as the head is named.
       void Promise.resolve().then(() =>
-        follower.advanced({ sessionId, head: headAt(3), events: told, texts: () => [''] }),
+        follower.advanced({ sessionId, head: headAt(3), events: early, texts: () => [''] }),
       )
       return { head: headAt(2), stop: () => undefined }
     }
@@ -78,7 +78,7 @@ describe('a feed', () => {
     await expect.poll(() => fake.written).toBe('1 2 3 ')
   })
 
-  it('makes each frame once, however many read it', async () => {
+  it('encodes each frame once, however many readers there are', async () => {
     let made = 0
     const counting: Encoding = {
       ...bySeq,
@@ -100,7 +100,7 @@ describe('a feed', () => {
     expect(new Set(sockets.map((socket) => socket.written)).size).toBe(1)
   })
 
-  it('cuts a live reader for whom too much waits, and nobody else', async () => {
+  it('disconnects a live reader with too many bytes waiting, and no other', async () => {
     const { store, script } = await logOf(0)
     const feed = feedOn(store, { bufferBytes: 10 })
     await feed.opened
@@ -116,7 +116,7 @@ describe('a feed', () => {
     expect(fast.destroyed).toBe(false)
   })
 
-  it('ends its readers where the store fails them, and says so', async () => {
+  it('disconnects its readers if the store fails, and reports the error', async () => {
     const errors: unknown[] = []
     const { store } = await logOf(10)
     const feed = feedOn(store, { onError: (error: unknown) => void errors.push(error) })

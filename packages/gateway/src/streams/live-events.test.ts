@@ -4,8 +4,8 @@ import { openSse } from './sse-client.test.helper.js'
 import { streamServer, type StreamServer } from './stream-server.test.helper.js'
 import { wsClient } from './ws-client.test.helper.js'
 
-describe('a block that is being made', () => {
-  it('is told piece by piece, without a place in the log, and then as one event', async () => {
+describe('an unfinished block', () => {
+  it('is delivered in deltas without a seq, and then as one event', async () => {
     const { server, id, seq, agent } = await running()
     const client = await openSse(server.port, `/api/sessions/${id}/events?after=${seq - 1}`)
     expect(await client.next()).toMatchObject({ id: String(seq) })
@@ -19,7 +19,7 @@ describe('a block that is being made', () => {
     ])
   })
 
-  it('is told so far to whoever comes later, after the log', async () => {
+  it('is delivered up to now to a reader that connects later, after the log', async () => {
     const { server, id, seq, agent } = await running()
     agent.live({ type: 'text_delta', blockId: 'b', text: 'Hel' })
     agent.live({ type: 'tool_call_delta', toolCallId: 't', toolName: 'Bash', partialInput: '{"comm' })
@@ -33,7 +33,7 @@ describe('a block that is being made', () => {
     expect(await client.next()).toMatchObject({ data: { offset: 3, text: 'lo' } })
   })
 
-  it('is not told again when it is finished', async () => {
+  it('is not delivered again when it is finished', async () => {
     const { server, id, seq, agent } = await running()
     agent.live({ type: 'text_delta', blockId: 'b', text: 'Hello' })
     await agent.report({ type: 'text', blockId: 'b', text: 'Hello' })

@@ -4,7 +4,7 @@ import { sessionWith, streamServer, type StreamServer } from './stream-server.te
 import { wsClient } from './ws-client.test.helper.js'
 
 describe('an open stream', () => {
-  it('shows every 15 seconds that the gateway lives, with one timer for all', async () => {
+  it('gets a heartbeat every 15 seconds, with one timer for all streams', async () => {
     const { server, events } = await withSession()
     expect(server.clock.armed).toBe(0)
     const clients = [await openSse(server.port, events), await openSse(server.port, '/api/events')]
@@ -23,7 +23,7 @@ describe('an open stream', () => {
     expect(server.streams.open).toEqual({ sse: 0, ws: 0 })
   })
 
-  it('is told to come back when the gateway drains, and no other opens', async () => {
+  it('is closed with the request to reconnect when the gateway drains, and no other is opened', async () => {
     const { server, id, events } = await withSession()
     const clients = [await openSse(server.port, events), await openSse(server.port, '/api/events')]
     const socket = await wsClient(server.port)
@@ -41,7 +41,7 @@ describe('an open stream', () => {
     await expect(wsClient(server.port)).rejects.toThrow('503')
   })
 
-  it('is cut by a drain that has waited long enough', async () => {
+  it('is disconnected by a drain after the grace period', async () => {
     const { server } = await withSession()
     const socket = await wsClient(server.port)
     socket.ws.pause()
@@ -51,7 +51,7 @@ describe('an open stream', () => {
     expect(server.streams.open.ws).toBe(0)
   })
 
-  it('ends when its credential is revoked, and no other does', async () => {
+  it('is disconnected when its credential is revoked, and no other is', async () => {
     const { server, id, events } = await withSession()
     const mine = await openSse(server.port, events)
     const theirs = await openSse(server.port, events, { 'x-caller': `agent of ${id}` })
@@ -63,7 +63,7 @@ describe('an open stream', () => {
     expect(mine.response.closed).toBe(false)
   })
 
-  it('is one of so many', async () => {
+  it('is refused above the limit', async () => {
     const { server, events } = await withSession({ streams: 2 })
     await openSse(server.port, events)
     const second = await openSse(server.port, '/api/events')

@@ -93,7 +93,7 @@ function withErasures() {
 }
 
 describe('a stream on a store that other gateways write to', () => {
-  it('gets what was committed elsewhere, though the session was loaded before the doorbell came', async () => {
+  it('gets what was committed elsewhere, even if the session was loaded before the doorbell', async () => {
     const { base, there, here } = await twoGateways()
     const before = await logOf(base)
     const reader = await here.read('s', before.length)
@@ -104,7 +104,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(sent(reader)).toEqual(wire((await logOf(base)).slice(before.length)))
   })
 
-  it('gets it though no doorbell came at all, after the next look at the store', async () => {
+  it('gets it even if the doorbell was lost, after the next poll', async () => {
     const { base, there, here } = await twoGateways()
     const before = await logOf(base)
     const reader = await here.read('s', before.length)
@@ -113,7 +113,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(sent(reader)).toEqual(wire((await logOf(base)).slice(before.length)))
   })
 
-  it('goes on when a refusal meets an append that conflicts', async () => {
+  it('continues when a refusal meets an append that conflicts', async () => {
     const { base, there, here } = await twoGateways()
     const reader = await here.read('s', 1)
     await say(there.desk, 'from there')
@@ -126,7 +126,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(sent(reader)).toEqual(wire((await logOf(base)).slice(1)))
   })
 
-  it('goes on when a refusal meets an append that the store refuses', async () => {
+  it('continues when a refusal meets an append that the store refuses', async () => {
     let isAway = false
     const { here } = await twoGateways((base) => ({
       append: (append) =>
@@ -141,7 +141,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(sent(reader)).toEqual([])
   })
 
-  it('goes on when several appends are overtaken', async () => {
+  it('continues when several appends conflict', async () => {
     let isSlow = false
     const { base, there, here } = await twoGateways((inner) => ({
       append: async (append) => {
@@ -168,7 +168,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(reader.finished).toBe(true)
   })
 
-  it('never mixes two logs, though the deletion and the new session were not heard of', async () => {
+  it('never mixes two logs, even if the doorbells of the deletion and the new session were lost', async () => {
     const { rows, store } = withErasures()
     const { base, there, here } = await twoGateways(store)
     const before = await logOf(base)
@@ -182,7 +182,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(sent(reader)).toEqual(wire(before))
   })
 
-  it('gives no page of a new log to a reader that is behind in the old one', async () => {
+  it('delivers no page of a new log to a reader that is behind in the old one', async () => {
     let hold: Promise<void> | null = null
     let isRead = () => {}
     const { there, here } = await twoGateways((base) => ({
@@ -210,7 +210,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect({ written: socket.written, finished }).toEqual({ written: '', finished: true })
   })
 
-  it('gets what a failed look at the store has missed', async () => {
+  it('gets what a failed poll has missed', async () => {
     let failures = 0
     const { base, there, here } = await twoGateways((inner) => ({
       read: (query) => (failures-- > 0 ? Promise.reject(new Error('blip')) : inner.read(query)),
@@ -224,7 +224,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(sent(reader)).toEqual(wire((await logOf(base)).slice(before.length)))
   })
 
-  it('goes on when a late doorbell of an erased log rings', async () => {
+  it('continues after a late doorbell of an erased log', async () => {
     const { here } = await twoGateways()
     const reader = await here.read('s', 1)
     here.ring('of an erased log')
@@ -232,7 +232,7 @@ describe('a stream on a store that other gateways write to', () => {
     expect(reader.finished).toBe(false)
   })
 
-  it('goes on when a key is sent twice next to other writes, also on a store of its own', async () => {
+  it('continues when a request is repeated next to other writes, also on a store that is not shared', async () => {
     const base = memoryStore()
     let last: Promise<unknown> = Promise.resolve()
     // As with a group commit: written in order, and told together a moment later.

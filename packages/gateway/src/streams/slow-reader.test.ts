@@ -6,7 +6,7 @@ import { sessionWith, streamServer, type StreamServer } from './stream-server.te
 const LARGE = 'x'.repeat(100_000)
 
 describe('a reader that does not read', () => {
-  it('is cut when too much waits for it, and has missed nothing when it comes back', async () => {
+  it('is disconnected when too many bytes wait for it, and misses nothing after it reconnects', async () => {
     const server = await streamServer({ config: { bufferBytes: 500_000 } })
     const id = await sessionWith(server, 0)
     const slow = await rawClient(server.port, id)
@@ -30,7 +30,7 @@ describe('a reader that does not read', () => {
     expect(read).toBe(String(said + 1))
   })
 
-  it('is cut when it does not even take what it asked for', async () => {
+  it('is disconnected when it does not read the pages that it requested', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
     for (let said = 0; said < 200; said++) await sayLarge(server, id)
@@ -43,7 +43,7 @@ describe('a reader that does not read', () => {
     expect(await readAll(slow)).toBeLessThan(201)
   })
 
-  it('stays when it reads again in time', async () => {
+  it('stays connected when it reads again in time', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
     for (let said = 0; said < 200; said++) await sayLarge(server, id)

@@ -41,7 +41,7 @@ describe('the events of a session over SSE', () => {
     ['past the end', (_log: string) => '?after=6'],
     ['too large for any log', () => `?after=${'9'.repeat(400)}`],
     ['in another log', () => '?after=2&log=another'],
-  ])('ask for a new snapshot where the cursor is %s', async (_name, query) => {
+  ])('request a new snapshot if the cursor is %s', async (_name, query) => {
     const server = await streamServer()
     const id = await sessionWith(server, 4)
     const client = await openSse(server.port, `/api/sessions/${id}/events${query('')}`)
@@ -49,7 +49,7 @@ describe('the events of a session over SSE', () => {
     expect(client.messages).toEqual([{ event: 'resync', data: {} }])
   })
 
-  it('go on where the log is named and is this one', async () => {
+  it('continue if the request names this log', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 1)
     const { logId } = await server.host.desk.snapshot(id)
@@ -65,13 +65,13 @@ describe('the events of a session over SSE', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } })
   })
 
-  it('are not found where there is no session', async () => {
+  it('are not found if there is no session', async () => {
     const server = await streamServer()
     const answer = await getJson(server.port, '/api/sessions/none/events', { accept: '*/*' })
     expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
   })
 
-  it('are for those who may read the session', async () => {
+  it('are for callers who may read the session', async () => {
     const server = await streamServer()
     const [own, other] = [await sessionWith(server, 1), await sessionWith(server, 1)]
     const headers = { 'x-caller': `agent of ${own}`, accept: 'text/event-stream' }
@@ -91,7 +91,7 @@ describe('the events of a session over SSE', () => {
     expect(ids).toEqual(Array.from({ length: 1394 }, (_, index) => index + 8))
   })
 
-  it('come in one piece on HTTP/1.0, which knows no chunks', async () => {
+  it('are not chunked, which HTTP/1.0 does not know', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
     const socket = connect(server.port, '127.0.0.1')
@@ -107,7 +107,7 @@ describe('the events of a session over SSE', () => {
     expect(body).toMatch(/^id: 1\nevent: session_started\ndata: \{.*\}\n\n$/)
   })
 
-  it('end with the session, which is told first', async () => {
+  it('end with the session, after its last event', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
     await openQuestion(server, id)

@@ -26,7 +26,7 @@ describe('one WebSocket', () => {
     })
   })
 
-  it('answers a subscription before its first event', async () => {
+  it('replies to a subscription before its first event', async () => {
     const server = await streamServer()
     const client = await wsClient(server.port)
     await client.ask({ op: 'subscribe', sessionId: await sessionWith(server, 3), after: 0 })
@@ -40,7 +40,7 @@ describe('one WebSocket', () => {
     ])
   })
 
-  it('carries no more of a session after unsubscribing, nor twice after subscribing twice', async () => {
+  it('delivers nothing of a session after unsubscribing, and each event once after subscribing twice', async () => {
     const server = await streamServer()
     const [one, two] = [await sessionWith(server, 0), await sessionWith(server, 0)]
     const client = await wsClient(server.port)
@@ -53,7 +53,7 @@ describe('one WebSocket', () => {
     expect(client.frames.filter((frame) => frame.op === 'event')).toHaveLength(2)
   })
 
-  it('forgets a subscription that is taken back before it began', async () => {
+  it('ends a subscription that is cancelled before it began', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 1)
     const client = await wsClient(server.port)
@@ -75,7 +75,7 @@ describe('one WebSocket', () => {
   it.each([
     ['past the end', { after: 3 }],
     ['in another log', { after: 1, log: 'another' }],
-  ])('asks for a new snapshot where the cursor is %s', async (_name, place) => {
+  ])('requests a new snapshot if the cursor is %s', async (_name, place) => {
     const server = await streamServer()
     const id = await sessionWith(server, 1)
     const client = await wsClient(server.port)
@@ -86,7 +86,7 @@ describe('one WebSocket', () => {
     expect(await client.next()).toMatchObject({ op: 'event', event: { seq: 3 } })
   })
 
-  it('tells the end of a session, and goes on with the others', async () => {
+  it('delivers the end of a session, and continues with the others', async () => {
     const server = await streamServer()
     const [one, two] = [await sessionWith(server, 0), await sessionWith(server, 0)]
     const client = await wsClient(server.port)
@@ -104,7 +104,7 @@ describe('one WebSocket', () => {
     })
   })
 
-  it('takes answers, as the person who opened it', async () => {
+  it('accepts answers of the person who opened it', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
     const interactionId = await openQuestion(server, id)
@@ -130,7 +130,7 @@ describe('one WebSocket', () => {
     expect(await client.ask({ ...op, interactionId: 'none' })).toMatchObject({ error: { code: 'not_found' } })
   })
 
-  it('counts an answer once that is sent again with its key, and answers a ping', async () => {
+  it('deduplicates an answer that is repeated with its key, and replies to a ping', async () => {
     const server = await streamServer()
     const id = await sessionWith(server, 0)
     const interactionId = await openQuestion(server, id)

@@ -7,7 +7,7 @@ import { wsClient } from './ws-client.test.helper.js'
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
-describe('frames that are malformed', () => {
+describe('malformed messages', () => {
   it.each([
     ['no JSON', '{', null],
     ['no object', '7', null],
@@ -32,14 +32,14 @@ describe('frames that are malformed', () => {
     expect(await client.ask({ op: 'unsubscribe', sessionId: 's' })).toMatchObject({ ok: true })
   })
 
-  it('are refused where they are binary', async () => {
+  it('are refused if they are binary', async () => {
     const server = await streamServer()
     const client = await wsClient(server.port)
     client.ws.send(Buffer.from('{"op":"unsubscribe","ref":1,"sessionId":"s"}'))
     expect(await client.answer(null)).toMatchObject({ ok: false, error: { code: 'invalid_request' } })
   })
 
-  it('settle nothing that a body of as many levels would not', async () => {
+  it('settle nothing if they are nested more deeply than a body may be', async () => {
     const server = await streamServer({ config: { jsonDepth: 10 } })
     const id = await sessionWith(server, 0)
     const { interaction } = await server.host.desk.open({
@@ -63,7 +63,7 @@ describe('frames that are malformed', () => {
     expect(await respond(3, 8)).toMatchObject({ ok: true })
   })
 
-  it('end the connection where they are too large', async () => {
+  it('end the connection if they are too large', async () => {
     const server = await streamServer({ config: { frameBytes: 1000 } })
     const client = await wsClient(server.port)
     client.ws.send('x'.repeat(1001))
@@ -72,13 +72,13 @@ describe('frames that are malformed', () => {
 })
 
 describe('an upgrade', () => {
-  it('is refused to those who are not let in', async () => {
+  it('is refused without a valid credential', async () => {
     const server = await streamServer()
     await expect(wsClient(server.port, { 'x-caller': 'nobody' })).rejects.toThrow('401')
     await expect(wsClient(server.port, { origin: 'http://evil.example' })).rejects.toThrow('403')
   })
 
-  it('is refused beyond the limit, until somebody leaves', async () => {
+  it('is refused above the limit, until a socket is closed', async () => {
     const server = await streamServer({ config: { sockets: 2 } })
     const [first] = [await wsClient(server.port), await wsClient(server.port)]
     await expect(wsClient(server.port)).rejects.toThrow('429')
@@ -89,14 +89,14 @@ describe('an upgrade', () => {
     expect(server.streams.open.ws).toBe(2)
   })
 
-  it('is what the path is for', async () => {
+  it('is required at this path', async () => {
     const server = await streamServer()
     expect(await getJson(server.port, '/api/ws')).toMatchObject({ status: 400 })
   })
 })
 
 describe('a WebSocket', () => {
-  it('is pinged, and stays open as long as it answers', async () => {
+  it('is pinged, and stays open while it replies', async () => {
     const server = await streamServer()
     const client = await wsClient(server.port)
     for (let beat = 0; beat < 3; beat++) {
@@ -108,7 +108,7 @@ describe('a WebSocket', () => {
     expect(server.streams.open.ws).toBe(1)
   })
 
-  it('is cut when it does not', async () => {
+  it('is disconnected when it does not', async () => {
     const server = await streamServer()
     const client = await wsClient(server.port, {}, { autoPong: false })
     server.clock.advance(15_000)
@@ -121,7 +121,7 @@ describe('a WebSocket', () => {
 
 const OFFER = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'
 
-it('a request that offers HTTP/2 is answered like any other, with its body', async () => {
+it('a request that offers HTTP/2 gets an ordinary response', async () => {
   const server = await streamServer()
   const text = await exchange(server.port, [
     `GET /api/sessions/none/events?after=x HTTP/1.1\r\nHost: localhost\r\n${OFFER}\r\n`,
@@ -130,7 +130,7 @@ it('a request that offers HTTP/2 is answered like any other, with its body', asy
   expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 404'])
 })
 
-it('a body that comes behind the offer is read', async () => {
+it('the body of a request that offers HTTP/2 is read', async () => {
   const server = await streamServer()
   const head = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\n${OFFER}Content-Type: application/json\r\n`
   const text = await exchange(server.port, [
