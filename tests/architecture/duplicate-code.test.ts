@@ -7,6 +7,8 @@ const MIN_TOKENS = 50
 
 /** Copies that stay, by the pair of their files, each with its reason. */
 const allowed: Record<string, string> = {
+  'packages/cli/src/data-folder.ts | packages/store-sqlite/src/database-lock.ts':
+    'Whether a process runs: short commands of the CLI must not load the SQLite driver, and the store must not load the CLI.',
   'packages/core/src/decide/interaction-events.ts | packages/protocol/src/lifecycle.ts':
     'one writes the fields of a settlement into an event, the other reads them; a loop over names would lose their types',
   'packages/core/src/store/memory-log.ts | packages/store-sqlite/src/deep-check.ts':

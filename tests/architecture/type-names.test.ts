@@ -13,7 +13,6 @@ const sharedMeanings: Record<string, string> = {
 /** Names with several meanings, still to be renamed. Nothing is added here; remove a name when one meaning is left. */
 const ambiguous = [
   'Anchor',
-  'BrowserLogin',
   'Check',
   'Command',
   'CommandOf',
@@ -24,20 +23,14 @@ const ambiguous = [
   'EditTarget',
   'Gateway',
   'GatewayOptions',
-  'Json',
   'Option',
-  'Page',
-  'Params',
   'Placement',
   'Question',
   'Route',
-  'Sender',
   'SetMode',
   'ShownQuestions',
-  'Streams',
   'ToolCall',
   'ToolUse',
-  'Via',
 ]
 
 const declarations = declaredTypes(

@@ -13,7 +13,7 @@ import { checkSignal, Waiter, type StopSignal } from './waiters.js'
 /** Pause before a claim that the store could not write is tried again, in milliseconds. */
 const RETRY_MS = 1000
 
-interface WaitOptions {
+interface WaitRequest {
   /** Receiver named in the claim; `null` waits without claiming. */
   to: string | null
   signal?: StopSignal | undefined
@@ -28,7 +28,7 @@ interface WaitOptions {
 export function waitFor<View>(
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  wait: WaitOptions,
+  wait: WaitRequest,
   view: (item: Interaction) => View,
 ): Promise<View> {
   return new Promise((resolve, reject) => {
@@ -64,7 +64,7 @@ async function settledOr(
   addWaiter: (interactionId: string) => void,
   engine: Engine,
   target: { sessionId: string; interactionId: string },
-  { to, signal, fence }: WaitOptions,
+  { to, signal, fence }: WaitRequest,
 ): Promise<Interaction | null> {
   const { sessionId } = target
   let { interactionId } = target
