@@ -26,7 +26,6 @@ const ambiguous = [
   'Option',
   'Placement',
   'Question',
-  'Route',
   'SetMode',
   'ShownQuestions',
   'ToolCall',

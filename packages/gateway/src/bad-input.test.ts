@@ -31,7 +31,7 @@ async function send(
   return { status: response.status, error }
 }
 
-/** What the server sends back until it closes the connection, or until that is enough. */
+/** Everything that the server sends until it closes the connection, or until `enough`. */
 async function sendRaw(text: string | Buffer, enough = /$^/): Promise<string> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   let answer = ''
@@ -200,7 +200,7 @@ describe('invalid HTTP', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n'],
     ['a broken header', 'GET / HTTP/1.1\r\nHost localhost\r\n\r\n'],
-    // Not so many that some are left when the server closes: what it answered would be lost with them.
+    // Few enough that the server has read them all when it closes: otherwise its response would be lost.
     ['headers without end', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
   ])('%s gets a response in JSON', async (_, text) => {
     const answer = await sendRaw(text)

@@ -18,7 +18,7 @@ interface HttpResult {
   body: string
 }
 
-/** Over a connection that stays open, as most clients have one. */
+/** Sends a request over a connection that is kept alive, as most clients do. */
 function send(agent: Agent, method: string, path: string, body = ''): Promise<HttpResult> {
   return new Promise((resolve, reject) => {
     const headers = {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** A browser that is logged in, and shows another site's page. */
+/** Headers of a logged-in browser that shows a page of another site. */
 const browser = () => new Api(gateway, null, { ...login })
 
 async function routes(): Promise<{ method: string; path: string }[]> {
@@ -39,7 +39,7 @@ describe('a page of another site', () => {
     ['in a sandbox', { host: 'localhost:4100', origin: 'null' }],
   ])('%s reaches no route', async (_, headers) => {
     for (const { method, path } of await routes()) {
-      // A WebSocket asks for an upgrade before it is a request: tested with a real one.
+      // `inject` cannot upgrade; WebSockets are tested with a real connection.
       if (path === '/api/ws') continue
       const { status, body } = await browser().send(method, path, method === 'POST' ? {} : undefined, headers)
       expect({ method, path, status, body }).toMatchObject({

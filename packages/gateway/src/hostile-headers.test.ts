@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Bytes as they come over the wire, which no client library would send. Resolves to the status. */
+/** Sends raw bytes that no client library would send. Resolves to the status. */
 function raw(path: string, headers: Record<string, string>): Promise<number> {
   const { port } = new URL(gateway.url)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -58,7 +58,7 @@ describe('is refused without an internal error:', () => {
   ])('%s', async (_, given, status) => {
     const headers: Record<string, string> = { host, ...given }
     if (headers['authorization'] === '') {
-      // As many characters as a real one, and one byte more.
+      // As many characters as a valid token, but one byte more.
       headers['authorization'] = `Bearer ${gateway.credentials.sessionToken('x').slice(0, -1)}\u00e9`
     }
     expect(await raw('/api/sessions', headers)).toBe(status)
@@ -81,7 +81,7 @@ it('counts a malformed Host and a malformed token as failed logins', async () =>
 })
 
 it('no combination of headers causes an internal error', async () => {
-  /** What a header may hold on the wire. */
+  /** The characters that a header may contain. */
   const bytes = fc
     .array(
       fc.integer({ min: 0x20, max: 0xff }).filter((byte) => byte !== 0x7f),

@@ -18,7 +18,7 @@ const key = { 'idempotency-key': 'the-key' }
 
 const seq = async () => (await gateway.host.desk.snapshot(id)).seq
 
-/** The writes to one session: what each needs, and another body that the same key must not be used for. */
+/** The writes to one session: how each is prepared, and another body for which the same key must be refused. */
 const writes: { path: string; body: object; other?: object; needs?: 'question' | 'approval' }[] = [
   { path: 'messages', body: { text: 'hello' }, other: { text: 'goodbye' } },
   { path: 'tool-calls', body: { toolName: 'Bash', input: {} }, other: { toolName: 'Bash', input: { a: 1 } } },

@@ -16,7 +16,7 @@ interface Document {
   components: { schemas: Record<string, Schema> }
 }
 
-/** One body that fits, for each route that takes one. */
+/** A valid body for each route that has one. */
 const bodies: Record<string, object> = {
   createSession: { agent: null },
   message: { text: 'hello' },
@@ -35,7 +35,7 @@ const bodies: Record<string, object> = {
   logout: { all: true },
 }
 
-/** These do not end by themselves. */
+/** Streams, which do not end by themselves. */
 const streams = ['allEvents', 'webSocket']
 
 let gateway: TestGateway
@@ -95,8 +95,7 @@ it('serves every route that it describes, with a status and a body that it descr
     if (type === 'application/json') expect(problems(answered.body, schema!, document)).toEqual([])
     seen.push(`${operationId} ${answered.status}`)
   }
-  // Not just any answer: what fits its route is done. No agent is here that could go on with what is adopted, and
-  // a store in memory is no file.
+  // Valid requests must succeed. The exceptions: there is no agent for an adopted session, and a store in memory has no file to back up.
   expect(seen.filter((line) => /[45]\d\d$/.test(line))).toEqual([
     'adoptSession 400',
     'deleteRule 404',
@@ -115,7 +114,7 @@ it('refuses with errors that match the document', async () => {
     if (!operation.requestBody) continue
     const url = await fill(path)
     const answered = await person.send(method, url, [])
-    // No connector is here, which is found out before the body is read.
+    // There is no connector, which is checked before the body is read.
     const [status, code] =
       operation.operationId === 'receiveUpdate' ? [404, 'not_found'] : [400, 'invalid_request']
     expect({ operation: operation.operationId, ...answered }).toMatchObject({
@@ -126,7 +125,7 @@ it('refuses with errors that match the document', async () => {
   }
 })
 
-/** In a session of its own: one route ends what the next one needs. */
+/** Each route gets its own session, because some end what the next one needs. */
 async function callOnce(path: string, method: string, operationId: string) {
   return person.send<unknown>(method, await fill(path), bodies[operationId], { accept: 'application/json' })
 }
@@ -143,7 +142,7 @@ async function fill(path: string): Promise<string> {
     .replaceAll(/\{\w+\}/g, 'nothing')
 }
 
-/** As much of JSON Schema as the document uses for objects: what must be there, and of which type. */
+/** Checks the part of JSON Schema that the document uses for objects: required fields and their types. */
 function problems(value: unknown, schema: Schema, document: Document, where = '$'): string[] {
   const {
     $ref,

@@ -1,6 +1,6 @@
 import { errorCodes } from '@askback/protocol'
 import { z } from 'zod'
-import { type ResponseContent, type Route, route } from './route.js'
+import { type ResponseContent, type ApiRoute, route } from './route.js'
 
 type OpenApiNode = Record<string, unknown>
 
@@ -18,7 +18,7 @@ const WITH_BODY = [413, 415]
 const OF_WRITING = [503]
 
 /** The OpenAPI 3.1 document, from the same table as the routes. */
-export function openApi(routes: Route[], version: string): OpenApiNode {
+function openApi(routes: ApiRoute[], version: string): OpenApiNode {
   const paths: Record<string, OpenApiNode> = {}
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
@@ -46,7 +46,7 @@ export function openApi(routes: Route[], version: string): OpenApiNode {
   }
 }
 
-function operation(route: Route): OpenApiNode {
+function operation(route: ApiRoute): OpenApiNode {
   const { name, summary, allowed, method, body, lines } = route
   const parameters = [
     ...parametersOf(route.params, 'path'),
@@ -68,7 +68,7 @@ function operation(route: Route): OpenApiNode {
   }
 }
 
-function responsesOf(responses: Route['responses']): OpenApiNode {
+function responsesOf(responses: ApiRoute['responses']): OpenApiNode {
   return Object.fromEntries(
     Object.entries(responses).map(([status, described]) => [status, describe(described)]),
   )
@@ -83,7 +83,7 @@ function describe(described: ResponseContent): OpenApiNode {
   return { description, content }
 }
 
-function errorsOf({ allowed, method, body, errors = [] }: Route): OpenApiNode {
+function errorsOf({ allowed, method, body, errors = [] }: ApiRoute): OpenApiNode {
   const statuses = new Set([
     ...(allowed === 'anyone' ? [400, 403, 500, 503] : WITH_CREDENTIAL),
     ...(body ? WITH_BODY : []),
@@ -139,8 +139,8 @@ function schemaOf(schema: z.ZodType): OpenApiNode {
 }
 
 /** Adds the route of the document, which the document describes, too. */
-export function withOpenApi(routes: Route[], version: string): Route[] {
-  const all: Route[] = [
+export function withOpenApi(routes: ApiRoute[], version: string): ApiRoute[] {
+  const all: ApiRoute[] = [
     ...routes,
     route({
       name: 'openApi',

@@ -7,7 +7,7 @@ import type { ParsedBody } from './http/body.js'
 import { idempotencyKey } from './http/idempotent.js'
 import { sendResponse, sendError, toAskbackError } from './http/responses.js'
 import { withOpenApi } from './openapi.js'
-import type { GatewayContext, AnyRouteCall, Route } from './route.js'
+import type { GatewayContext, AnyRouteCall, ApiRoute } from './route.js'
 import { auditRoutes } from './routes/audit.js'
 import { connectorRoutes } from './routes/connectors.js'
 import { interactionRoutes } from './routes/interactions.js'
@@ -22,7 +22,7 @@ import { toolCallRoutes } from './routes/tool-calls.js'
 import { streamRoutes } from './streams/register.js'
 
 /** Registers every route of the table that has a handler. */
-export function registerRoutes(app: FastifyInstance, routes: Route[], context: GatewayContext): void {
+export function registerRoutes(app: FastifyInstance, routes: ApiRoute[], context: GatewayContext): void {
   app.decorateRequest('credential', null)
   for (const route of routes) {
     const { handle } = route
@@ -60,7 +60,7 @@ function isAborted({ raw }: FastifyRequest): boolean {
 }
 
 /** Checks origin, credential and permission before the body is read, so that a refused request costs little. */
-function checkBeforeBody(route: Route, context: GatewayContext) {
+function checkBeforeBody(route: ApiRoute, context: GatewayContext) {
   const { admit, access, drain, rateLimit, agentRate } = context
   const isWrite = route.method !== 'GET'
   const isOfSession = route.path.startsWith('/api/sessions/:id')
@@ -101,7 +101,11 @@ async function continueAfter(checked: Promise<void>, done: (error?: Error) => vo
 }
 
 async function handleRequest(
-  { route, handle, context }: { route: Route; handle: NonNullable<Route['handle']>; context: GatewayContext },
+  {
+    route,
+    handle,
+    context,
+  }: { route: ApiRoute; handle: NonNullable<ApiRoute['handle']>; context: GatewayContext },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -117,7 +121,7 @@ async function handleRequest(
 function checkAfterBody(
   { credentials }: GatewayContext,
   credential: Credential,
-  { method }: Route,
+  { method }: ApiRoute,
 ): Promise<void> | undefined {
   const isCurrent =
     method !== 'GET' && credential.kind === 'person'
@@ -128,7 +132,7 @@ function checkAfterBody(
   return undefined
 }
 
-function readCall(route: Route, request: FastifyRequest, reply: FastifyReply): AnyRouteCall {
+function readCall(route: ApiRoute, request: FastifyRequest, reply: FastifyReply): AnyRouteCall {
   const { query, method, name } = route
   const { credential, headers } = request
   const origin: AnyRouteCall['origin'] = credential ? readActor(credential, headers) : {}
@@ -149,7 +153,7 @@ function readCall(route: Route, request: FastifyRequest, reply: FastifyReply): A
 }
 
 /** A body must be well formed even if the route ignores it. */
-function bodyOf({ body: schema, refusal, parsedByDesk }: Route, request: FastifyRequest): unknown {
+function bodyOf({ body: schema, refusal, parsedByDesk }: ApiRoute, request: FastifyRequest): unknown {
   const parsed = request.body as ParsedBody | undefined
   if (parsed && !parsed.ok) throw parsed.error
   if (!schema) return undefined
@@ -165,7 +169,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function parse(schema: NonNullable<Route['body']>, value: unknown, what: string): unknown {
+function parse(schema: NonNullable<ApiRoute['body']>, value: unknown, what: string): unknown {
   return parseWith(schema, value, { code: 'invalid_request', what })
 }
 
@@ -173,7 +177,7 @@ function parse(schema: NonNullable<Route['body']>, value: unknown, what: string)
 export function routeTable(
   context: GatewayContext,
   { version, mcp }: { version: string; mcp: McpHandler | undefined },
-): Route[] {
+): ApiRoute[] {
   const routes = [
     ...sessionRoutes(context),
     ...adoptRoutes(context),

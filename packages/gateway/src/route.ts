@@ -78,14 +78,14 @@ type CredentialFor<W extends AllowedCallers> = W extends 'anyone'
     : PersonCredential | AgentCredential
 
 /** With the types of its request erased, so that all routes fit in one table. */
-export type Route = RouteSpec<AllowedCallers, unknown, unknown, unknown>
+export type ApiRoute = RouteSpec<AllowedCallers, unknown, unknown, unknown>
 export type AnyRouteCall = RouteCall<AllowedCallers, unknown, unknown, unknown>
 
 export function route<W extends AllowedCallers, Params, Query, Body>(
   spec: RouteSpec<W, Params, Query, Body>,
-): Route {
+): ApiRoute {
   // Each request is parsed with the schemas of its own route before the handler gets it.
-  return spec as unknown as Route
+  return spec as unknown as ApiRoute
 }
 
 declare module 'fastify' {

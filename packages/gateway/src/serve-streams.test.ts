@@ -17,7 +17,7 @@ afterEach(() => gateway.close())
 const stream = (path: string, token: string, headers: Record<string, string> = {}) =>
   fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
 
-/** What the server answers an upgrade with: 101, or an error. */
+/** The status of the response to an upgrade: 101, or that of an error. */
 async function upgrade(headers: Record<string, string>): Promise<number> {
   return (await upgradeAnswer(headers)).statusCode ?? 0
 }
@@ -180,7 +180,7 @@ describe('a WebSocket', () => {
       for (let sent = 0; sent < 30; sent++) socket.send(JSON.stringify({ op: 'hello', proof: 'wrong' }))
       expect(await closed).toBe(4401)
       expect(seen).toMatchObject([{ ok: false, error: { code: 'unauthorized' } }])
-      // It was one failed login: twenty would be too many.
+      // All messages together count as one failed login; twenty would be too many.
       expect(await upgrade({ authorization: 'Bearer wrong' })).toBe(401)
     })
 
@@ -207,7 +207,7 @@ describe('a WebSocket', () => {
         .poll(() => [first.seen, second.seen])
         .toEqual([[{ ref: null, ok: true }], [{ ref: null, ok: true }]])
       expect((await new Api(gateway, null, { ...one }).post('/api/logout')).status).toBe(200)
-      // Cut at once, also the one that has yet to say hello: not refused when its time for that is over.
+      // Both are disconnected at once, also the one without a hello, which is not closed later by its timeout.
       expect(await Promise.all([first.closed, silent.closed])).toEqual([1006, 1006])
       second.socket.send(JSON.stringify({ op: 'ping', ref: 2 }))
       await expect.poll(() => second.seen).toContainEqual({ ref: 2, ok: true })
@@ -250,7 +250,7 @@ describe('a WebSocket', () => {
     for (let failed = 0; failed < 20; failed++) await upgrade(wrong)
     const { statusCode, headers } = await upgradeAnswer(wrong)
     expect(statusCode).toBe(429)
-    // The rest of the minute, not what is said where nobody knows better.
+    // The rest of the minute, and not the default.
     expect(Number(headers['retry-after'])).toBeGreaterThan(10)
   })
 
@@ -266,13 +266,13 @@ describe('a WebSocket', () => {
     const seen: unknown[] = []
     socket.on('message', (data: Buffer) => seen.push(JSON.parse(data.toString())))
     await once(socket, 'open')
-    // As another gateway writes it.
+    // Written as another gateway would.
     const { kv } = gateway.store
     const [record] = await kv.list('credential/person/')
     await kv.put(record!.key, { ...(record!.value as object), revokedAt: 1 }, record!.version)
     const answer = { decision: 'approve' }
     socket.send(JSON.stringify({ op: 'respond', ref: 1, sessionId, interactionId, answer }))
-    // It is refused, or cut first: the gateway has heard of it now.
+    // The answer is refused, or the socket is disconnected first, because the gateway knows of the revocation now.
     const isOver = () => seen.length > 0 || socket.readyState === WebSocket.CLOSED
     await expect.poll(isOver).toBe(true)
     for (const said of seen) expect(said).toMatchObject({ ok: false, error: { code: 'unauthorized' } })

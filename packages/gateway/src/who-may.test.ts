@@ -4,7 +4,7 @@ import { Api, approval, question, startTestGateway, type TestGateway } from './t
 type Kind = 'person' | 'outside' | 'own' | 'foreign' | 'none'
 type Seen = 'ok' | 401 | 403
 
-/** In a session of outside agents. `own` is the token of that very session, `foreign` that of another. */
+/** All requests are to a session of outside agents. `own` is the token of that session, `foreign` that of another. */
 const EVERYONE: Record<Kind, Seen> = { person: 'ok', outside: 'ok', own: 'ok', foreign: 'ok', none: 'ok' }
 const PEOPLE: Record<Kind, Seen> = { person: 'ok', outside: 403, own: 403, foreign: 403, none: 401 }
 const AGENTS: Record<Kind, Seen> = { person: 'ok', outside: 'ok', own: 'ok', foreign: 403, none: 401 }
@@ -52,7 +52,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'GET /api/openapi.json': { may: PEOPLE },
 }
 
-/** GatewayStreams go on for ever where they are allowed, and a login is no route with a credential: tested with their own. */
+/** Streams do not end where they are allowed, and a login has no credential: both have their own tests. */
 const elsewhere = ['GET /api/events', 'GET /api/ws', 'GET /login', 'POST /api/login']
 
 let gateway: TestGateway

@@ -3,7 +3,7 @@ import { build } from 'rolldown'
 import { root } from '../../architecture/workspace.js'
 import { madeOnce } from './made-once.js'
 
-/** The command as it would be installed. It looks for the web app beside the folder that its own folder lies in. */
+/** The command as it is when installed. It finds the web app relative to its own folder. */
 const bundled = await madeOnce('dist', async (folder) => {
   await build({
     input: join(root, 'packages/cli/src/main.ts'),

@@ -20,27 +20,27 @@ export interface Ready {
   pid: number
 }
 
-export interface Ended {
+export interface CommandExit {
   code: number | null
   signal: NodeJS.Signals | null
 }
 
-export interface Started {
+export interface CommandOptions {
   cwd?: string
-  /** Closed after that. */
+  /** Written to stdin, which is then closed. */
   stdin?: string
-  /** As another user, where the tests may. */
+  /** Runs as another user, if the tests are allowed to. */
   uid?: number
 }
 
-/** One process of the command, until it ends. */
+/** One process of the command. */
 export class Command {
   stdout = ''
   stderr = ''
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<CommandExit>
   readonly #child: ChildProcess
 
-  constructor(args: string[], env: Record<string, string> = {}, { cwd, stdin, uid }: Started = {}) {
+  constructor(args: string[], env: Record<string, string> = {}, { cwd, stdin, uid }: CommandOptions = {}) {
     const { PATH, HOME } = process.env
     const inherited = { ...(PATH && { PATH }), ...(HOME && { HOME }), CI: '1' }
     this.#child = spawn(process.execPath, [commandFile, ...args], {
@@ -57,20 +57,20 @@ export class Command {
     })
   }
 
-  kill(signal: NodeJS.Signals): Promise<Ended> {
+  kill(signal: NodeJS.Signals): Promise<CommandExit> {
     this.#child.kill(signal)
     return this.ended
   }
 
-  /** What it says once it is ready. */
+  /** The line that it prints when it is ready. Rejects if it exits before. */
   async ready(): Promise<Ready> {
     const line = new Promise<string>((resolve) => {
-      const look = () => {
+      const readLine = () => {
         const end = this.stdout.indexOf('\n')
         if (end >= 0) resolve(this.stdout.slice(0, end))
       }
-      this.#child.stdout?.on('data', look)
-      look()
+      this.#child.stdout?.on('data', readLine)
+      readLine()
     })
     const early = this.ended.then(({ code }) => {
       throw new Error(`It ended with ${code} before it was ready: ${this.stderr}`)

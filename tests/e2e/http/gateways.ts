@@ -1,7 +1,7 @@
 import type { ErrorBody, Interaction, Session } from '@askback/protocol'
 import { freePort } from '@askback/store-postgres/testing'
 import { afterEach } from 'vitest'
-import { Command, newFolder, type Ended, type Ready, type Started } from './command.js'
+import { Command, newFolder, type CommandExit, type Ready, type CommandOptions } from './command.js'
 
 export interface ApiResponse<Body> {
   status: number
@@ -9,7 +9,7 @@ export interface ApiResponse<Body> {
   headers: Headers
 }
 
-/** A gateway in a process of its own, and calls to it. */
+/** A gateway in its own process, and calls to its API. */
 export class RunningGateway {
   readonly command: Command
   readonly data: string
@@ -21,7 +21,7 @@ export class RunningGateway {
     this.ready = ready
   }
 
-  stop(signal: NodeJS.Signals): Promise<Ended> {
+  stop(signal: NodeJS.Signals): Promise<CommandExit> {
     return this.command.kill(signal)
   }
 
@@ -87,8 +87,8 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((command) => command.kill('SIGKILL')))
 })
 
-/** Ended with the test, however that ends. */
-export function run(args: string[], env?: Record<string, string>, started?: Started): Command {
+/** Runs a command, which is killed after the test. */
+export function run(args: string[], env?: Record<string, string>, started?: CommandOptions): Command {
   const command = new Command(args, env, started)
   running.push(command)
   return command
@@ -102,7 +102,7 @@ export async function serve(
   return new RunningGateway(command, data, await command.ready())
 }
 
-/** For a gateway that restarts: nothing else gets this port meanwhile. */
+/** A port for a gateway that restarts. The system assigns ports from 32768 on, so no other process gets it meanwhile. */
 export async function portToKeep(): Promise<string> {
   return String(await freePort())
 }

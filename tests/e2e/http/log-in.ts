@@ -1,13 +1,13 @@
 export interface Login {
   cookie: { name: string; value: string }
   proof: string
-  /** What the page keeps, as it keeps it. */
+  /** What the page stores, as text. */
   stored: string
-  /** Of a request by this login. */
+  /** The headers of a request with this login. */
   headers: Record<string, string>
 }
 
-/** Exchanges the code of a link as its page does. */
+/** Exchanges the code of a link for a login, as the login page does. */
 export async function logIn(openUrl: string): Promise<Login> {
   const { origin, searchParams } = new URL(openUrl)
   const response = await fetch(`${origin}/api/login`, {

@@ -3,7 +3,7 @@ import { fakeClock } from '@askback/core/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { createCredentials, type Credentials } from './credentials.js'
 
-/** Two gateways on one store. Their clock stands still, so that what one learns from the other comes by the bus, if at all. */
+/** Two gateways on one store. Their clock does not move, so they learn from each other over the bus only. */
 async function twoGateways({ bus = true } = {}): Promise<[Credentials, Credentials]> {
   const store = { ...memoryStore(), shared: true }
   const join = memoryBus()

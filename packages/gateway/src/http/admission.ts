@@ -105,7 +105,7 @@ export type OriginGuard = (method: string, headers: IncomingHttpHeaders, upgrade
 export type PageOrigin = 'own' | 'allowed' | 'unknown'
 
 /** No browser sends such a host. It counts as a failed login, because it is an attempt to attack. */
-export class MalformedHost extends AskbackError {
+class MalformedHost extends AskbackError {
   constructor(message: string) {
     super('forbidden', message)
   }

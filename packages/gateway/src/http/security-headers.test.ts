@@ -56,7 +56,7 @@ it('are on every response, for every caller', async () => {
     ['GET', '/api/nothing'],
   ] as const
   for (const [method, template] of [...routes, ...more]) {
-    // They go on for ever: below.
+    // Streams do not end; the next test has them.
     if (template === '/api/events' || template === '/api/ws') continue
     const path = template.replace('/sessions/{id}', `/sessions/${id}`).replaceAll(/\{\w+\}/g, 'x')
     for (const api of [person, new Api(gateway, null)]) {

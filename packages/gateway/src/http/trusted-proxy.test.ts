@@ -40,7 +40,7 @@ describe('a request is secure', () => {
   it.each([
     ['10.0.0.1', 'https', true],
     ['10.0.0.1', 'http', false],
-    // What a caller has sent stands before what the proxy adds.
+    // The proxy appends to what the caller sent.
     ['10.0.0.1', 'https, http', false],
     ['1.2.3.4', 'https', false],
   ])('by the header of a trusted proxy only: %s says %s', (peer, proto, isSecure) => {

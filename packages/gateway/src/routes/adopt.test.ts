@@ -22,7 +22,7 @@ afterAll(() => gateway.close())
 
 type Answer = { session?: Session; created?: boolean } & Partial<ErrorBody>
 
-/** With `chunks` in pieces of that many bytes. */
+/** Sends the body in chunks of `chunks` bytes, if set. */
 async function send(
   text: string,
   { path = '/api/sessions/adopt', chunks = 0 } = {},

@@ -3,7 +3,7 @@ import type { Actor, AuditAct, AuditDecision, AuditRow } from '@askback/protocol
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { SECURITY_HEADERS } from '../http/responses.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 
 const DECISION_COLUMNS = [
   'at',
@@ -24,7 +24,7 @@ type AuditFilter = 'decisions' | 'acts' | undefined
 
 const CONTENT_TYPES = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const
 
-export function auditRoutes({ host: { desk } }: GatewayContext): Route[] {
+export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'audit',

@@ -1,7 +1,7 @@
 import { AskbackError, type Actor } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 
 /**
@@ -33,7 +33,7 @@ const MAX_UPDATE_BYTES = 256 * 1024
 const params = z.object({ id: z.string() })
 const pairing = z.object({ code: z.string(), expiresAt: z.number(), link: z.string().optional() })
 
-export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayContext): Route[] {
+export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayContext): ApiRoute[] {
   const find = (id: string) => connectors.find((connector) => connector.id === id)
   const receiverOf = (id: string) => {
     const receive = find(id)?.receive

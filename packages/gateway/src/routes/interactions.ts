@@ -7,7 +7,7 @@ import type { Credential } from '../credentials/credential.js'
 import { fenceOf } from '../http/access.js'
 import { checkNotRevoked, readSource } from '../http/authenticate.js'
 import { LongPoll } from '../http/drain.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import {
   freshness,
   interactionBody,
@@ -21,7 +21,7 @@ import {
 
 const MAX_ID_LENGTH = 500
 
-export function interactionRoutes(context: GatewayContext): Route[] {
+export function interactionRoutes(context: GatewayContext): ApiRoute[] {
   const { desk } = context.host
   return [
     route({

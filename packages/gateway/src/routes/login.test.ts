@@ -129,7 +129,7 @@ describe('the login page', () => {
         const { link, answer } = page(host)
         const { status, headers } = await answer
         expect(status).toBe(307)
-        // The port stays: it may be forwarded from another machine.
+        // The port does not change, because it may be forwarded from another machine.
         expect(headers['location']).toBe(`http://127.0.0.1:4100${link}`)
         expect(headers['cache-control']).toBe('no-store')
       },
@@ -363,7 +363,7 @@ describe('signing out', () => {
     const replaced = await startTestGateway({ listen: false, clock, store, token: 'another' })
     expect((await new Api(replaced, null, { ...login }).get('/api/sessions')).status).toBe(401)
     expect((await new Api(replaced, null, { ...theirs }).get('/api/sessions')).status).toBe(200)
-    // Going back to the old token does not bring them back.
+    // The logins stay invalid after the old token is restored.
     const back = await startTestGateway({ listen: false, clock, store })
     expect((await new Api(back, null, { ...login }).get('/api/sessions')).status).toBe(401)
   })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { urlUnderOwnName } from '../http/admission.js'
 import { idempotent, secretSeed } from '../http/idempotent.js'
 import { redirectLoginPage, sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 
 /** More than enough for a code, which is about 50 characters long. */
@@ -13,7 +13,13 @@ const createdLogin = z.object({ openUrl: z.string() })
 const actor = z.object({ id: z.string(), name: z.string().optional() })
 
 /** Login and logout of browsers: see `BrowserLogins`. */
-export function loginRoutes({ credentials, failedLogins, proxies, store, ownUrl }: GatewayContext): Route[] {
+export function loginRoutes({
+  credentials,
+  failedLogins,
+  proxies,
+  store,
+  ownUrl,
+}: GatewayContext): ApiRoute[] {
   const cookie = ({ raw }: FastifyRequest, value: string, maxAgeSeconds: number) => {
     const secure = proxies.isSecure(raw) ? '; Secure' : ''
     return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}${secure}`

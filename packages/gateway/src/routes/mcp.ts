@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import type { Credential } from '../credentials/credential.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 
 /**
  * Handles one MCP request, which is authorized and whose body is parsed. Resolves when the response is sent; `createMcpHandler` of
@@ -24,7 +24,7 @@ export type McpHandler = (call: {
 export function mcpRoutes(
   { access, credentials, drain }: GatewayContext,
   mcp: McpHandler | undefined,
-): Route[] {
+): ApiRoute[] {
   if (!mcp) return []
   return [
     route({

@@ -1,10 +1,10 @@
 import { approveBody, denyBody, messageBody, routedMessage, submitAnswersBody } from '@askback/protocol'
 import type { ToolCallAnswer } from '@askback/core'
-import { type GatewayContext, route, type RouteCall, type Route } from '../route.js'
+import { type GatewayContext, route, type RouteCall, type ApiRoute } from '../route.js'
 import { okResponse, ok, sessionParams } from './schemas.js'
 
 /** Messages of a person to the agent, and answers to the interaction of a tool call. */
-export function messageRoutes({ host }: GatewayContext): Route[] {
+export function messageRoutes({ host }: GatewayContext): ApiRoute[] {
   type ToolCallAnswerCall = RouteCall<
     'person',
     { id: string },

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { SECURITY_HEADERS } from '../http/responses.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { StoreProbe } from '../store-health.js'
 
 const status = z.object({ status: z.string() })
 
-export function healthRoutes({ host, store, clock, drain }: GatewayContext): Route[] {
+export function healthRoutes({ host, store, clock, drain }: GatewayContext): ApiRoute[] {
   const probe = new StoreProbe(store, clock)
   let isReady = false
   void host.ready.then(() => (isReady = true))
@@ -40,7 +40,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Rou
   ]
 }
 
-export function metricsRoutes({ metrics: { registry } }: GatewayContext): Route[] {
+export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'metrics',
@@ -61,7 +61,7 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): Route[
 }
 
 /** The database as one file. Only the first person may read it, because it contains the secret that signs the tokens of agents. */
-export function backupRoutes({ store, credentials }: GatewayContext): Route[] {
+export function backupRoutes({ store, credentials }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'backup',

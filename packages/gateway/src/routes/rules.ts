@@ -1,6 +1,6 @@
 import { actor } from '@askback/protocol'
 import { z } from 'zod'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 
 const rule = z.looseObject({
@@ -14,7 +14,7 @@ const rule = z.looseObject({
   at: z.number(),
 })
 
-export function ruleRoutes({ host: { desk } }: GatewayContext): Route[] {
+export function ruleRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'listRules',

@@ -8,7 +8,7 @@ import {
   adoptBody,
 } from '@askback/protocol'
 import { z } from 'zod'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { acceptedResponse, freshness, next, ok, page, sessionParams } from './schemas.js'
 
 const agent = z.object({
@@ -28,7 +28,7 @@ const snapshot = z.object({
   live: z.array(liveEvent),
 })
 
-export function sessionRoutes({ host }: GatewayContext): Route[] {
+export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'listAgents',
@@ -108,7 +108,7 @@ export function sessionRoutes({ host }: GatewayContext): Route[] {
   ]
 }
 
-function controlRoutes(host: GatewayContext['host']): Route[] {
+function controlRoutes(host: GatewayContext['host']): ApiRoute[] {
   return [
     route({
       name: 'interrupt',
@@ -171,7 +171,7 @@ function checkOutsideSession({
 
 const adopted = z.object({ session, created: z.boolean() })
 
-export function adoptRoutes({ host }: GatewayContext): Route[] {
+export function adoptRoutes({ host }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'adoptSession',

@@ -66,13 +66,13 @@ it('revokes a person whose record is written at the same moment', async () => {
     return entry
   })
   expect((await person.delete('/api/tokens/grace')).status).toBe(200)
-  // The record outlives the tokens: the name stays taken after a restart.
+  // The person's record stays after the tokens are deleted: the name is still reserved after a restart.
   const again = await startTestGateway({ listen: false, store: gateway.store })
   expect((await new Api(again).post('/api/tokens', { person: 'grace' })).status).toBe(400)
 })
 
 describe('a person who was revoked by a process that stopped halfway', () => {
-  /** The first of its writes: the tokens and logins are still in the store. */
+  /** Does only the first write of a revocation: the tokens and logins are still in the store. */
   async function revokeHalfway(name: string): Promise<void> {
     const { kv } = gateway.store
     const entries = await kv.list('credential/person/')

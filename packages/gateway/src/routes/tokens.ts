@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { personName } from '../credentials/people.js'
 import { idempotent, secretSeed } from '../http/idempotent.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 
 const createdToken = z.object({ person: z.string(), token: z.string() })
 
 /** Each person has their own token, so that `by` in the log names who answered. */
-export function tokenRoutes({ credentials, store }: GatewayContext): Route[] {
+export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'listTokens',

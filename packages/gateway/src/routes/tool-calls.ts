@@ -2,7 +2,7 @@ import { toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
 import { fenceOf } from '../http/access.js'
 import { readSource } from '../http/authenticate.js'
-import { type GatewayContext, route, type Route } from '../route.js'
+import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok, sessionParams } from './schemas.js'
 
 const toolCall = z.looseObject({
@@ -14,7 +14,7 @@ const toolCall = z.looseObject({
 })
 
 /** Reports of outside agents about their own tool calls. */
-export function toolCallRoutes(context: GatewayContext): Route[] {
+export function toolCallRoutes(context: GatewayContext): ApiRoute[] {
   const { desk } = context.host
   return [
     route({

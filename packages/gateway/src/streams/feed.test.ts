@@ -62,7 +62,7 @@ describe('a feed', () => {
     const headAt = (seq: number) => ({ logId: events[0]!.id, seq, id: events[seq - 1]!.id }) as Head
     const follow: Host['desk']['follow'] = async (sessionId, follower) => {
       const early = [events[2]!]
-      // In the same moment as the head is named.
+      // In the same tick in which the head is returned.
       void Promise.resolve().then(() =>
         follower.advanced({ sessionId, head: headAt(3), events: early, texts: () => [''] }),
       )
@@ -129,7 +129,7 @@ describe('a feed', () => {
   })
 })
 
-/** One process that hears late, or never, of what others write to the log that it reads. */
+/** One process that learns late, or never, what others append to the log that it reads. */
 class Run {
   readonly readers: { cursor: number; socket: FakeSocket }[] = []
   readonly #scheduler: fc.Scheduler
@@ -144,7 +144,7 @@ class Run {
     this.#scheduler = scheduler
     this.#store = store
     this.#script = script
-    // Others go on before the store has looked, and before it is known here what it found.
+    // Others may append before the read takes effect, and before its result arrives here.
     const read = async (query: Parameters<Store['read']>[0]) => {
       await scheduler.schedule(Promise.resolve(), 'asks')
       const events = await store.read(query)
@@ -230,7 +230,7 @@ function feedOn(store: Store, options: object): Feed {
   return new Feed('s', { ...given, ...options })
 }
 
-/** A log with so many events behind its first. */
+/** A log with this many events after its first. */
 async function logOf(count: number): Promise<{ store: Store; script: SessionScript }> {
   const store = memoryStore()
   const script = new SessionScript('s')

@@ -76,7 +76,7 @@ describe('an open stream', () => {
   })
 })
 
-/** It may come after the events that the stream opens with. */
+/** Skips the events with which the stream starts. */
 async function firstBeat(server: StreamServer, client: Awaited<ReturnType<typeof openSse>>): Promise<void> {
   server.clock.advance(15_000)
   while (!(await client.next()).comment);

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { sendResponse } from '../http/responses.js'
-import { route, type Route } from '../route.js'
+import { route, type ApiRoute } from '../route.js'
 import { sessionParams } from '../routes/schemas.js'
 import { AllEvents } from './all-events.js'
 import { eventPage } from './event-page.js'
@@ -157,7 +157,7 @@ export interface StreamConfig {
   cacheBytes: number
 }
 
-export const STREAM_DEFAULTS: StreamConfig = {
+const STREAM_DEFAULTS: StreamConfig = {
   heartbeatMs: 15_000,
   helloMs: 10_000,
   sockets: 1000,
@@ -185,7 +185,7 @@ const page = z.object({ events: z.array(sessionEvent), next: z.int().nullable() 
 const whole = z.string().regex(/^\d+$/)
 
 /** Describes the routes above for the OpenAPI document. */
-export const streamRoutes: Route[] = [
+export const streamRoutes: ApiRoute[] = [
   route({
     name: 'sessionEvents',
     method: 'GET',

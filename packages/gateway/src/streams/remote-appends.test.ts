@@ -22,7 +22,7 @@ const ids: Encoding = {
 const ada = { by: { id: 'ada' }, via: 'web' } as const
 const tick = () => new Promise<void>((resolve) => setTimeout(resolve, 5))
 
-/** A gateway on a store that it shares with others. Its doorbell rings only by hand, unless `rings`. */
+/** A gateway on a shared store. The test rings its doorbell, unless `rings` is set. */
 function gateway(base: Store, prefix: string, changes: Partial<Store> = {}, rings = false) {
   const clock = fakeClock()
   const listeners = new Set<(ring: Ring) => void>()
@@ -54,7 +54,7 @@ function gateway(base: Store, prefix: string, changes: Partial<Store> = {}, ring
     await tick()
     return reader
   }
-  /** Lets the slow poll that backs up the doorbell look several times. */
+  /** Lets the slow poll run several times. */
   const repair = async () => {
     for (let looks = 0; looks < 4; looks++) {
       clock.advance(5000)
@@ -73,7 +73,7 @@ const say = (desk: Desk, text: string, idempotencyKey?: string) =>
 const sent = ({ socket }: { socket: FakeSocket }) => socket.written.split(' ').filter(Boolean)
 const wire = (events: { seq: number; id: string }[]) => events.map(({ seq, id }) => `${seq}:${id}`)
 
-/** Two gateways, and a session that was made at the first one. */
+/** Two gateways, and a session that was created at the first one. */
 async function twoGateways(changes: Partial<Store> | ((base: Store) => Partial<Store>) = {}) {
   const base = memoryStore()
   const there = gateway(base, 'a')
@@ -84,7 +84,7 @@ async function twoGateways(changes: Partial<Store> | ((base: Store) => Partial<S
   return { base, there, here }
 }
 
-/** As PostgreSQL has it: an erasure is a row, and the appends of the erased log are hidden. */
+/** Like PostgreSQL: an erasure is a row, and the appends of the erased log are hidden. */
 function withErasures() {
   const rows: News[] = []
   const news: Store['news'] = ({ after }) =>
@@ -235,7 +235,7 @@ describe('a stream on a store that other gateways write to', () => {
   it('continues when a request is repeated next to other writes, also on a store that is not shared', async () => {
     const base = memoryStore()
     let last: Promise<unknown> = Promise.resolve()
-    // As with a group commit: written in order, and told together a moment later.
+    // Like a group commit: written in order, and confirmed together a moment later.
     const append: Store['append'] = (change) => {
       const written = last.then(() => base.append(change))
       last = written.catch(() => undefined)

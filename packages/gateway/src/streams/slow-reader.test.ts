@@ -20,7 +20,7 @@ describe('a reader that does not read', () => {
       said++
       read = (await fast.next()).id!
     }
-    // What the kernel takes for it is not ours; beyond that there is the limit.
+    // The limit counts only bytes that the kernel has not accepted.
     expect(said).toBeLessThan(200)
     const seen = await readAll(slow)
     const rest = await openSse(server.port, `/api/sessions/${id}/events`, { 'last-event-id': String(seen) })
@@ -59,11 +59,11 @@ describe('a reader that does not read', () => {
 
 async function sayLarge({ host }: StreamServer, sessionId: string): Promise<void> {
   await host.desk.message({ sessionId, text: LARGE, by: { id: 'me' } })
-  // A store in memory waits for nothing, and sockets want a turn of the event loop.
+  // A store in memory never yields to the event loop, which sockets need.
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Resolves when the answer has begun. */
+/** Resolves when the response has begun. */
 async function rawClient(port: number, sessionId: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
@@ -73,7 +73,7 @@ async function rawClient(port: number, sessionId: string): Promise<Socket> {
   return socket
 }
 
-/** The id of the last event that came whole before the connection was cut. */
+/** The id of the last complete event before the connection was closed. */
 async function readAll(socket: Socket): Promise<number> {
   let text = ''
   socket.setEncoding('utf8')

@@ -179,8 +179,8 @@ function fields(type: string, text: string): string {
   return `event: ${type}\ndata: ${text}\n\n`
 }
 
-export const HEARTBEAT = Buffer.from(':\n\n')
+const HEARTBEAT = Buffer.from(':\n\n')
 
-export function retryAfter(ms: number): Buffer {
+function retryAfter(ms: number): Buffer {
   return Buffer.from(`retry: ${ms}\n\n`)
 }

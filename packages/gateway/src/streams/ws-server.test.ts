@@ -28,7 +28,7 @@ describe('malformed messages', () => {
     const client = await wsClient(server.port)
     client.ws.send(text)
     expect(await client.answer(ref)).toMatchObject({ ref, ok: false, error: { code: 'invalid_request' } })
-    // The socket lives on.
+    // The socket stays open.
     expect(await client.ask({ op: 'unsubscribe', sessionId: 's' })).toMatchObject({ ok: true })
   })
 
@@ -102,7 +102,7 @@ describe('a WebSocket', () => {
     for (let beat = 0; beat < 3; beat++) {
       server.clock.advance(15_000)
       await once(client.ws, 'ping')
-      // By the time that this is answered, the pong has arrived.
+      // The pong has arrived before the reply to this message.
       await client.ask({ op: 'unsubscribe', sessionId: 's' })
     }
     expect(server.streams.open.ws).toBe(1)

@@ -106,7 +106,7 @@ export interface WsHelloOptions {
  * A socket whose request had a cookie, which other ports of this host may have seen. It is served after its first message has the proof,
  * `{ op: 'hello', proof }`. Any other first message, or none within `helloMs`, closes it.
  */
-export class WsHello implements OpenStream {
+class WsHello implements OpenStream {
   readonly key: string
   readonly #ws: WebSocket
   readonly #options: WsHelloOptions
@@ -168,7 +168,7 @@ export class WsHello implements OpenStream {
  * Some clients offer to upgrade to HTTP/2 with every request, and expect an ordinary response if the server declines. Node treats every
  * upgrade as accepted once there is a listener for upgrades, so the request is put back into the socket without the offer.
  */
-export function declineUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+function declineUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
