@@ -121,7 +121,7 @@ describe.each(Object.entries(folders))('%s', (path, neighbours) => {
   // Files in `src` itself belong to no folder. The index and the test helpers may import everything.
   const folderOf = (file: string) => /^[^/]+\/[^/]+\/src\/([^/]+)\//.exec(file)?.[1] ?? ''
   const inside = files.filter(
-    (file) => folderOf(file.path) !== 'testing' && !file.path.endsWith('src/index.ts'),
+    (file) => folderOf(file.path) !== 'testing' && !/src\/(?:index|internal)\.ts$/.test(file.path),
   )
 
   it.each(Object.entries({ ...neighbours, '': [] }))(

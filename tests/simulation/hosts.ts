@@ -1,4 +1,5 @@
-import { AGENT_LOST, type Host } from '@askback/core'
+import type { Host } from '@askback/core'
+import { AGENT_LOST } from '@askback/core/internal'
 import type { AskbackError } from '@askback/protocol'
 import { respond } from './answers.js'
 import type { LoggedSession } from './log-model.js'

@@ -1,4 +1,5 @@
-import { auditRows, splitMessage, type Page, type Store } from '@askback/core'
+import type { Page, Store } from '@askback/core'
+import { auditRows, splitMessage } from '@askback/core/store'
 import type { Json, SessionEvent, AuditAct, AuditRow } from '@askback/protocol'
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'

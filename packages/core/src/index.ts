@@ -2,25 +2,16 @@ export { steadyClock, jumpAwareClock, type Clock, type LocalTime } from './clock
 export { newId } from './ids.js'
 export {
   defineInteraction,
-  parseWith,
   type InteractionKind,
   type Outcome,
   type Reprompt,
   type StandardSchema,
 } from './kinds/kinds.js'
-export { fieldError } from './kinds/form-values.js'
-export { planEffect } from './kinds/plan-review.js'
-export { auditRows, joinMessage, splitMessage } from './store/audit.js'
-export { doorbell, type Doorbell } from './store/doorbell.js'
 export { memoryStore } from './store/memory-store.js'
-export * from './store/records.js'
 export type * from './store/store.js'
-export { storeFailure, type WriteOutcome } from './store/store-failure.js'
-export { StoreClock, type SharedClock, type StoreClockOptions } from './store/store-clock.js'
 export type { Reported } from './decide/command.js'
-export { editTarget, PROTECTED_PATHS, targetOfPaths, type EditScope } from './decide/edit-target.js'
-export { realFolder, type ReadLink } from './decide/resolve-path.js'
-export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
+export { PROTECTED_PATHS, type EditScope } from './decide/edit-target.js'
+export { type ReadLink } from './decide/resolve-path.js'
 export type { ApprovalRule } from './decide/rules.js'
 export type { ToolCallAnswer } from './desk/commands/answer-tool-call.js'
 export type {
@@ -34,11 +25,8 @@ export type {
 } from './desk/desk-options.js'
 export type { AllSessionsListener } from './desk/all-sessions.js'
 export { createDesk, type Desk } from './desk/desk.js'
-export { eventTexts } from './desk/event-texts.js'
 export type { Advance, DurableSeq, Follower, Head } from './desk/committed.js'
 export type { GoneListener, Listener } from './desk/listeners.js'
-export { DEFAULT_TIMEOUT_MS } from './desk/desk-options.js'
-export { replay, WEIGHT_BYTES } from './desk/speculative.js'
 export type { AskOptions, SessionDefaults, SessionHandle } from './desk/session.js'
 export type {
   Answered,

@@ -1,4 +1,4 @@
-import { editTarget } from '@askback/core'
+import { editTarget } from '@askback/core/internal'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

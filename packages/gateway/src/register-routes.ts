@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol'
-import { parseWith } from '@askback/core'
+import { parseWith } from '@askback/core/internal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credential } from './credentials/credential.js'
 import { readActor, authenticate, checkNotRevoked } from './http/authenticate.js'

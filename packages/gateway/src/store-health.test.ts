@@ -1,4 +1,5 @@
-import { memoryStore, type Store, type SharedClock } from '@askback/core'
+import { memoryStore, type Store } from '@askback/core'
+import type { SharedClock } from '@askback/core/store'
 import { fakeClock } from '@askback/core/testing'
 import { AskbackError } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-import type { Clock, Store, SharedClock } from '@askback/core'
+import type { Clock, Store } from '@askback/core'
+import type { SharedClock } from '@askback/core/store'
 import { AskbackError } from '@askback/protocol'
 
 const KEY = 'readiness'

@@ -1,11 +1,5 @@
-import {
-  auditRows,
-  pendingChanges,
-  sessionChange,
-  sessionInfo,
-  splitMessage,
-  type Append,
-} from '@askback/core'
+import type { Append } from '@askback/core'
+import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage } from '@askback/core/store'
 import type { SessionEvent } from '@askback/protocol'
 import type { SqlValue } from './database.js'
 import { keyText } from './stored-text.js'

@@ -1,4 +1,4 @@
-import type { WriteOutcome } from '@askback/core'
+import type { WriteOutcome } from '@askback/core/store'
 import { AskbackError, backoffMs } from '@askback/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool, types, type ClientConfig, type PoolClient } from 'pg'

@@ -1,4 +1,4 @@
-import { storeFailure, type WriteOutcome } from '@askback/core'
+import { storeFailure, type WriteOutcome } from '@askback/core/store'
 import { AskbackError, errorMessage } from '@askback/protocol'
 
 /** Makes an error for people out of one of the server, the client library or the network. */

@@ -1,4 +1,5 @@
-import { endOfPrefix, type KvEntry } from '@askback/core'
+import type { KvEntry } from '@askback/core'
+import { endOfPrefix } from '@askback/core/store'
 import type { Json, AuditAct } from '@askback/protocol'
 import type { Database, SqlValue } from './database.js'
 import { fromKeyText, keyText, parseStored } from './stored-text.js'

@@ -1,5 +1,5 @@
 import type { Bus, BusMessage } from '@askback/core'
-import { doorbell } from '@askback/core'
+import { doorbell } from '@askback/core/store'
 import { AskbackError, backoffMs } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,14 +1,5 @@
-import {
-  checkAppend,
-  doorbell,
-  endOfPrefix,
-  StoreClock,
-  type AppendResult,
-  type LocalTime,
-  type Ring,
-  type Snapshot,
-  type Store,
-} from '@askback/core'
+import type { AppendResult, LocalTime, Ring, Snapshot, Store } from '@askback/core'
+import { checkAppend, doorbell, endOfPrefix, StoreClock } from '@askback/core/store'
 import { AskbackError } from '@askback/protocol'
 import { appendParameters } from './append-parameters.js'
 import { connect, type ConnectionOptions, type Database } from './database.js'

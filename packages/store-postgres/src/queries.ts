@@ -1,15 +1,5 @@
-import {
-  hasType,
-  interactionFrom,
-  joinMessage,
-  pageOf,
-  placeOfCursor,
-  type Change,
-  type News,
-  type Page,
-  type SessionRow,
-  type Snapshot,
-} from '@askback/core'
+import type { Change, News, Page, SessionRow, Snapshot } from '@askback/core'
+import { hasType, interactionFrom, joinMessage, pageOf, placeOfCursor } from '@askback/core/store'
 import type {
   AuditRow,
   EventOf,

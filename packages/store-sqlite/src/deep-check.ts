@@ -1,4 +1,4 @@
-import { sessionChange, sessionInfo } from '@askback/core'
+import { sessionChange, sessionInfo } from '@askback/core/store'
 import {
   AskbackError,
   emptyState,

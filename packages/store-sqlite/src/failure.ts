@@ -1,4 +1,4 @@
-import { storeFailure, type WriteOutcome } from '@askback/core'
+import { storeFailure, type WriteOutcome } from '@askback/core/store'
 import { errorMessage, type AskbackError } from '@askback/protocol'
 
 /** What a person can do about a damaged database. */

@@ -1,4 +1,4 @@
-import type { WriteOutcome } from '@askback/core'
+import type { WriteOutcome } from '@askback/core/store'
 import { failure, isFailedSync } from './failure.js'
 import type { OpenDatabase } from './open.js'
 

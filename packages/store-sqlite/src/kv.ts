@@ -1,4 +1,5 @@
-import { endOfPrefix, type Fence, type KvEntry, type KvWrite } from '@askback/core'
+import type { Fence, KvEntry, KvWrite } from '@askback/core'
+import { endOfPrefix } from '@askback/core/store'
 import type { Json } from '@askback/protocol'
 import { parseStored, type Connection } from './connection.js'
 import type { Sequence } from './sequence.js'

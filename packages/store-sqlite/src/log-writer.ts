@@ -1,12 +1,5 @@
-import {
-  auditRows,
-  pendingChanges,
-  sessionChange,
-  sessionInfo,
-  splitMessage,
-  type Append,
-  type AppendResult,
-} from '@askback/core'
+import type { Append, AppendResult } from '@askback/core'
+import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage } from '@askback/core/store'
 import type { SessionEvent, AuditRow } from '@askback/protocol'
 import { crc32 } from 'node:zlib'
 import type { Connection } from './connection.js'

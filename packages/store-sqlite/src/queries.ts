@@ -1,14 +1,5 @@
-import {
-  hasType,
-  interactionFrom,
-  joinMessage,
-  pageOf,
-  placeOfCursor,
-  type Change,
-  type Page,
-  type SessionRow,
-  type Snapshot,
-} from '@askback/core'
+import type { Change, Page, SessionRow, Snapshot } from '@askback/core'
+import { hasType, interactionFrom, joinMessage, pageOf, placeOfCursor } from '@askback/core/store'
 import type {
   AuditRow,
   EventOf,

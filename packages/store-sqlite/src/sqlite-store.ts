@@ -1,4 +1,5 @@
-import { checkAppend, doorbell, placeOfCursor, type Ring, type Store } from '@askback/core'
+import type { Ring, Store } from '@askback/core'
+import { checkAppend, doorbell, placeOfCursor } from '@askback/core/store'
 import { AskbackError } from '@askback/protocol'
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'

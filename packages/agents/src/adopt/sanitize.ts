@@ -2,7 +2,7 @@
  * Makes values from other programs' files fit for the log. The log refuses half surrogate pairs, integers that lose digits, deep
  * nesting and some keys; a transcript may contain all of them.
  */
-import { MAX_OUTPUT_BYTES } from '@askback/core'
+import { MAX_OUTPUT_BYTES } from '@askback/core/internal'
 import { MAX_JSON_DEPTH, type Json } from '@askback/protocol'
 
 /** Longer texts are of no use to a reader. */

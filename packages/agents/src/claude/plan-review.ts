@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { planEffect, type Reported, type SessionHandle } from '@askback/core'
+import type { Reported, SessionHandle } from '@askback/core'
+import { planEffect } from '@askback/core/internal'
 import { AskbackError, type PermissionMode, type PlanReviewRequest } from '@askback/protocol'
 import type { CallRequest } from '../session/call-request.js'
 import {

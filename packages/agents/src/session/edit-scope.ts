@@ -1,12 +1,6 @@
 import { readlink } from 'node:fs/promises'
-import {
-  editTarget,
-  realFolder,
-  targetOfPaths,
-  type AskOptions,
-  type EditScope,
-  type SessionHandle,
-} from '@askback/core'
+import type { AskOptions, EditScope, SessionHandle } from '@askback/core'
+import { editTarget, realFolder, targetOfPaths } from '@askback/core/internal'
 import type { Json } from '@askback/protocol'
 
 type EditTarget = NonNullable<AskOptions['edit']>

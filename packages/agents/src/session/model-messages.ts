@@ -1,5 +1,6 @@
 /** What the model is told about the settlement of its requests, where the agent has no other form for it than words. */
-import { planEffect, type Settlement } from '@askback/core'
+import type { Settlement } from '@askback/core'
+import { planEffect } from '@askback/core/internal'
 import type { PlanReviewAnswer, QuestionAnswer, QuestionReply, QuestionRequest } from '@askback/protocol'
 
 /** Settled without a yes. */

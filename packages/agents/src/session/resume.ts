@@ -5,7 +5,8 @@
  * process of the agent waits until they are settled, and then sends its model one message with all outcomes, because the
  * tool calls themselves have ended with the lost process. `BaseAgentProcess` uses this for all adapters.
  */
-import { planEffect, type AgentContext, type Clock, type Settlement } from '@askback/core'
+import type { AgentContext, Clock, Settlement } from '@askback/core'
+import { planEffect } from '@askback/core/internal'
 import type {
   FormAnswer,
   Interaction,

@@ -6,7 +6,8 @@
  *
  * Events that are reported while no turn is open belong to the session only.
  */
-import { AGENT_LOST, type AgentContext, type Delta, type Reported } from '@askback/core'
+import type { AgentContext, Delta, Reported } from '@askback/core'
+import { AGENT_LOST } from '@askback/core/internal'
 import type { Json } from '@askback/protocol'
 
 export type TurnEndReason = 'done' | 'error' | 'interrupted'

@@ -1,13 +1,5 @@
-import {
-  createDesk,
-  createHost,
-  Leases,
-  storeOnBus,
-  WEIGHT_BYTES,
-  type Bus,
-  type Host,
-  type Store,
-} from '@askback/core'
+import { createDesk, createHost, Leases, storeOnBus, type Bus, type Host, type Store } from '@askback/core'
+import { WEIGHT_BYTES } from '@askback/core/internal'
 import {
   createCredentials,
   createGateway,

@@ -1,4 +1,4 @@
-import { fieldError } from '@askback/core'
+import { fieldError } from '@askback/core/internal'
 import {
   fieldsOf,
   formRequest,

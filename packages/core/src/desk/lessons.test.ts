@@ -1,6 +1,6 @@
 import { stateToJson } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { replay } from '../index.js'
+import { replay } from '../internal.js'
 import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './test-desk.test.helper.js'
 
 const regions = {

@@ -1,6 +1,7 @@
 import { stateToJson } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { memoryStore, replay, type Store } from '../index.js'
+import { memoryStore, type Store } from '../index.js'
+import { replay } from '../internal.js'
 import {
   ada,
   bob,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { MAX_OUTPUT_BYTES, type Reported } from '../index.js'
+import { type Reported } from '../index.js'
+import { MAX_OUTPUT_BYTES } from '../internal.js'
 import { ada, listFiles, no, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
 const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: { command: 'ls' } } as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AGENT_LOST } from '../index.js'
+import { AGENT_LOST } from '../internal.js'
 import {
   ada,
   database,

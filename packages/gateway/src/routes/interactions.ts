@@ -1,4 +1,5 @@
-import { eventTexts, type Fence } from '@askback/core'
+import type { Fence } from '@askback/core'
+import { eventTexts } from '@askback/core/internal'
 import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'

@@ -1,0 +1,10 @@
+// What the packages of this repository share beyond the public API. Anything here may change in any version.
+export { parseWith } from './kinds/kinds.js'
+export { fieldError } from './kinds/form-values.js'
+export { planEffect } from './kinds/plan-review.js'
+export { editTarget, targetOfPaths } from './decide/edit-target.js'
+export { realFolder } from './decide/resolve-path.js'
+export { AGENT_LOST, MAX_OUTPUT_BYTES } from './decide/report.js'
+export { eventTexts } from './desk/event-texts.js'
+export { DEFAULT_TIMEOUT_MS } from './desk/desk-options.js'
+export { replay, WEIGHT_BYTES } from './desk/speculative.js'
