@@ -9,7 +9,7 @@ describe('[L4] a gateway on a file whose clock is set', () => {
   it('forwards, past a deadline: it times out at once for readers and for answers', async () => {
     const { gateway, item } = await opened({ jumpMs: 2 * MINUTE })
     jumpClock(gateway)
-    // Much less than the minute that was left, and much more than the second that it takes.
+    // Much less than the minute that was left, and much more than the second that it needs.
     await expect
       .poll(() => read(gateway, item), { timeout: 20_000 })
       .toMatchObject({ settlement: 'timed_out' })

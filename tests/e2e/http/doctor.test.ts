@@ -11,11 +11,11 @@ import { portToKeep, run, serve } from './gateways.js'
 
 interface Seen {
   code: number | null
-  /** One line for each check: its mark, and what it says. */
+  /** One line for each check: its mark and its message. */
   says: Record<string, string>
 }
 
-/** Nothing of the machine's own: no agents, no settings of Claude Code. */
+/** An environment without the agents and the Claude Code settings of this machine. */
 async function doctor(
   data: string,
   { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},

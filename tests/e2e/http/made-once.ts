@@ -6,7 +6,7 @@ import { root } from '../../architecture/workspace.js'
 const cache = join(root, 'node_modules/.cache/askback/made')
 const run = join(cache, `${process.pid}-${newestSource()}`)
 
-/** Something that is built from the sources as they are, and that the files of a run share. */
+/** A folder that is built from the current sources once per test run, and shared by all test files. */
 export async function madeOnce(name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(run, name)
   if (existsSync(folder)) return folder
@@ -27,7 +27,7 @@ export async function madeOnce(name: string, make: (folder: string) => Promise<v
   return folder
 }
 
-/** Of all workers that need it at once. */
+/** Whether this worker is the first to need it, and so builds it. */
 function isFirst(claim: string): boolean {
   try {
     mkdirSync(claim)

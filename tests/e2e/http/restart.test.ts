@@ -78,7 +78,7 @@ describe('a drain', () => {
       `POST ${at(item)}/response HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"answer"`,
     )
     const isReady = async () => (await fetch(`${gateway.ready.url}/readyz`)).status
-    // The request must have arrived: one that comes later on another connection has.
+    // A later request on another connection has a response, so the first one has arrived, too.
     expect(await isReady()).toBe(200)
     void gateway.stop('SIGINT')
     await expect.poll(isReady).toBe(503)
@@ -90,7 +90,7 @@ it('a caller that disconnects cancels nothing', async () => {
   const gateway = await serve()
   const id = await gateway.session()
   const as = gateway.ready.agentToken
-  // By hand: the gateway has noticed the end of this connection before the answer is sent.
+  // With a raw socket: the gateway must have noticed its end before the answer is sent.
   const asking = request(new URL(`/api/sessions/${id}/interactions?wait=60`, gateway.ready.url), {
     method: 'POST',
     headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
@@ -100,7 +100,7 @@ it('a caller that disconnects cancels nothing', async () => {
   await expect.poll(async () => (await inbox()).body.interactions.length).toBe(1)
   asking.destroy()
   await new Promise((resolve) => asking.on('close', resolve))
-  // That takes it some turns of its event loop, of which each call is at least one.
+  // Noticing takes some turns of its event loop, and each call is at least one.
   for (let turn = 0; turn < 20; turn++) await inbox()
   const [item] = (await inbox()).body.interactions
   await gateway.call('POST', `${at(item!)}/response`, { body: sqlite })

@@ -1,6 +1,6 @@
 import type { RunningGateway } from './gateways.js'
 
-/** What a process is started with so that its wall clock is off by `aheadMs`, and `jumpClock` moves it by `jumpMs`. */
+/** The environment of a process whose wall clock is ahead by `aheadMs`, and which `jumpClock` moves by `jumpMs`. */
 export function clockOf({ aheadMs = 0, jumpMs = 0 }: { aheadMs?: number; jumpMs?: number }): {
   NODE_OPTIONS: string
 } {

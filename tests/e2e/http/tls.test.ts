@@ -34,7 +34,7 @@ beforeAll(() => {
   chmodSync(key, 0o600)
 })
 
-/** Of this machine, as others reach it. */
+/** The address of this machine on the network. */
 const ownAddress = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
@@ -97,7 +97,7 @@ describe('with a certificate', () => {
     expect(JSON.parse(data.toString())).toEqual({ ref: 1, ok: true })
     socket.terminate()
 
-    // Some clients offer HTTP/2 with every request, and take an ordinary answer.
+    // Some clients offer HTTP/2 with every request, and accept an ordinary response.
     const offer = {
       connection: 'Upgrade, HTTP2-Settings',
       upgrade: 'h2c',
