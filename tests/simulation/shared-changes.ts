@@ -50,9 +50,9 @@ export class SharedChanges {
   news({ after, limit }: { after: string; limit: number }): Promise<News[]> {
     const page = this.#page(after, limit)
     const last = new Map(page.flatMap((entry) => (entry.append ? [[entry.sessionId, entry] as const] : [])))
-    const isShort = this.#random.chance(this.#shortPages)
+    const isTerse = this.#random.chance(0.5)
     const rows = page.filter((entry) => {
-      const isAppend = entry.append !== null || (isShort && last.has(entry.sessionId))
+      const isAppend = entry.append !== null || (isTerse && last.has(entry.sessionId))
       return !isAppend || last.get(entry.sessionId) === entry
     })
     return Promise.resolve(
