@@ -42,6 +42,11 @@ const contracts = [
     suite: /^the memory store$/,
   },
   { name: 'bus contract', path: 'packages/core/src/cluster/bus.test.ts', suite: / as a bus$/ },
+  {
+    name: 'shared desk contract',
+    path: 'packages/core/src/desk/shared-desk.test.ts',
+    suite: /^desks that share /,
+  },
   { name: 'leases contract', path: 'packages/core/src/cluster/leases.test.ts', suite: /^leases on / },
   {
     name: 'connector contract',

@@ -1,4 +1,4 @@
-import { leasesContract, storeContract } from '@askback/core/testing'
+import { leasesContract, sharedDeskContract, storeContract } from '@askback/core/testing'
 import { Client } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { postgresStore } from './index.js'
@@ -32,8 +32,10 @@ storeContract(
 )
 
 let schemas = 0
-leasesContract('PostgreSQL', () => {
-  const schema = `leases ${schemas++}`
-  const openShared = () => postgresStore({ url: server.url(), schema, connections: 2 })
-  return Promise.all([openShared(), openShared()])
-})
+const openShared = () => {
+  const schema = `shared ${schemas++}`
+  const openStore = () => postgresStore({ url: server.url(), schema, connections: 2 })
+  return Promise.all([openStore(), openStore()])
+}
+leasesContract('PostgreSQL', openShared)
+sharedDeskContract('PostgreSQL', openShared)

@@ -1,5 +1,6 @@
 export { busContract } from './bus-contract.js'
 export { leasesContract } from './leases-contract.js'
+export { sharedDeskContract } from './shared-desk-contract.js'
 export { storeContract } from './store-contract.js'
 export {
   answer,
