@@ -9,7 +9,8 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), inlineScript('theme.js'), preloadChunk('start'), writeCompressed()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
-  build: { chunkSizeWarningLimit: 1000 },
+  // Every browser of the last years preloads modules by itself; where one does not, only a hint is lost.
+  build: { chunkSizeWarningLimit: 1000, modulePreload: { polyfill: false } },
   server: {
     proxy: { '/api': { target: 'http://127.0.0.1:4100', ws: true }, '/login': 'http://127.0.0.1:4100' },
   },

@@ -8,7 +8,9 @@ it('the first load is less than 250 KB', async () => {
   const { url } = (await serve()).ready
   const page = await fetch(url)
   const html = await page.text()
-  const files = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!)
+  // A browser fetches a file once, however often the page names it.
+  const named = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!)
+  const files = [...new Set(named)]
   expect(files.some((file) => file.endsWith('.js'))).toBe(true)
   const answers = [page, ...(await Promise.all(files.map((file) => fetch(url + file))))]
   const sizes = answers.map(({ headers }) => Number(headers.get('content-length')))
