@@ -76,6 +76,12 @@ function outsideWindow(
 
 async function foundIn(log: Speculative, interactionId: string, store: Store): Promise<LookupResult> {
   await log.settled()
+  if (store.shared) {
+    // Another process may have opened it a moment ago. A decision on the state before that would conflict when it is
+    // appended, and then the whole state is loaded again.
+    await log.committed.pull()
+    if (log.stale || log.state.interactions.has(interactionId)) return NOTHING
+  }
   return { found: (await store.interaction(interactionId)) ?? undefined }
 }
 

@@ -164,3 +164,32 @@ it('a command that cannot get its turn ends after a time, and says that it may b
   expect(clock.now() - fakeClock().now()).toBeLessThan(7000)
   desk.close()
 })
+
+it('an answer to what another gateway asked a moment ago is appended at once, without a conflict', async () => {
+  const base = memoryStore()
+  const results: string[] = []
+  const append: Store['append'] = async (appended) => {
+    const result = await base.append(appended)
+    results.push(result.ok ? 'ok' : result.conflict)
+    return result
+  }
+  const here = createDesk({ store: { ...base, shared: true } })
+  // Its doorbells are lost, so it does not know what was asked.
+  const there = createDesk({ store: { ...base, shared: true, append, onAppend: () => () => undefined } })
+  await Promise.all([here.ready, there.ready])
+  await here.createSession({ id: SESSION, agent: 'demo' })
+  for (let turn = 0; turn < 30; turn++)
+    await here.report({
+      sessionId: SESSION,
+      events: [
+        { type: 'turn_started', turnId: `t${turn}` },
+        { type: 'turn_ended', turnId: `t${turn}`, reason: 'done' },
+      ],
+    })
+  expect((await there.snapshot(SESSION)).state.trimmed).toBe(true)
+  const { interaction } = await here.open({ sessionId: SESSION, kind: 'question', request: database })
+  const { interactionId } = interaction
+  await there.respond({ sessionId: SESSION, interactionId, answer: sqlite, ...ada })
+  expect(results).toEqual(['ok'])
+  for (const desk of [here, there]) desk.close()
+})
