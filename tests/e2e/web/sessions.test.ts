@@ -154,13 +154,10 @@ describe('a session', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${id}`)
     await page.getByLabel('Message to the agent').waitFor()
-    expect(await page.getByRole('heading', { name: 'New session with demo' }).isVisible()).toBe(true)
-    expect(await page.getByText('Write a message below to start').isVisible()).toBe(true)
-    expect(
-      await page
-        .getByText('Everyone who is signed in to this gateway can write here and answer.')
-        .isVisible(),
-    ).toBe(true)
+    await page.getByRole('heading', { name: 'New session with demo' }).waitFor()
+    await page.getByText('Write a message below to start').waitFor()
+    const audience = 'Everyone who is signed in to this gateway can write here and answer.'
+    await expect.poll(() => page.getByText(audience).isVisible()).toBe(true)
   })
 
   it('whose address was cut off is not there, and says so', async () => {
