@@ -24,6 +24,8 @@ export interface Connection {
   execAside(sql: string): Promise<void>
   begin(): void
   commit(): void
+  /** Between transactions: whether each commit waits until it is on the disk. A synced commit syncs earlier ones, too. */
+  setSync(isOn: boolean): void
   /** Commits in another thread. The connection must not be used until it has resolved. */
   commitAside(): Promise<void>
   rollback(): void
@@ -72,6 +74,7 @@ export function connection(db: Database.Database, path: string): Connection {
     // `exec` returns nothing; a prepared statement returns an object that costs more than these two do.
     begin: () => void db.exec('BEGIN IMMEDIATE'),
     commit: () => void db.exec('COMMIT'),
+    setSync: (isOn) => void db.exec(`PRAGMA synchronous = ${isOn ? 'FULL' : 'NORMAL'}`),
     commitAside: () => execAside.call(db, 'COMMIT'),
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')

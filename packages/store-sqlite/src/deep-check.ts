@@ -130,6 +130,8 @@ interface CheckedLog {
   seq: number
   problem: string | null
   state: SessionState
+  /** Those of the part of the log from which the tables were derived; `null` while all of it is such. */
+  pending: Set<string> | null
   info: unknown
   row: { updatedAt: number; status?: string; permissionMode?: string }
   interactions: Map<string, ExpectedInteraction>
@@ -146,13 +148,16 @@ function readLog(db: Connection, key: number, id: string): CheckedLog {
     seq: 0,
     problem: null,
     state: emptyState(id),
+    pending: null,
     info: null,
-    row: { updatedAt: 0 },
+    row: { updatedAt: 0, status: 'idle', permissionMode: 'default' },
     interactions: new Map(),
     toolCalls: new Map(),
     decisions: [],
   }
   const ids = new Set<string>()
+  // After a crash the tables lack the last appends, which the next start derives: see `derived-tables.ts`.
+  const [derivedUntil] = db.get<[number]>("SELECT value FROM meta WHERE key = 'derived'")()!
   for (let rows = next(key, 0, ROWS_PER_PAGE); rows.length > 0; rows = next(key, log.seq, ROWS_PER_PAGE)) {
     for (const row of rows) {
       const [pos, , firstSeq, lastSeq, , body] = row
@@ -165,14 +170,21 @@ function readLog(db: Connection, key: number, id: string): CheckedLog {
       }
       if (log.problem !== null) return log
       if (log.seq === 0) log.info = sessionInfo(events)
-      log.row = { ...log.row, ...sessionChange(events) }
-      events.forEach((event, index) => addToExpected(log, event, pos + index))
+      const isDerived = pos <= derivedUntil
+      if (!isDerived) log.pending ??= pendingIds(log.state)
       foldInto(log.state, events)
       log.seq = lastSeq
+      if (!isDerived) continue
+      log.row = { ...log.row, ...sessionChange(events) }
+      events.forEach((event, index) => addToExpected(log, event, pos + index))
     }
   }
   if (log.seq === 0) log.problem = `the session ${id} has no log`
   return log
+}
+
+function pendingIds(state: SessionState): Set<string> {
+  return new Set(pendingOf(state).map(({ interactionId }) => interactionId))
 }
 
 /** Updates what the indexes must contain after this event. It shares no code with the append that writes them. */
@@ -245,7 +257,7 @@ function checkInteractions(
     `SELECT CAST(id AS BLOB), CAST(tool_call_id AS BLOB), request, progress, response, delivered, pending
      FROM interactions WHERE session = ?`,
   )(key)
-  const isPending = new Set(pendingOf(log.state).map(({ interactionId }) => interactionId))
+  const isPending = log.pending ?? pendingIds(log.state)
   const missing = new Map(log.interactions)
   for (const [nameBytes, toolCallId, request, progress, response, delivered, pending] of rows) {
     const name = nameBytes.toString()

@@ -7,6 +7,11 @@ export interface GroupCommit {
   submit<T>(write: () => T): Promise<T>
   /** Runs `work` between two transactions, while nothing else uses the connection. */
   runExclusive<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Runs `work` at once in a transaction of its own, for changes that the next start can make again: it is committed without a
+   * sync. If it cannot be committed, for example on a full disk, it is rolled back and the result is returned all the same.
+   */
+  runUnsynced<T>(work: () => T): T
   /** Set while another thread uses the connection. Reads must wait for it. */
   readonly committing: Promise<void> | null
   /** Resolves when everything submitted has ended. */
@@ -22,6 +27,8 @@ interface SubmittedWrite {
 export interface GroupCommitOptions {
   onRollback: () => void
   onCommit: () => void
+  /** Called at the end of each transaction, inside it. */
+  beforeCommit: () => void
   /** Called inside a transaction that changed something. Returns the position of the transaction, for the mark. */
   positionOf: () => number
   /** Whether large transactions are committed in another thread. */
@@ -38,7 +45,7 @@ const MIN_WRITES_ASIDE = 4
  */
 export function groupCommit(
   db: OpenDatabase,
-  { onRollback, onCommit, positionOf, aside }: GroupCommitOptions,
+  { onRollback, onCommit, beforeCommit, positionOf, aside }: GroupCommitOptions,
 ): GroupCommit {
   let writes: SubmittedWrite[] = []
   const tasks: (() => Promise<void>)[] = []
@@ -83,6 +90,7 @@ export function groupCommit(
       const before = db.changes()
       db.begin()
       for (const write of group) write.run()
+      beforeCommit()
       if (db.changes() !== before) position = positionOf()
       outcome = 'unknown'
       if (aside && group.length >= MIN_WRITES_ASIDE)
@@ -94,6 +102,18 @@ export function groupCommit(
     }
     succeed()
     return undefined
+  }
+
+  function commitIfPossible(): void {
+    try {
+      if (failedSync) throw failedSync.error
+      db.commit()
+    } catch (error) {
+      noteFailedSync(error)
+      rollback()
+      return
+    }
+    onCommit()
   }
 
   function noteFailedSync(error: unknown): void {
@@ -132,6 +152,20 @@ export function groupCommit(
         })
         running ??= run()
       })
+    },
+    runUnsynced<T>(work: () => T) {
+      db.setSync(false)
+      try {
+        db.begin()
+        const result = work()
+        commitIfPossible()
+        return result
+      } catch (error) {
+        rollback()
+        throw error
+      } finally {
+        db.setSync(true)
+      }
     },
     get committing() {
       return committing

@@ -1,8 +1,9 @@
 import type { Append, AppendResult } from '@askback/core'
-import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage } from '@askback/core/store'
+import { auditRows, sessionInfo } from '@askback/core/store'
 import type { SessionEvent, AuditRow } from '@askback/protocol'
 import { crc32 } from 'node:zlib'
 import type { Connection } from './connection.js'
+import { positionsOf, type DerivedTables } from './derived-tables.js'
 import type { KvTable } from './kv.js'
 import type { Sequence } from './sequence.js'
 
@@ -15,7 +16,7 @@ export interface SessionHead {
 
 export interface LogWriter {
   head(sessionId: string): SessionHead | undefined
-  /** Inside a transaction. `body` is the JSON of the events. */
+  /** Inside a transaction. `body` is the JSON of the events. What follows from them is written later, by `DerivedTables`. */
   append(append: Append, body: string): AppendResult
   /** The position of the last row that was written to the log since the last rollback, or 0. */
   lastPosition(): number
@@ -26,7 +27,12 @@ export interface LogWriter {
 }
 
 /** This process is the only writer, so the heads in its cache are valid until a rollback. */
-export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogWriter {
+export function logWriter(
+  db: Connection,
+  sequence: Sequence,
+  kv: KvTable,
+  derived: DerivedTables,
+): LogWriter {
   const heads = new Map<string, SessionHead>()
   let lastPosition = 0
   const findHead = db.get<[number, number]>(
@@ -38,22 +44,7 @@ export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogW
   const insertSession = db.write(
     'INSERT INTO sessions (key, id, info, status, permission_mode, updated_at) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const updateSession = db.write('UPDATE sessions SET updated_at = ? WHERE key = ?')
-  const updateStatus = db.write(
-    'UPDATE sessions SET updated_at = ?, status = ?, permission_mode = ? WHERE key = ?',
-  )
   const insertAudit = db.write('INSERT INTO audit (place, body, message) VALUES (?, ?, ?)')
-  const index = eventIndex(db, (position, rows) => {
-    for (const [offset, each] of rows.entries()) {
-      const { row, message } = splitMessage(each)
-      // The first row has the position of its event, by which an erasure finds the messages of a log.
-      insertAudit(
-        offset === 0 ? position : sequence.take(1),
-        JSON.stringify(row),
-        message === null ? null : JSON.stringify(message),
-      )
-    }
-  })
 
   function head(sessionId: string): SessionHead | undefined {
     const known = heads.get(sessionId)
@@ -72,12 +63,6 @@ export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogW
     return created
   }
 
-  function touch(key: number, events: SessionEvent[]): void {
-    const { updatedAt, status, permissionMode } = sessionChange(events)
-    if (status === undefined || permissionMode === undefined) updateSession(updatedAt, key)
-    else updateStatus(updatedAt, status, permissionMode, key)
-  }
-
   return {
     head,
     append({ sessionId, expectedSeq, events, kv: writes = [], fence }, body) {
@@ -86,13 +71,12 @@ export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogW
       if (fence && !kv.isCurrent(fence)) return { ok: false, conflict: 'fence' }
       if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
       const session = known ?? begin(sessionId, events)
-      const pos = sequence.take(events.length)
+      const audit = events.map(auditRows)
+      const pos = sequence.take(positionsOf(audit))
       session.seq += events.length
       lastPosition = pos
       insertLog(pos, session.key, expectedSeq + 1, session.seq, crc32(body), body)
-      const pending = pendingChanges(events)
-      for (const [offset, event] of events.entries()) index(session.key, pos + offset, event, events, pending)
-      touch(session.key, events)
+      derived.add({ session: session.key, position: pos, events, audit, bytes: body.length })
       for (const { key, value } of writes) kv.write(key, value)
       return { ok: true }
     },
@@ -110,81 +94,4 @@ export function logWriter(db: Connection, sequence: Sequence, kv: KvTable): LogW
       lastPosition = 0
     },
   }
-}
-
-/** Updates the indexes for one event of an append. */
-type IndexEvent = (
-  session: number,
-  position: number,
-  event: SessionEvent,
-  appended: SessionEvent[],
-  pending: ReadonlyMap<string, boolean>,
-) => void
-
-function eventIndex(db: Connection, audit: (position: number, rows: AuditRow[]) => void): IndexEvent {
-  const callTool = db.write('INSERT OR IGNORE INTO tool_calls (session, id) VALUES (?, ?)')
-  const endTool = db.write('UPDATE tool_calls SET ended = 1 WHERE session = ? AND id = ?')
-  const open = db.write(
-    'INSERT OR REPLACE INTO interactions (id, session, tool_call_id, request, expires_at, pending) VALUES (?, ?, ?, ?, ?, ?)',
-  )
-  const progress = db.write('UPDATE interactions SET progress = ? WHERE id = ?')
-  const settle = db.write(
-    'UPDATE interactions SET response = ?, delivered = ?, pending = ifnull(?, pending) WHERE id = ?',
-  )
-  const close = db.write('UPDATE interactions SET pending = 0 WHERE id = ?')
-  const deliver = db.write('UPDATE interactions SET delivered = 1 WHERE id = ?')
-
-  return (session, position, event, appended, pending) => {
-    audit(position, auditRows(event))
-    switch (event.type) {
-      case 'tool_call':
-        callTool(session, event.toolCallId)
-        break
-      case 'tool_result':
-        endTool(session, event.toolCallId)
-        break
-      case 'interaction_request':
-        open(
-          event.interactionId,
-          session,
-          event.toolCallId,
-          position,
-          event.expiresAt ?? null,
-          pending.get(event.interactionId) ? 1 : 0,
-        )
-        break
-      case 'interaction_pending':
-        // If the append also has the request or the response, the statement for that one writes it.
-        if (!event.pending && !has(appended, 'interaction_response', event.interactionId))
-          close(event.interactionId)
-        break
-      case 'interaction_progress':
-        progress(position, event.interactionId)
-        break
-      case 'interaction_response': {
-        const { interactionId } = event
-        const isPending = pending.get(interactionId)
-        settle(
-          position,
-          has(appended, 'interaction_delivered', interactionId) ? 1 : 0,
-          isPending === undefined ? null : Number(isPending),
-          interactionId,
-        )
-        break
-      }
-      case 'interaction_delivered':
-        // Most are claimed in the append that settles them, whose statement has written it.
-        if (!has(appended, 'interaction_response', event.interactionId)) deliver(event.interactionId)
-        break
-      default:
-    }
-  }
-}
-
-function has(
-  events: SessionEvent[],
-  type: 'interaction_response' | 'interaction_delivered',
-  interactionId: string,
-): boolean {
-  return events.some((event) => event.type === type && event.interactionId === interactionId)
 }

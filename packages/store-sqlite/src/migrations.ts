@@ -60,6 +60,8 @@ const migrations = [
   // A checksum for each append, and what a start needs to notice that something acknowledged is missing: see `mark.ts`.
   `ALTER TABLE log ADD COLUMN sum INTEGER;
    INSERT INTO meta VALUES ('id', ${RANDOM_ID}), ('latest', 0), ('in_use', 0);`,
+  // How far the tables that follow from the log are written: see `derived-tables.ts`.
+  `INSERT INTO meta SELECT 'derived', coalesce(max(pos), 0) FROM log;`,
 ]
 
 export const VERSION = migrations.length

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { checkRecent, IncompleteError, lossOf, missingDatabase, statusOf } from './completeness.js'
 import { connection, type Connection } from './connection.js'
 import { closeAsFound, markOpenHere, removeOwner, withLock, writeOwner } from './database-lock.js'
+import { completeDerivedTables } from './derived-tables.js'
 import { erasure, INCREMENTAL } from './erasure.js'
 import { readMark, startMark, type Mark } from './mark.js'
 import { migrate, VERSION, versionOf } from './migrations.js'
@@ -45,6 +46,7 @@ export function openDatabase(file: string, { acceptLoss = false }: OpenOptions =
       else throwIfIncomplete(opened)
     }
     migrate(db)
+    completeDerivedTables(opened)
     enableIncrementalVacuum(db)
     return startUse(db, opened)
   })

@@ -10,6 +10,7 @@ import {
   type CheckpointOptions,
 } from './checkpoints.js'
 import { IncompleteError } from './completeness.js'
+import { derivedTables } from './derived-tables.js'
 import { erasure, vacuum, VACUUM_PAUSE_MS } from './erasure.js'
 import { failure } from './failure.js'
 import { groupCommit } from './group-commit.js'
@@ -82,6 +83,9 @@ export function acceptLoss(path: string): string | null {
   }
 }
 
+/** After so many milliseconds what follows from an append is in its tables, so that a crash leaves little to do for the next start. */
+const DERIVED_MAX_AGE_MS = 1000
+
 interface CreateStoreOptions {
   commitAside?: boolean
   checkpoint?: Partial<CheckpointOptions>
@@ -94,7 +98,8 @@ export function createStore(
 ): Store {
   const sequence = openSequence(db)
   const kv = kvTable(db, sequence)
-  const writer = logWriter(db, sequence, kv)
+  const derived = derivedTables(db)
+  const writer = logWriter(db, sequence, kv, derived)
   const log = logQueries(db)
   const tables = tableQueries(db)
   const eraser = erasure(db)
@@ -108,10 +113,18 @@ export function createStore(
   const copies = liveCopies(db.path, checkpoints)
   const group = groupCommit(db, {
     aside: commitAside,
-    onCommit: () => checkpoints.committed(),
+    beforeCommit() {
+      if (derived.isFull()) derived.write()
+    },
+    onCommit() {
+      derived.committed()
+      checkpoints.committed()
+      if (!derived.isCurrent()) startDerivedTimer()
+    },
     positionOf: transactionPosition,
     onRollback() {
       sequence.forget()
+      derived.forget()
       writer.forget()
       eraser.forget()
     },
@@ -141,18 +154,46 @@ export function createStore(
     }
   }
 
-  /** Runs a query for a session, or returns `otherwise` if it does not exist. */
-  function readOf<T>(sessionId: string, otherwise: T, query: (head: SessionHead) => T): Promise<T> {
+  /** Runs a query on tables that follow from the log, after writing what they lack. */
+  function readDerived<T>(query: () => T): Promise<T> {
     return read(() => {
+      if (derived.isCurrent()) return query()
+      return group.runUnsynced(() => {
+        derived.write()
+        return query()
+      })
+    })
+  }
+
+  let derivedTimer: NodeJS.Timeout | null = null
+  function startDerivedTimer(): void {
+    derivedTimer ??= setTimeout(() => {
+      derivedTimer = null
+      // Nobody waits for it. If it fails, a later transaction or the next start does it.
+      if (!closed) write(() => derived.write()).catch(() => undefined)
+    }, DERIVED_MAX_AGE_MS).unref()
+  }
+
+  /** A query for a session; `otherwise` is its result if the session does not exist. */
+  function ofSession<T>(sessionId: string, otherwise: T, query: (head: SessionHead) => T): () => T {
+    return () => {
       const head = writer.head(sessionId)
       return head ? query(head) : otherwise
-    })
+    }
   }
 
   /** Whether the session was erased and started again since the caller read the log `logId`. */
   function isOtherLog(head: SessionHead | undefined, logId: string | undefined): boolean {
     const [first] = head && logId !== undefined ? log.read(head, { limit: 1 }) : []
     return first !== undefined && first.id !== logId
+  }
+
+  function completeTables(): void {
+    try {
+      if (!derived.isCurrent()) group.runUnsynced(() => derived.write())
+    } catch {
+      // For example a damaged file. The next start derives it from the log.
+    }
   }
 
   async function write<T>(change: () => T): Promise<T> {
@@ -196,29 +237,32 @@ export function createStore(
       if (result.ok) bell.ring({ sessionId: append.sessionId, eventId: append.events.at(-1)!.id })
       return result
     },
-    read: (query) => readOf(query.sessionId, [], (head) => log.read(head, query)),
+    read: (query) => read(ofSession(query.sessionId, [], (head) => log.read(head, query))),
 
-    session: (sessionId) => read(() => tables.session(sessionId)),
-    sessions: (query) => read(() => tables.sessions(query)),
+    session: (sessionId) => readDerived(() => tables.session(sessionId)),
+    sessions: (query) => readDerived(() => tables.sessions(query)),
     countSessions: () => read(() => tables.countSessions()),
 
-    interaction: (interactionId) => read(() => log.interaction(interactionId)),
+    interaction: (interactionId) => readDerived(() => log.interaction(interactionId)),
     interactionsOf: (sessionId, toolCallId) =>
-      readOf(sessionId, [], ({ key }) => log.interactionsOf(key, toolCallId)),
+      readDerived(ofSession(sessionId, [], ({ key }) => log.interactionsOf(key, toolCallId))),
     pending({ sessionId, after = '0', limit }) {
-      if (sessionId === undefined) return read(() => log.pending({ after: placeOfCursor(after), limit }))
+      if (sessionId === undefined)
+        return readDerived(() => log.pending({ after: placeOfCursor(after), limit }))
       const none = { items: [], next: null }
-      return readOf(sessionId, none, ({ key }) =>
-        log.pending({ session: key, after: placeOfCursor(after), limit }),
+      return readDerived(
+        ofSession(sessionId, none, ({ key }) =>
+          log.pending({ session: key, after: placeOfCursor(after), limit }),
+        ),
       )
     },
-    countPending: () => read(() => tables.countPending()),
-    pendingCounts: () => read(() => tables.pendingCounts()),
-    deadlines: () => read(() => tables.deadlines()),
+    countPending: () => readDerived(() => tables.countPending()),
+    pendingCounts: () => readDerived(() => tables.pendingCounts()),
+    deadlines: () => readDerived(() => tables.deadlines()),
     toolCall: (sessionId, toolCallId) =>
-      readOf(sessionId, null, ({ key }) => tables.toolCall(key, toolCallId)),
+      readDerived(ofSession(sessionId, null, ({ key }) => tables.toolCall(key, toolCallId))),
 
-    audit: ({ after = '0', limit }) => read(() => tables.audit(placeOfCursor(after), limit)),
+    audit: ({ after = '0', limit }) => readDerived(() => tables.audit(placeOfCursor(after), limit)),
     addAudit: (rows) => write(() => writer.addAudit(rows)),
     changes: ({ after = '0', limit }) => read(() => log.changes(placeOfCursor(after), limit)),
     head: () => read(() => String(log.newest())),
@@ -234,7 +278,7 @@ export function createStore(
       list: (prefix) => read(() => kv.list(prefix)),
     },
 
-    loadSnapshot: (sessionId) => readOf(sessionId, null, ({ key }) => tables.loadSnapshot(key)),
+    loadSnapshot: (sessionId) => read(ofSession(sessionId, null, ({ key }) => tables.loadSnapshot(key))),
     saveSnapshot: (sessionId, snapshot, logId) =>
       write(() => {
         const head = writer.head(sessionId)
@@ -247,6 +291,8 @@ export function createStore(
         const head = writer.head(sessionId)
         if (isOtherLog(head, logId)) return undefined
         kv.erase(`session/${sessionId}/`)
+        // Nothing may be derived from this log once its rows are being erased.
+        derived.write()
         if (head) eraser.hide(head.key)
         writer.forget(sessionId)
         return head?.key
@@ -265,7 +311,9 @@ export function createStore(
       closed = true
       copies.stop()
       checkpoints.stop()
+      if (derivedTimer) clearTimeout(derivedTimer)
       await group.drained()
+      completeTables()
       db.close()
       copies.close()
     },

@@ -62,7 +62,9 @@ export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | '
 }
 
 /** The columns that an append changes in the row of its session. */
-export function sessionChange(events: SessionEvent[]): Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> {
+export function sessionChange(
+  events: readonly SessionEvent[],
+): Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> {
   const change: Pick<SessionRow, 'updatedAt'> & Partial<SessionRow> = { updatedAt: 0 }
   for (const event of events) {
     change.updatedAt = event.at

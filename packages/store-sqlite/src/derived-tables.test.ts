@@ -1,0 +1,189 @@
+import type { Store } from '@askback/core'
+import { answer, ask, deliver, SessionScript, text, toolCall, toolResult } from '@askback/core/testing'
+import type { NewEvent } from '@askback/protocol'
+import * as fc from 'fast-check'
+import Database from 'libsql'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkDatabase } from './deep-check.js'
+import { openDatabase, type OpenDatabase } from './open.js'
+import { createStore, sqliteStore } from './sqlite-store.js'
+import { copyAsKilled, testFolder } from './testing/files.js'
+
+let folder: ReturnType<typeof testFolder>
+let path: string
+let copies = 0
+const open: Store[] = []
+
+beforeEach(() => {
+  folder = testFolder()
+  path = join(folder.path, 'askback.db')
+})
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close()
+  folder.remove()
+})
+
+function start(at = path, change: (db: OpenDatabase) => OpenDatabase = (db) => db): Store {
+  const store = createStore(change(openDatabase(at)))
+  open.push(store)
+  return store
+}
+
+function killed(): string {
+  return copyAsKilled(path, join(folder.path, `killed-${++copies}.db`))
+}
+
+/** Everything that the derived tables can say about these sessions and interactions. */
+async function contentOf(store: Store, ids: readonly string[]): Promise<unknown> {
+  return {
+    sessions: (await store.sessions({ limit: 100 })).items,
+    pending: (await store.pending({ limit: 100 })).items,
+    interactions: await Promise.all(ids.map((id) => store.interaction(id))),
+    calls: await Promise.all(ids.map((id) => store.toolCall(`of ${id}`, `call-${id}`))),
+    counts: [await store.countPending(), [...(await store.pendingCounts())]],
+    deadlines: await store.deadlines(),
+    audit: (await store.audit({ limit: 1000 })).items,
+  }
+}
+
+function waitingIn(file: string): number {
+  const raw = new Database(file)
+  const [count] = raw
+    .prepare("SELECT count(*) FROM log WHERE pos > (SELECT value FROM meta WHERE key = 'derived')")
+    .raw()
+    .get([]) as [number]
+  raw.close()
+  return count
+}
+
+/** The events of one interaction in a session of its own, in the order of a desk. */
+function eventsOf(id: string): NewEvent[][] {
+  return [
+    [toolCall(`call-${id}`)],
+    ask(id, { expiresAt: 2_000_000_000_000 }),
+    [text('still working')],
+    [...answer(id)],
+    [deliver(id), toolResult(`call-${id}`)],
+  ]
+}
+
+describe('after a kill', () => {
+  it('a start writes what the tables lack, and a check of the file finds nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c'), reads: fc.boolean() }), { maxLength: 15 }),
+        async (steps) => {
+          const store = start()
+          const scripts = new Map<string, { script: SessionScript; left: NewEvent[][] }>()
+          for (const { id, reads } of steps) {
+            const known = scripts.get(id)
+            const { script, left } = known ?? { script: new SessionScript(`of ${id}`), left: eventsOf(id) }
+            if (!known) await store.append(script.start())
+            scripts.set(id, { script, left })
+            const events = left.shift()
+            if (events) await store.append(script.next(...events))
+            if (reads) await store.countPending()
+          }
+          const at = killed()
+          const found: string[] = []
+          checkDatabase(at, (finding) => found.push(finding))
+          expect(found).toEqual([])
+          const ids = [...scripts.keys()]
+          expect(await contentOf(start(at), ids)).toEqual(await contentOf(store, ids))
+          for (const each of open.splice(0)) await each.close()
+          folder.remove()
+          folder = testFolder()
+          path = join(folder.path, 'askback.db')
+        },
+      ),
+      { numRuns: 20 },
+    )
+  }, 60_000)
+
+  it('a check counts what is pending according to the log', async () => {
+    const store = start()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.append(script.next(...ask('i')))
+    const at = killed()
+    expect(waitingIn(copyAsKilled(at, `${at}-raw`))).toBe(2)
+    expect(checkDatabase(at, () => undefined)).toMatchObject({ sessions: 1, pending: 1 })
+  })
+})
+
+it('many appends leave only the last ones to be written', async () => {
+  const store = start()
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  for (let index = 0; index < 600; index++) await store.append(script.next(text(`${index}`)))
+  expect(waitingIn(killed())).toBeLessThan(256)
+})
+
+it('long appends do not wait until there are many', async () => {
+  const store = start()
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  for (let index = 0; index < 5; index++) await store.append(script.next(text('x'.repeat(300_000))))
+  expect(waitingIn(killed())).toBeLessThan(4)
+})
+
+it('what follows from an append is written soon after it, without a read', async () => {
+  const store = start()
+  await store.append(new SessionScript('s').start())
+  expect(waitingIn(killed())).toBe(1)
+  await expect.poll(() => waitingIn(killed()), { timeout: 10_000 }).toBe(0)
+})
+
+it('a clean stop leaves nothing to be written', async () => {
+  const store = sqliteStore({ path })
+  await store.append(new SessionScript('s').start())
+  await store.close()
+  expect(waitingIn(path)).toBe(0)
+})
+
+describe('on a disk that is full', () => {
+  it('reads are current, and nothing is lost', async () => {
+    let isFull = false
+    const store = start(path, (db) => ({
+      ...db,
+      commit() {
+        if (isFull) throw Object.assign(new Error('injected'), { code: 'SQLITE_FULL' })
+        db.commit()
+      },
+    }))
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.append(script.next(...ask('i')))
+    isFull = true
+    expect(await store.countPending()).toBe(1)
+    expect(await store.interaction('i')).toMatchObject({ status: 'pending' })
+    await expect(store.append(script.attempt(script.seq, text('more')))).rejects.toThrow('the disk is full')
+    expect(await store.countPending()).toBe(1)
+    isFull = false
+    await store.append(script.next(...answer('i')))
+    expect(await store.countPending()).toBe(0)
+    expect(waitingIn(killed())).toBe(0)
+  })
+})
+
+it('an append whose commit seemed to fail is in the tables if it is in the log', async () => {
+  let failsAfterCommit = false
+  const store = start(path, (db) => ({
+    ...db,
+    commit() {
+      db.commit()
+      if (failsAfterCommit) throw Object.assign(new Error('injected'), { code: 'SQLITE_FULL' })
+    },
+  }))
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  failsAfterCommit = true
+  await expect(store.append(script.next(...ask('i'), ...answer('i')))).rejects.toThrow('not known')
+  expect(await store.read({ sessionId: 's', limit: 10 })).toHaveLength(script.seq)
+  expect(await store.interaction('i')).toMatchObject({ status: 'settled' })
+  failsAfterCommit = false
+  await store.append(script.next(...ask('j')))
+  expect(await store.countPending()).toBe(1)
+  expect((await store.audit({ limit: 10 })).items).toHaveLength(1)
+})
