@@ -7,7 +7,7 @@ import { answer, turnsOf } from './workload.mjs'
 const store = memoryStore()
 const desk = createDesk({ store })
 const script = { turns: [{ steps: [{ do: /** @type {const} */ ('say'), text: answer(4000) }] }] }
-const host = createHost({ desk, agents: [demoAgent({ script, pace: 4 })], onError: console.error })
+const host = createHost({ desk, agents: [demoAgent({ script, paceMs: 4 })], onError: console.error })
 const credentials = await createCredentials({
   store,
   owner: { name: 'me', tokens: ['a-token-that-only-this-benchmark-knows'] },
@@ -48,7 +48,7 @@ async function createQuestion() {
 
 const ready = {
   url,
-  openUrl: `${url}/login?code=${credentials.loginCode(credentials.owner)}`,
+  openUrl: `${url}/login?code=${credentials.createLoginCode(credentials.owner)}`,
   short: await createSession(100),
   long: await createSession(10_000),
   many: await Promise.all(Array.from({ length: 50 }, () => createSession(200))),

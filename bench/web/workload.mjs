@@ -1,4 +1,4 @@
-/** @import { Reported } from '@askback/core' */
+/** @import { ReportedEvent } from '@askback/core' */
 
 const EVENTS_PER_TURN = 50
 
@@ -6,13 +6,13 @@ const EVENTS_PER_TURN = 50
  * A typical conversation: each turn has a text and tool calls with their results. Its last words are always the same.
  *
  * @param {number} events
- * @returns {Generator<Reported[]>}
+ * @returns {Generator<ReportedEvent[]>}
  */
 export function* turnsOf(events) {
   for (let turn = 0; turn * EVENTS_PER_TURN < events; turn++) {
     const turnId = `turn-${turn}`
     const responseId = `response-${turn}`
-    /** @type {Reported[]} */
+    /** @type {ReportedEvent[]} */
     const reported = [
       { type: 'turn_started', turnId },
       { type: 'text', turnId, responseId, blockId: `${turnId}-a`, text: answer(80) },

@@ -18,7 +18,6 @@ const ambiguous = [
   'CommandOf',
   'Connector',
   'Deadline',
-  'Decision',
   'DialogProps',
   'EditTarget',
   'Gateway',
@@ -29,7 +28,6 @@ const ambiguous = [
   'SetMode',
   'ShownQuestions',
   'ToolCall',
-  'ToolUse',
 ]
 
 const declarations = declaredTypes(

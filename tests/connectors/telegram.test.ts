@@ -96,22 +96,22 @@ describe('pairing', () => {
   })
 
   it('ends with the access of the person', async () => {
-    let isKnown = true
-    await start({ isKnown: () => isKnown })
+    let mayAct = true
+    await start({ mayAct: () => mayAct })
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
     const item = await ask('approval', command)
     await until(() => controls().includes('Approve'))
-    isKnown = false
+    mayAct = false
     server.tap(CHAT, ADA, 'Approve')
     await expectSaid('You may not answer here')
     expect(await status(item)).toBe('pending')
   })
 
   it('refuses the code of a person who was revoked after it was made', async () => {
-    let isKnown = true
-    await start({ isKnown: () => isKnown })
+    let mayAct = true
+    await start({ mayAct: () => mayAct })
     const { code } = connector.pair({ id: 'grace' })
-    isKnown = false
+    mayAct = false
     server.write(CHAT, ADA, `/pair ${code}`)
     await expectSaid('This code is wrong')
     expect(await store.kv.list('connector/telegram/person/')).toEqual([])
@@ -126,7 +126,7 @@ describe('pairing', () => {
     const item = await ask('approval', command)
     await until(() => controls().includes('Approve') && controls(GROUP).includes('Approve'))
     await until(() => texts(GROUP).filter((text) => text.includes('You answer here as')).length === 2)
-    await connector.forget('grace')
+    await connector.removePerson('grace')
     await until(() => controls().length === 0)
     await host.desk.cancel({ interactionId: item.interactionId, message: 'No longer needed.' })
     await ask('approval', { input: { command: 'whoami' } })
@@ -143,7 +143,7 @@ describe('pairing', () => {
     server.write(CHAT, ADA, `/pair ${connector.pair({ id: 'grace' }).code}`)
     await until(() => running.context.places().length === 1)
     await running.stop()
-    await start({ isKnown: () => false })
+    await start({ mayAct: () => false })
     expect(running.context.places()).toEqual([])
     expect(await store.kv.list('connector/telegram/person/')).toEqual([])
   })

@@ -36,7 +36,7 @@ async function run(call: DeskCall): Promise<unknown> {
     case 'start':
       // As in a gateway, large batches are committed in another thread. Checkpoints are frequent, so that some kills happen
       // during a checkpoint.
-      store = sqliteStore({ path: call.path, commitAside: true, checkpointMs: 10 })
+      store = sqliteStore({ path: call.path, commitInThread: true, checkpointMs: 10 })
       desk = createDesk({ store })
       return desk.ready
     case 'create':

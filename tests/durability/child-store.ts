@@ -4,7 +4,7 @@ import type { AskbackError } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 
 export type StoreCall =
-  | { do: 'open'; path: string; commitAside?: boolean; checkpointMs?: number }
+  | { do: 'open'; path: string; commitInThread?: boolean; checkpointMs?: number }
   | { do: 'append'; appends: Append[] }
   | { do: 'read'; sessionId: string }
   | { do: 'close' }
@@ -27,8 +27,8 @@ process.on('message', ({ id, call }: { id: number; call: StoreCall }) => {
 
 async function run(call: StoreCall): Promise<unknown> {
   if (call.do === 'open') {
-    const { path, commitAside = false, checkpointMs } = call
-    store = sqliteStore({ path, commitAside, ...(checkpointMs !== undefined && { checkpointMs }) })
+    const { path, commitInThread = false, checkpointMs } = call
+    store = sqliteStore({ path, commitInThread, ...(checkpointMs !== undefined && { checkpointMs }) })
     return process.pid
   }
   if (!store) throw new Error('The store is not open.')

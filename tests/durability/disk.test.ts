@@ -48,8 +48,8 @@ describe('syncing', () => {
 
   it.each([false, true])(
     'happens once for 64 appends at the same time, with commits in another thread: %s',
-    async (commitAside) => {
-      await call({ do: 'open', path, commitAside })
+    async (commitInThread) => {
+      await call({ do: 'open', path, commitInThread })
       const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
       await call({ do: 'append', appends: scripts.map((script) => script.start()) })
       const before = shim.count('syncs')
@@ -95,7 +95,7 @@ describe('a disk', () => {
   )
 
   it('that is full rejects a batch that another thread commits, and can be used afterwards', async () => {
-    await call({ do: 'open', path, commitAside: true })
+    await call({ do: 'open', path, commitInThread: true })
     const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
     const starts = scripts.map((script) => script.start())
     await call({ do: 'append', appends: starts })
@@ -211,7 +211,7 @@ describe('a sync that failed', () => {
   })
 
   it('in another thread stops writing, too', async () => {
-    await call({ do: 'open', path, commitAside: true })
+    await call({ do: 'open', path, commitInThread: true })
     const scripts = Array.from({ length: 64 }, (_, index) => new SessionScript(`s${index}`))
     await call({ do: 'append', appends: scripts.map((script) => script.start()) })
     shim.set('failSync', EIO)

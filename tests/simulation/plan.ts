@@ -38,8 +38,8 @@ export interface Plan {
   long: boolean
   /** By how much the clocks of two processes can differ from the time, in milliseconds. */
   skewMs: number
-  /** Whether the shared store tells of changes by ids, too. */
-  news: boolean
+  /** Whether the shared store implements `changedSessions`. */
+  hasChangedSessions: boolean
   /** How often a page of changes is shorter than asked for. */
   shortPages: number
   /** How often somebody begins or stops to follow one session, or all. */
@@ -94,7 +94,7 @@ export function randomPlan(random: Random): Plan {
     floods: random.pick([0, 0.02, 0.15]),
     long: random.chance(0.2),
     skewMs: shared ? 400 : 0,
-    news: random.chance(0.5),
+    hasChangedSessions: random.chance(0.5),
     shortPages: random.pick([0, 0.5]),
     followers: random.chance(0.5) ? 1 : 0,
     clients: random.chance(0.5) ? random.pick([1, 4]) : 0,

@@ -114,8 +114,8 @@ export const bugs = [
   {
     name: 'repair-forgets-deadlines',
     file: 'packages/core/src/desk/maintenance.ts',
-    from: 'await this.#scheduleDeadlines()\n    await this.#finishErasures()\n  }\n\n  async #news',
-    to: 'await this.#finishErasures()\n  }\n\n  async #news',
+    from: 'await this.#scheduleDeadlines()\n    await this.#finishErasures()\n  }\n\n  async #readNotices',
+    to: 'await this.#finishErasures()\n  }\n\n  async #readNotices',
     why: 'What a process opened that is gone at its deadline never times out.',
   },
   {

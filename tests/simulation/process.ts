@@ -8,7 +8,7 @@ import {
   type Clock,
   type Desk,
   type Host,
-  type Ring,
+  type AppendNotice,
   type Store,
 } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
@@ -22,7 +22,7 @@ import { scriptedAgent, type ScriptedAgent } from './scripted-agent.js'
 import { simulatedStore } from './simulated-store.js'
 import type { World } from './world.js'
 
-type Listener = (ring: Ring) => void
+type Listener = (notice: AppendNotice) => void
 
 export const LEASE_MS = 10_000
 
@@ -61,7 +61,7 @@ export class Process {
       line: this.line,
       locks: plan.shared ? world.locks : null,
       changes: world.changes,
-      news: plan.news,
+      hasChangedSessions: plan.hasChangedSessions,
       onAppend: (listener) => {
         this.#listeners.add(listener)
         return () => this.#listeners.delete(listener)
@@ -141,8 +141,8 @@ export class Process {
     return createHost({ ...ports, ...shared, onError, desk, agents: [scriptedAgent(world, this)] })
   }
 
-  hear(ring: Ring): void {
-    for (const listener of this.#listeners) listener(ring)
+  hear(notice: AppendNotice): void {
+    for (const listener of this.#listeners) listener(notice)
   }
 
   /** Machines do not agree about the time, and what changes their clocks does not move their timers. */

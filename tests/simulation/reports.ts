@@ -1,4 +1,4 @@
-import type { Reported } from '@askback/core'
+import type { ReportedEvent } from '@askback/core'
 import type { World } from './world.js'
 import { holds } from './violation.js'
 
@@ -21,7 +21,7 @@ export function reportTexts(world: World, sessionId: string, count: number): voi
   )
 }
 
-function tell(world: World, sessionId: string, events: Reported[]): void {
+function tell(world: World, sessionId: string, events: ReportedEvent[]): void {
   const types = events.length > 4 ? `${events.length} events` : events.map(({ type }) => type).join()
   world.call(`report ${types} in ${sessionId}`, (desk) => desk.report({ sessionId, events }), {
     done: () => {},
@@ -32,14 +32,14 @@ function tell(world: World, sessionId: string, events: Reported[]): void {
   })
 }
 
-function randomReport(world: World, sessionId: string): Reported[] {
+function randomReport(world: World, sessionId: string): ReportedEvent[] {
   const { random, model, plan } = world
   if (random.chance(plan.floods)) return flood(world, random.pick([0, 0, 24]))
   const session = model.sessions.get(sessionId)
   const toolCallId = `${sessionId}-t${random.between(1, 3)}`
   const turnId = session?.activeTurnId ?? world.newId('turn')
   const blockId = world.newId('block')
-  return random.weighted<() => Reported[]>([
+  return random.weighted<() => ReportedEvent[]>([
     [4, () => [call(world, toolCallId)]],
     [2, () => [call(world, toolCallId), call(world, toolCallId)]],
     [3, () => [{ type: 'tool_result', toolCallId, output: 'ok', isError: random.chance(0.3) }]],
@@ -60,14 +60,14 @@ function randomReport(world: World, sessionId: string): Reported[] {
   ])()
 }
 
-function call({ random }: World, toolCallId: string): Reported {
+function call({ random }: World, toolCallId: string): ReportedEvent {
   const input = random.pick([{ command: 'paint wall' }, { command: 'askback ask' }])
   return { type: 'tool_call', toolCallId, toolName: 'Bash', input }
 }
 
 /** Enough turns to push all others out of the window. */
-function flood(world: World, texts: number): Reported[] {
-  return Array.from({ length: 22 }, () => world.newId('turn')).flatMap((turnId): Reported[] => [
+function flood(world: World, texts: number): ReportedEvent[] {
+  return Array.from({ length: 22 }, () => world.newId('turn')).flatMap((turnId): ReportedEvent[] => [
     { type: 'turn_started', turnId },
     ...Array.from(
       { length: texts },

@@ -1,4 +1,4 @@
-import type { AgentAdapter, AgentContext, AgentProcess, Ending, Settlement } from '@askback/core'
+import type { AgentAdapter, AgentContext, AgentProcess, AgentEnd, Settlement } from '@askback/core'
 import { AskbackError, digestOf, type SessionStateJson } from '@askback/protocol'
 import type { Process } from './process.js'
 import { checkSettlement } from './told.js'
@@ -24,12 +24,12 @@ export function scriptedAgent(world: World, process: Process): AgentAdapter {
 }
 
 export class ScriptedAgent implements AgentProcess {
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<AgentEnd>
   readonly #world: World
   readonly #process: Process
   readonly #context: AgentContext
   readonly #begun = new Set<string>()
-  #end: (ending: Ending) => void = () => {}
+  #end: (ending: AgentEnd) => void = () => {}
   #turn: { turnId: string; abort: AbortController; over: Promise<void> } | null = null
 
   constructor(world: World, process: Process, context: AgentContext) {

@@ -1,4 +1,4 @@
-import type { Append, Change, News, Store } from '@askback/core'
+import type { Append, Change, ChangeNotice, Store } from '@askback/core'
 import type { Random } from './random.js'
 
 interface Entry {
@@ -47,7 +47,7 @@ export class SharedChanges {
    * The last position of each session in the page, and how far its log reaches there. An erasure may be told by that alone,
    * too, if the session was made anew since.
    */
-  news({ after, limit }: { after: string; limit: number }): Promise<News[]> {
+  changedSessions({ after, limit }: { after: string; limit: number }): Promise<ChangeNotice[]> {
     const page = this.#page(after, limit)
     const last = new Map(page.flatMap((entry) => (entry.append ? [[entry.sessionId, entry] as const] : [])))
     const isTerse = this.#random.chance(0.5)

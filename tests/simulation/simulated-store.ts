@@ -11,8 +11,8 @@ export function simulatedStore(options: {
   /** Of the processes that share the store; `null` where there is one. */
   locks: SimulatedLocks | null
   changes: SharedChanges
-  /** Whether it tells of changes by ids, too. */
-  news: boolean
+  /** Whether it implements `changedSessions`. */
+  hasChangedSessions: boolean
   onAppend: Store['onAppend']
   /** Takes effect with the append it is about. */
   committed: (append: Append) => Promise<void>
@@ -71,9 +71,9 @@ export function simulatedStore(options: {
     audit: (query) => read('audit', () => disk.audit(query)),
     addAudit: (rows) => write('addAudit', () => disk.addAudit(rows)),
     changes: (query) => read(`changes >${query.after}`, () => changes.changes(query)),
-    ...(options.news && {
-      news: (query: { after: string; limit: number }) =>
-        read(`news >${query.after}`, () => changes.news(query)),
+    ...(options.hasChangedSessions && {
+      changedSessions: (query: { after: string; limit: number }) =>
+        read(`changed >${query.after}`, () => changes.changedSessions(query)),
     }),
     head: () => read('head', () => changes.head()),
     kv: {

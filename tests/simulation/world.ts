@@ -66,11 +66,11 @@ export class World {
     this.random = random
     this.plan = plan
     this.changes = new SharedChanges(random, plan.shortPages)
-    this.disk.onAppend((ring) => {
-      const append = { sessionId: ring.sessionId, place: ++this.#appends }
-      const name = `${ring.sessionId} ${ring.eventId}`
+    this.disk.onAppend((notice) => {
+      const append = { sessionId: notice.sessionId, place: ++this.#appends }
+      const name = `${notice.sessionId} ${notice.eventId}`
       for (const process of this.live)
-        this.#bells.push({ process, name, append, hear: () => process.hear(ring) })
+        this.#bells.push({ process, name, append, hear: () => process.hear(notice) })
     })
   }
 

@@ -39,8 +39,8 @@ export function gatewayBehindProxy(
       fetch: faultyFetch(wireFaults),
       WebSocket: faultyWebSocket(wireFaults, WebSocket),
     }
-    const token = running.credentials.newToken()
-    await running.credentials.keep('Grace', token)
+    const token = running.credentials.createToken()
+    await running.credentials.addToken('Grace', token)
     const subject: ConformanceSubject = {
       transport: connect({ ...wire, token }, timing),
       other: connect({ ...wire, token: running.token }, timing),

@@ -1,4 +1,4 @@
-import type { AgentAdapter, AgentContext, AgentProcess, Delta } from '@askback/core'
+import type { AgentAdapter, AgentContext, AgentProcess, LiveDelta } from '@askback/core'
 
 /** An agent that does nothing by itself: a test decides what it reports. */
 export class PuppetAgent implements AgentAdapter {
@@ -39,7 +39,7 @@ export class PuppetAgent implements AgentAdapter {
   }
 
   /** Sends a piece of an unfinished block, if the agent of this session runs. */
-  live(sessionId: string, delta: Delta): void {
+  live(sessionId: string, delta: LiveDelta): void {
     this.#contexts.get(sessionId)?.live(delta)
   }
 }

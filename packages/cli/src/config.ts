@@ -70,7 +70,10 @@ export function agentAdapters(
   return [
     demoAgent(),
     claudeAgent(claudeOptions),
-    codexAgent({ ...codexOptions, ...(dataFolder !== undefined && { keepIn: join(dataFolder, 'running') }) }),
+    codexAgent({
+      ...codexOptions,
+      ...(dataFolder !== undefined && { detachedFolder: join(dataFolder, 'running') }),
+    }),
     codexExecAgent(codexOptions),
     ...acp.map(({ name, mode, ...agent }) =>
       acpAgent({ ...agent, name: name ?? agent.id, env, ...(mode !== undefined && { mode }) }),

@@ -1,4 +1,4 @@
-import { decisionOf, requestOf, type ToolUse } from '@askback/agents/claude-code'
+import { decisionForToolUse, requestForToolUse, type ClaudeToolUse } from '@askback/agents/claude-code'
 import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import type { Json, SessionEvent } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
@@ -125,18 +125,18 @@ async function askPermission(
   { tool_name: toolName, tool_input: input }: HookInput,
   env: NodeJS.ProcessEnv,
 ): Promise<object | null> {
-  const use: ToolUse = { toolName, input }
+  const use: ClaudeToolUse = { toolName, input }
   const toolCallId = await findAskingCall(gateway, sessionId, use)
   const interaction = await askPerson(
-    { ...requestOf(use), toolCallId },
+    { ...requestForToolUse(use), toolCallId },
     { gateway, session: { sessionId }, env, source: 'hook', signal: abortOnSignals() },
   )
-  const decision = decisionOf(use, interaction)
+  const decision = decisionForToolUse(use, interaction)
   return decision && { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }
 }
 
 /** The event does not name its call: it is the last call without a result that has the same tool and input. */
-async function findAskingCall(gateway: Gateway, sessionId: string, use: ToolUse): Promise<string> {
+async function findAskingCall(gateway: Gateway, sessionId: string, use: ClaudeToolUse): Promise<string> {
   const { events } = await gateway.json<{ events: SessionEvent[] }>({
     method: 'GET',
     path: `/api/sessions/${sessionId}/events?before=${Number.MAX_SAFE_INTEGER}&limit=${SEARCHED_EVENTS}`,

@@ -3,13 +3,13 @@ export { newId } from './ids.js'
 export {
   defineInteraction,
   type InteractionKind,
-  type Outcome,
+  type AcceptedAnswer,
   type Reprompt,
   type StandardSchema,
 } from './kinds/kinds.js'
 export { memoryStore } from './store/memory-store.js'
 export type * from './store/store.js'
-export type { Reported } from './decide/command.js'
+export type { ReportedEvent } from './decide/command.js'
 export { PROTECTED_PATHS, type EditScope } from './decide/edit-target.js'
 export { type ReadLink } from './decide/resolve-path.js'
 export type { ApprovalRule } from './decide/rules.js'
@@ -45,6 +45,13 @@ export type {
 export type { StopSignal } from './desk/waiters.js'
 export { memoryBus, storeOnBus, type Bus, type BusMessage } from './cluster/bus.js'
 export { Leases, type Lease, type LeaseEvents, type LeasesOptions } from './cluster/leases.js'
-export type { AgentAdapter, AgentContext, AgentProcess, Availability, Delta, Ending } from './agents/agent.js'
+export type {
+  AgentAdapter,
+  AgentContext,
+  AgentProcess,
+  Availability,
+  LiveDelta,
+  AgentEnd,
+} from './agents/agent.js'
 export { createHost, type Host, type HostOptions } from './agents/host.js'
 export type { LiveListener } from './agents/live-feed.js'

@@ -32,7 +32,7 @@ export interface GatewayOptions {
   /** @default every setting has its own default, see `gatewayConfig` */
   config?: GatewaySettings
   /**
-   * Pass the instance whose `timed` wraps the store, so that appends are measured.
+   * Pass the instance whose `measureAppends` wraps the store, so that appends are measured.
    * @default a new one
    */
   metrics?: Metrics

@@ -43,7 +43,7 @@ export class Metrics {
   }
 
   /** The same store, which measures how long its appends take. */
-  timed(store: Store): Store {
+  measureAppends(store: Store): Store {
     const append: Store['append'] = (input) => {
       const started = performance.now()
       const appended = store.append(input)

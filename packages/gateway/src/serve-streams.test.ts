@@ -66,8 +66,8 @@ describe('streams', () => {
   })
 
   it('end when their credential is revoked', async () => {
-    const token = gateway.credentials.newToken()
-    await gateway.credentials.keep('grace', token)
+    const token = gateway.credentials.createToken()
+    await gateway.credentials.addToken('grace', token)
     const response = await stream(`/api/sessions/${id}/events`, token)
     let ended = false
     const read = response.text().finally(() => (ended = true))
@@ -281,8 +281,8 @@ describe('a WebSocket', () => {
   })
 
   it('ends when its credential is revoked', async () => {
-    const token = gateway.credentials.newToken()
-    await gateway.credentials.keep('grace', token)
+    const token = gateway.credentials.createToken()
+    await gateway.credentials.addToken('grace', token)
     const headers = { authorization: `Bearer ${token}` }
     const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/ws`, { headers })
     await once(socket, 'open')

@@ -232,7 +232,7 @@ export const pageInput = z.object({
 // What agents report.
 
 /** What an agent may report about its own work. Everything else in the log is decided by the desk. */
-export type Reported = NewEventOf<
+export type ReportedEvent = NewEventOf<
   | 'turn_started'
   | 'turn_ended'
   | 'text'
@@ -244,7 +244,7 @@ export type Reported = NewEventOf<
   | 'error'
 >
 
-const reportedTypes: Record<Reported['type'], true> = {
+const reportedTypes: Record<ReportedEvent['type'], true> = {
   turn_started: true,
   turn_ended: true,
   text: true,
@@ -269,7 +269,7 @@ for (const option of sessionEvent.options) {
 
 /** Events that an agent reports. Other types are refused; unknown fields are dropped. */
 export const reported = z.array(
-  z.unknown().transform((value, context): Reported => {
+  z.unknown().transform((value, context): ReportedEvent => {
     const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
     const schema = typeof type === 'string' ? reportedSchemas.get(type) : undefined
     if (!schema) {
@@ -278,7 +278,7 @@ export const reported = z.array(
     }
     const parsed = schema.safeParse(value)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed with the schema of its type
-    if (parsed.success) return parsed.data as Reported
+    if (parsed.success) return parsed.data as ReportedEvent
     for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path, message })
     return z.NEVER
   }),

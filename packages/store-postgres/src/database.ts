@@ -42,7 +42,7 @@ export interface ConnectionOptions {
    *
    * @default 5000
    */
-  patienceMs?: number
+  retryForMs?: number
 }
 
 const MAX_CONFLICTS = 20
@@ -53,7 +53,7 @@ const INT8 = 20
 
 /** No statement depends on the state that an earlier one left in its connection, so that a proxy may pool transactions. */
 export function connect(options: ConnectionOptions): Database {
-  const { statementTimeoutMs = 15_000, connections = 10, patienceMs = 5000 } = options
+  const { statementTimeoutMs = 15_000, connections = 10, retryForMs = 5000 } = options
   const { config, address } = parseAddress(options.url)
   let pool = makePool(true)
   let closed = false
@@ -114,7 +114,7 @@ export function connect(options: ConnectionOptions): Database {
     params: SqlValue[],
     isRead: boolean,
   ): Promise<Row[]> {
-    const deadline = Date.now() + patienceMs
+    const deadline = Date.now() + retryForMs
     for (let failures = 1; ; failures++) {
       try {
         // Rows are not typed: each caller states their type beside the columns it selects.

@@ -239,7 +239,7 @@ BEGIN
 END $body$;`
 
 /** Like `changes` without events: the last position of each session, the id of its log, and the last `seq`. */
-export const news = (schema: string, lock: string) => `
+export const changedSessions = (schema: string, lock: string) => `
 CREATE OR REPLACE FUNCTION ${schema}.log_news(after bigint, lim bigint)
 RETURNS TABLE (place bigint, session_id text, log text, reaches bigint) LANGUAGE plpgsql ${settings(schema)} AS $body$
 DECLARE

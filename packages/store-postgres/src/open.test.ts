@@ -23,8 +23,8 @@ afterAll(async () => {
 })
 
 const newSchema = () => `open_${schemas++}`
-const open = (url: string, schema = newSchema(), patienceMs = 60_000) =>
-  postgresStore({ url, schema, patienceMs })
+const open = (url: string, schema = newSchema(), retryForMs = 60_000) =>
+  postgresStore({ url, schema, retryForMs })
 
 async function createdSchema(): Promise<string> {
   const schema = newSchema()
@@ -168,7 +168,7 @@ it('a connection lost during a statement fails that statement alone', async () =
 it('statements wait for a server that restarts, and a write that was not sent says so', async () => {
   const own = await startPostgres()
   try {
-    const store = await postgresStore({ url: own.url(), patienceMs: 60_000 })
+    const store = await postgresStore({ url: own.url(), retryForMs: 60_000 })
     const script = new SessionScript('s')
     await store.append(script.start())
     await own.stop()
@@ -179,7 +179,7 @@ it('statements wait for a server that restarts, and a write that was not sent sa
     expect((await read).length).toBeGreaterThan(0)
     await store.close()
 
-    const impatient = await postgresStore({ url: own.url(), patienceMs: 50 })
+    const impatient = await postgresStore({ url: own.url(), retryForMs: 50 })
     await own.stop()
     await expect(impatient.append(script.next(text('x')))).rejects.toMatchObject({
       code: 'unavailable',

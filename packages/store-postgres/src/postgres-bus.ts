@@ -1,5 +1,5 @@
 import type { Bus, BusMessage } from '@askback/core'
-import { doorbell } from '@askback/core/store'
+import { createDoorbell } from '@askback/core/store'
 import { AskbackError, backoffMs } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -44,8 +44,8 @@ export async function postgresBus(options: PostgresBusOptions): Promise<Bus> {
   const { url, schema = 'askback', listenUrl = url, onError = () => undefined } = options
   const channel = `askback ${schema}`.slice(0, 63)
   const self = randomUUID()
-  const bell = doorbell<BusMessage>()
-  const db = connect({ url, connections: 1, patienceMs: 0 })
+  const bell = createDoorbell<BusMessage>()
+  const db = connect({ url, connections: 1, retryForMs: 0 })
   const outgoing = new OutgoingMessages()
   let isSending = false
   let isScheduled = false

@@ -1,5 +1,5 @@
-import type { AppendResult, LocalTime, Ring, Snapshot, Store } from '@askback/core'
-import { checkAppend, doorbell, endOfPrefix, StoreClock } from '@askback/core/store'
+import type { AppendResult, LocalTime, AppendNotice, Snapshot, Store } from '@askback/core'
+import { checkAppend, createDoorbell, endOfPrefix, StoreClock } from '@askback/core/store'
 import { AskbackError } from '@askback/protocol'
 import { appendParameters } from './append-parameters.js'
 import { connect, type ConnectionOptions, type Database } from './database.js'
@@ -66,7 +66,7 @@ async function databaseTime(db: Database): Promise<number> {
 function createStore(db: Database, schema: string, lock: string, clock: StoreClock): Store {
   const kv = kvTable(db, schema, lock)
   const queries = storeQueries(db, schema)
-  const bell = doorbell<Ring>()
+  const bell = createDoorbell<AppendNotice>()
   let closed = false
 
   const queue = writeQueue(async (appends) => {
@@ -142,7 +142,7 @@ function createStore(db: Database, schema: string, lock: string, clock: StoreClo
         await db.write(sql, [rows.map((row) => JSON.stringify(row))])
       }),
     changes: (query) => read(() => queries.changes(query)),
-    news: (query) => read(() => queries.news(query)),
+    changedSessions: (query) => read(() => queries.changedSessions(query)),
     head: () => read(() => queries.head()),
 
     kv: {

@@ -24,38 +24,38 @@ async function open(schema = `news_${schemas++}`): Promise<Store & { schema: str
   return { ...store, schema }
 }
 
-const newsAfter = (store: Store, after: string, limit = 100) => store.news!({ after, limit })
+const changedAfter = (store: Store, after: string, limit = 100) => store.changedSessions!({ after, limit })
 
-it('news name the last seq of each session, and which sessions were erased', async () => {
+it('changed sessions are listed with their last seq, and erased ones without', async () => {
   const store = await open()
   const [a, b] = [new SessionScript('a\u0000'), new SessionScript('b')]
   const beginning = await store.head()
   for (const append of [a.start(), b.start(), a.next(...ask('1'))]) await store.append(append)
-  const news = await newsAfter(store, beginning)
-  expect(news).toMatchObject([
+  const changed = await changedAfter(store, beginning)
+  expect(changed).toMatchObject([
     { sessionId: 'b', reaches: { seq: 1 } },
     { sessionId: 'a\u0000', reaches: { seq: 3 } },
   ])
-  expect(news.at(-1)!.cursor).toBe(await store.head())
+  expect(changed.at(-1)!.cursor).toBe(await store.head())
   await store.erase('b')
   await store.append(new SessionScript('b').start())
-  expect(await newsAfter(store, news.at(-1)!.cursor)).toMatchObject([
+  expect(await changedAfter(store, changed.at(-1)!.cursor)).toMatchObject([
     { sessionId: 'b' },
     { sessionId: 'b', reaches: { seq: 1 } },
   ])
 })
 
-it('news continue after a page of rows that all belong to a half-erased session', async () => {
+it('changed sessions are listed after a page of rows that all belong to a half-erased session', async () => {
   const store = await open()
   const [gone, script] = [new SessionScript('gone'), new SessionScript('s')]
   await store.append(gone.start())
   for (let count = 0; count < 5; count++) await store.append(gone.next(...ask(`${count}`)))
   await store.append(script.start())
   await admin.query(`DELETE FROM ${store.schema}.sessions WHERE id = 'gone'`)
-  expect(await newsAfter(store, '0', 3)).toMatchObject([{ sessionId: 's', reaches: { seq: 1 } }])
+  expect(await changedAfter(store, '0', 3)).toMatchObject([{ sessionId: 's', reaches: { seq: 1 } }])
 })
 
-it('news wait for an earlier append that is not committed yet', async () => {
+it('the list of changed sessions waits for an earlier append that is not committed yet', async () => {
   const store = await open()
   const other = await open(store.schema)
   await store.append(new SessionScript('s').start())
@@ -65,7 +65,7 @@ it('news wait for an earlier append that is not committed yet', async () => {
   await admin.query(`SELECT pg_advisory_xact_lock_shared(${lock}), nextval('${store.schema}.positions')`)
   await other.append(new SessionScript('t').start())
   let isRead = false
-  const news = newsAfter(store, cursor).finally(() => (isRead = true))
+  const changed = changedAfter(store, cursor).finally(() => (isRead = true))
   const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`
   const watcher = new Client(server.url())
   await watcher.connect()
@@ -73,7 +73,7 @@ it('news wait for an earlier append that is not committed yet', async () => {
   await watcher.end()
   expect(isRead).toBe(false)
   await admin.query('ROLLBACK')
-  expect(await news).toMatchObject([{ sessionId: 't', reaches: { seq: 1 } }])
+  expect(await changed).toMatchObject([{ sessionId: 't', reaches: { seq: 1 } }])
 })
 
 it('deadlines are those before a time, without those at which nothing happens', async () => {
@@ -103,5 +103,5 @@ it('a schema of the first version is migrated with its content', async () => {
     UPDATE ${schema}.interactions SET expires_at = 5; UPDATE ${schema}.meta SET value = 1`)
   const store = await open(schema)
   expect(await store.deadlines({ before: 10 })).toMatchObject([{ interactionId: 'i' }])
-  expect(await newsAfter(store, '0')).toMatchObject([{ sessionId: 's', reaches: { seq: 5 } }])
+  expect(await changedAfter(store, '0')).toMatchObject([{ sessionId: 's', reaches: { seq: 5 } }])
 })

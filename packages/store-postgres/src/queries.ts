@@ -1,5 +1,5 @@
-import type { Change, News, Page, SessionRow, Snapshot } from '@askback/core'
-import { hasType, interactionFrom, joinMessage, pageOf, placeOfCursor } from '@askback/core/store'
+import type { Change, ChangeNotice, Page, SessionRow, Snapshot } from '@askback/core'
+import { hasType, buildInteraction, joinMessage, pageOf, parseCursor } from '@askback/core/store'
 import type {
   AuditRow,
   EventOf,
@@ -54,7 +54,7 @@ function logQueries(db: Database, schema: string) {
     async changes({ after = '0', limit }: { after?: string; limit: number }): Promise<Change[]> {
       const sql = `SELECT * FROM ${schema}.changes($1, $2)`
       const rows = await db.read<[number, string, string | null]>(sql, [
-        placeOfCursor(after),
+        parseCursor(after),
         parameterOfLimit(limit),
       ])
       return rows.map(([position, sessionId, body]) => ({
@@ -63,10 +63,10 @@ function logQueries(db: Database, schema: string) {
         events: body === null ? [] : parseStored<SessionEvent[]>(body),
       }))
     },
-    async news({ after, limit }: { after: string; limit: number }): Promise<News[]> {
+    async changedSessions({ after, limit }: { after: string; limit: number }): Promise<ChangeNotice[]> {
       const sql = `SELECT * FROM ${schema}.log_news($1, $2)`
       const rows = await db.read<[number, string, string | null, number | null]>(sql, [
-        placeOfCursor(after),
+        parseCursor(after),
         limit,
       ])
       return rows.map(([position, sessionId, logId, seq]) => ({
@@ -78,7 +78,7 @@ function logQueries(db: Database, schema: string) {
     async audit({ after = '0', limit }: { after?: string; limit: number }): Promise<Page<AuditRow>> {
       const sql = `SELECT * FROM ${schema}.audit_after($1, $2)`
       const rows = await db.read<[number, string, string | null]>(sql, [
-        placeOfCursor(after),
+        parseCursor(after),
         parameterOfLimit(limit + 1),
       ])
       return pageOf(
@@ -116,7 +116,7 @@ function sessionQueries(db: Database, schema: string) {
       updatedBefore?: number
     }): Promise<Page<SessionRow>> {
       const { after, limit, updatedBefore = Infinity } = query
-      const before = after === undefined ? Number.MAX_SAFE_INTEGER : placeOfCursor(after)
+      const before = after === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(after)
       const rows = await db.read<SessionColumns>(
         `${select} WHERE key < $1 AND updated_at < $2 ORDER BY key DESC${limitClause(limit)}`,
         [before, updatedBefore],
@@ -180,7 +180,7 @@ function interactionQueries(db: Database, schema: string) {
       find('s.id = $1 AND i.tool_call_id = $2 ORDER BY i.number', [keyText(sessionId), keyText(toolCallId)]),
     pending(query: { sessionId?: string; after?: string; limit: number }) {
       const { sessionId, after = '0', limit } = query
-      const position = placeOfCursor(after)
+      const position = parseCursor(after)
       return sessionId === undefined
         ? findPage('i.pending AND i.number > $1', [position], limit)
         : findPage('i.pending AND i.number > $1 AND s.id = $2', [position, keyText(sessionId)], limit)
@@ -207,7 +207,7 @@ function interactionQueries(db: Database, schema: string) {
 
 function interactionOf(row: InteractionColumns): Interaction {
   const [, delivered, pending, request, requestAt, progress, progressAt, response, responseAt] = row
-  return interactionFrom({
+  return buildInteraction({
     request: eventAt('interaction_request', request, requestAt),
     ...(progress !== null && { progress: eventAt('interaction_progress', progress, progressAt) }),
     ...(response !== null && { response: eventAt('interaction_response', response, responseAt) }),

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import type { Database } from './database.js'
-import { append, functions, news } from './functions.js'
+import { append, functions, changedSessions } from './functions.js'
 
 /*
  * The tables, and the migrations that bring a schema from any older version to this one. The SQL functions are in `functions.ts`.
@@ -94,14 +94,15 @@ export const tableNames = [...tables.matchAll(/CREATE TABLE (\w+)/g)].map(([, na
 /** Each migrates the schema by one version. Only the last may be changed, and only until it is released. */
 const migrations = [
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${tables} ${functions(schema, lock)}`,
-  (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${deadlines} ${news(schema, lock)}`,
+  (schema: string, lock: string) =>
+    `SET LOCAL search_path = ${schema}; ${deadlines} ${changedSessions(schema, lock)}`,
   // `append` gets from the caller what is pending. The function with fewer parameters stays for gateways that still run.
   (schema: string, lock: string) => append(schema, lock, { withLocks: false }),
   // All functions get `jit = off`.
   (schema: string, lock: string) => `SET LOCAL search_path = ${schema}; ${functions(schema, lock)}`,
-  // Locks of sessions; news with the id of the log; pages of changes that continue after a half-erased session.
+  // Locks of sessions; changed sessions with the id of the log; pages of changes that continue after a half-erased session.
   (schema: string, lock: string) =>
-    `SET LOCAL search_path = ${schema}; ${locks} ${append(schema, lock, { withLocks: true })} ${functions(schema, lock)} ${news(schema, lock)}`,
+    `SET LOCAL search_path = ${schema}; ${locks} ${append(schema, lock, { withLocks: true })} ${functions(schema, lock)} ${changedSessions(schema, lock)}`,
 ]
 
 type RunQuery = (sql: string, params?: string[]) => Promise<unknown[][]>

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { restoreDatabase, sealCopy } from './backup.js'
+import { restoreDatabase, finishCopy } from './backup.js'
 import { checkDatabase } from './deep-check.js'
 import { sqliteStore } from './sqlite-store.js'
 import { copyAsKilled, testFolder } from './testing/files.js'
@@ -34,14 +34,14 @@ afterEach(async () => {
 })
 
 function start(at = path): Store {
-  const store = sqliteStore({ path: at, commitAside: true })
+  const store = sqliteStore({ path: at, commitInThread: true })
   open.push(store)
   return store
 }
 
 async function backUp(store: Store, to = backup): Promise<void> {
   await store.copy!(({ chunks }) => pipeline(chunks, createWriteStream(to, { mode: 0o600 })))
-  sealCopy(to)
+  finishCopy(to)
 }
 
 function findings(at: string): string[] {
@@ -104,7 +104,7 @@ describe('a copy of a store', () => {
       for (let index = 0; index < 20; index++) await store.append(script.next(text('meanwhile')))
       await pipeline(chunks, createWriteStream(backup))
     })
-    sealCopy(backup)
+    finishCopy(backup)
     expect(await store.read({ sessionId: 's', limit: 100 })).toHaveLength(21)
     expect(await start(backup).read({ sessionId: 's', limit: 100 })).toHaveLength(1)
   })

@@ -37,7 +37,7 @@ export function finishBackup(
   { replace = false }: { replace?: boolean } = {},
 ): DatabaseCounts {
   try {
-    sealCopy(draft)
+    finishCopy(draft)
     const counts = checkWhole(draft, 'The copy')
     if (replace) renameSync(draft, file)
     else renameToNew(draft, file)
@@ -55,7 +55,7 @@ export function finishBackup(
 /**
  * Makes a copied database look as after a clean stop. It gets a new id, so that the mark of its original is not taken for its own.
  */
-export function sealCopy(path: string): void {
+export function finishCopy(path: string): void {
   const db = new Database(resolve(path))
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE;
@@ -125,7 +125,7 @@ function prepare(backup: string, draft: string): DatabaseCounts {
     if (isEmpty(draft))
       throw new AskbackError('invalid_request', `The file ${draft} is no backup: there is nothing in it.`)
     openDatabase(draft).close()
-    sealCopy(draft)
+    finishCopy(draft)
     return checkWhole(draft, `The backup ${backup}`)
   } catch (error) {
     if (!(error instanceof AskbackError)) throw error

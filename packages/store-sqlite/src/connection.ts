@@ -20,14 +20,14 @@ export interface Connection {
   /** Grows with every row that `run` changes, and with every `write`. */
   changes(): number
   exec(sql: string): void
-  /** Runs in another thread, like `commitAside`. */
+  /** Runs in another thread, like `commitInThread`. */
   execAside(sql: string): Promise<void>
   begin(): void
   commit(): void
   /** Between transactions: whether each commit waits until it is on the disk. A synced commit syncs earlier ones, too. */
   setSync(isOn: boolean): void
   /** Commits in another thread. The connection must not be used until it has resolved. */
-  commitAside(): Promise<void>
+  commitInThread(): Promise<void>
   rollback(): void
   /** Moves the journal into the main file. Returns false if that failed; then the next start reads the journal. */
   close(): boolean
@@ -75,7 +75,7 @@ export function connection(db: Database.Database, path: string): Connection {
     begin: () => void db.exec('BEGIN IMMEDIATE'),
     commit: () => void db.exec('COMMIT'),
     setSync: (isOn) => void db.exec(`PRAGMA synchronous = ${isOn ? 'FULL' : 'NORMAL'}`),
-    commitAside: () => execAside.call(db, 'COMMIT'),
+    commitInThread: () => execAside.call(db, 'COMMIT'),
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')
     },

@@ -23,7 +23,7 @@ beforeEach(() => {
   isCommitting = false
   onCommitAside = () => {}
   failNext = null
-  store = createStore(withFailures(openDatabase(path)), { commitAside: true })
+  store = createStore(withFailures(openDatabase(path)), { commitInThread: true })
 })
 afterEach(async () => {
   await store.close()
@@ -55,8 +55,8 @@ it.each([
     const [a, b] = [new SessionScript('a'), new SessionScript('b')]
     const start = a.start()
     await store.append(start)
-    const rings: unknown[] = []
-    store.onAppend((ring) => rings.push(ring))
+    const notices: unknown[] = []
+    store.onAppend((notice) => notices.push(notice))
 
     failNext = { where, code: 'SQLITE_FULL' }
     const one = a.next(text('1'), ...ask('i'))
@@ -79,7 +79,7 @@ it.each([
         },
       })
     }
-    expect(rings).toEqual([])
+    expect(notices).toEqual([])
     expect(await store.changes({ limit: 10 })).toMatchObject([{ events: start.events }])
     expect(await store.countPending()).toBe(0)
     expect(await store.kv.list('')).toEqual([])
@@ -204,7 +204,7 @@ function withFailures(db: OpenDatabase): OpenDatabase {
       commits += 1
       failAt('after commit')
     },
-    async commitAside() {
+    async commitInThread() {
       isCommitting = true
       commitsAside += 1
       onCommitAside()
@@ -212,7 +212,7 @@ function withFailures(db: OpenDatabase): OpenDatabase {
         // A disk takes some time, too.
         await new Promise((resolve) => setTimeout(resolve, 5))
         failAt('before commit')
-        await db.commitAside()
+        await db.commitInThread()
         commits += 1
         failAt('after commit')
       } finally {

@@ -94,7 +94,7 @@ export function groupCommit(
       if (db.changes() !== before) position = positionOf()
       outcome = 'unknown'
       if (aside && group.length >= MIN_WRITES_ASIDE)
-        return (committing = db.commitAside().then(succeed, fail))
+        return (committing = db.commitInThread().then(succeed, fail))
       db.commit()
     } catch (error) {
       fail(error)

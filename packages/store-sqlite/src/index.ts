@@ -1,4 +1,4 @@
-export { finishBackup, restoreDatabase, sealCopy } from './backup.js'
+export { finishBackup, restoreDatabase, finishCopy } from './backup.js'
 export { checkDatabase, type DatabaseCounts } from './deep-check.js'
-export { checkStart } from './open.js'
+export { checkCanStart } from './open.js'
 export { acceptLoss, sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'

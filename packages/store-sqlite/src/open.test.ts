@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkStart, openDatabase } from './open.js'
+import { checkCanStart, openDatabase } from './open.js'
 import { sqliteStore } from './sqlite-store.js'
 import { testFolder } from './testing/files.js'
 
@@ -151,10 +151,10 @@ it('a start reports an overwritten page that it needs, and releases the lock', a
   // After the page of the pointer map, which a start does not need.
   bytes.fill(0xff, 8192, 12_288)
   writeFileSync(path, bytes)
-  expect(() => checkStart(path)).toThrow('is damaged')
+  expect(() => checkCanStart(path)).toThrow('is damaged')
   expectFailure('is damaged')
   writeFileSync(path, original)
-  checkStart(path)
+  checkCanStart(path)
   await sqliteStore({ path }).close()
 })
 

@@ -53,7 +53,7 @@ export function openDatabase(file: string, { acceptLoss = false }: OpenOptions =
 }
 
 /** Throws the error with which a start would fail, without changing the database. No process may be using it. */
-export function checkStart(file: string): void {
+export function checkCanStart(file: string): void {
   throwIfMissing(file)
   // A start would create a database that is missing or empty.
   if (!statSync(file, { throwIfNoEntry: false })?.size) return

@@ -1,5 +1,5 @@
 import type { Change, Page, SessionRow, Snapshot } from '@askback/core'
-import { hasType, interactionFrom, joinMessage, pageOf, placeOfCursor } from '@askback/core/store'
+import { hasType, buildInteraction, joinMessage, pageOf, parseCursor } from '@askback/core/store'
 import type {
   AuditRow,
   EventOf,
@@ -65,7 +65,7 @@ export function logQueries(db: Connection): LogQueries {
 
   function rebuild(row: InteractionIndex, events: EventsByPosition): Interaction {
     const [request, progress, response, delivered, pending] = row
-    return interactionFrom({
+    return buildInteraction({
       request: events.at('interaction_request', request),
       ...(progress !== null && { progress: events.at('interaction_progress', progress) }),
       ...(response !== null && { response: events.at('interaction_response', response) }),
@@ -202,7 +202,7 @@ export function tableQueries(db: Connection): TableQueries {
       return row ? sessionRow(row) : null
     },
     sessions({ after, limit, updatedBefore = Infinity }) {
-      const before = after === undefined ? Infinity : placeOfCursor(after)
+      const before = after === undefined ? Infinity : parseCursor(after)
       const rows = findSessions(before, updatedBefore, limit + 1)
       return pageOf(rows, limit, ([key]) => key, sessionRow)
     },

@@ -13,7 +13,7 @@ const newFile = () => join(folder.path, `${files++}.db`)
 
 storeContract('the SQLite store', () => sqliteStore({ path: newFile() }))
 storeContract('the SQLite store that commits in another thread', () =>
-  sqliteStore({ path: newFile(), commitAside: true }),
+  sqliteStore({ path: newFile(), commitInThread: true }),
 )
 
 describe('the SQLite store, opened again', () => {

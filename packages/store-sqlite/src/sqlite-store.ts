@@ -1,5 +1,5 @@
-import type { Ring, Store } from '@askback/core'
-import { checkAppend, doorbell, placeOfCursor } from '@askback/core/store'
+import type { AppendNotice, Store } from '@askback/core'
+import { checkAppend, createDoorbell, parseCursor } from '@askback/core/store'
 import { AskbackError } from '@askback/protocol'
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,7 +31,7 @@ export interface SqliteStoreOptions {
    *
    * @default false
    */
-  commitAside?: boolean
+  commitInThread?: boolean
   /**
    * After how many milliseconds at most a write is in the main file. Until then it is in the journal beside it, where it is just
    * as durable.
@@ -51,13 +51,13 @@ export interface SqliteStoreOptions {
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- callers without types may pass anything: the path is checked below
-  const { path, commitAside = false, checkpointMs } = Object(options) as Partial<SqliteStoreOptions>
+  const { path, commitInThread = false, checkpointMs } = Object(options) as Partial<SqliteStoreOptions>
   if (typeof path !== 'string' || path === '')
     throw new AskbackError('invalid_request', 'A store needs the path of its database file.')
   const db = openDatabase(path)
   try {
     return createStore(db, {
-      commitAside,
+      commitInThread,
       ...(checkpointMs !== undefined && { checkpoint: { everyMs: checkpointMs } }),
     })
   } catch (error) {
@@ -87,14 +87,14 @@ export function acceptLoss(path: string): string | null {
 const DERIVED_MAX_AGE_MS = 1000
 
 interface CreateStoreOptions {
-  commitAside?: boolean
+  commitInThread?: boolean
   checkpoint?: Partial<CheckpointOptions>
 }
 
 /** @internal */
 export function createStore(
   db: OpenDatabase,
-  { commitAside = false, checkpoint = {} }: CreateStoreOptions = {},
+  { commitInThread = false, checkpoint = {} }: CreateStoreOptions = {},
 ): Store {
   const sequence = openSequence(db)
   const kv = kvTable(db, sequence)
@@ -104,7 +104,7 @@ export function createStore(
   const tables = tableQueries(db)
   const eraser = erasure(db)
   const freeSpace = vacuum(db)
-  const bell = doorbell<Ring>()
+  const bell = createDoorbell<AppendNotice>()
   const checkpoints = startCheckpoints(db, () => group, {
     everyMs: DEFAULT_EVERY_MS,
     maxFrames: DEFAULT_MAX_FRAMES,
@@ -112,7 +112,7 @@ export function createStore(
   })
   const copies = liveCopies(db.path, checkpoints)
   const group = groupCommit(db, {
-    aside: commitAside,
+    aside: commitInThread,
     beforeCommit() {
       if (derived.isFull()) derived.write()
     },
@@ -247,12 +247,11 @@ export function createStore(
     interactionsOf: (sessionId, toolCallId) =>
       readDerived(ofSession(sessionId, [], ({ key }) => log.interactionsOf(key, toolCallId))),
     pending({ sessionId, after = '0', limit }) {
-      if (sessionId === undefined)
-        return readDerived(() => log.pending({ after: placeOfCursor(after), limit }))
+      if (sessionId === undefined) return readDerived(() => log.pending({ after: parseCursor(after), limit }))
       const none = { items: [], next: null }
       return readDerived(
         ofSession(sessionId, none, ({ key }) =>
-          log.pending({ session: key, after: placeOfCursor(after), limit }),
+          log.pending({ session: key, after: parseCursor(after), limit }),
         ),
       )
     },
@@ -262,9 +261,9 @@ export function createStore(
     toolCall: (sessionId, toolCallId) =>
       readDerived(ofSession(sessionId, null, ({ key }) => tables.toolCall(key, toolCallId))),
 
-    audit: ({ after = '0', limit }) => readDerived(() => tables.audit(placeOfCursor(after), limit)),
+    audit: ({ after = '0', limit }) => readDerived(() => tables.audit(parseCursor(after), limit)),
     addAudit: (rows) => write(() => writer.addAudit(rows)),
-    changes: ({ after = '0', limit }) => read(() => log.changes(placeOfCursor(after), limit)),
+    changes: ({ after = '0', limit }) => read(() => log.changes(parseCursor(after), limit)),
     head: () => read(() => String(log.newest())),
 
     kv: {

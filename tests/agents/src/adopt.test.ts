@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { historyIn } from '@askback/agents/adopt'
+import { parseHistory } from '@askback/agents/adopt'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent } from '@askback/agents/codex'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
@@ -52,7 +52,7 @@ async function historyOf(folder: string): Promise<AdoptBody> {
   const read = async () => {
     const names = await readdir(folder, { recursive: true })
     const name = names.find((one) => one.endsWith('.jsonl'))
-    return historyIn(readFileSync(join(folder, name ?? ''), 'utf8'))
+    return parseHistory(readFileSync(join(folder, name ?? ''), 'utf8'))
   }
   await expect.poll(async () => (await read()).items.map(({ type }) => type)).toEqual(itemTypes)
   return read()
@@ -105,5 +105,5 @@ it('adopts a transcript of Claude Code, and continues its session', async () => 
 
 it('refuses a file that is no transcript', () => {
   for (const text of ['', 'hello', '{}', '[1]\n{"type":"user"}', '{"type":"session_meta"}'])
-    expect(() => historyIn(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
+    expect(() => parseHistory(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
 })

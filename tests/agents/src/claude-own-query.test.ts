@@ -207,7 +207,10 @@ describe.concurrent('a plan of an embedder’s query', () => {
       own.answer(interactionId, { decision: kind === 'plan_review' ? decision : 'approve' }),
     )
     const approved: ApprovedPlan[] = []
-    const claude = connectClaude(own.session, { cwd: own.cwd, onPlan: (one) => void approved.push(one) })
+    const claude = connectClaude(own.session, {
+      cwd: own.cwd,
+      onPlanApproved: (one) => void approved.push(one),
+    })
     const run = own.query(when, { permissionMode: 'plan', ...claude.options })
     const failure = await drain(claude.observe(run))
     return { ...own, claude, approved, failure }
@@ -232,7 +235,7 @@ describe.concurrent('a plan of an embedder’s query', () => {
     own.desk.close()
   })
 
-  it('continues in the same context if the person chooses so, and `onPlan` gets the mode', async () => {
+  it('continues in the same context if the person chooses so, and `onPlanApproved` gets the mode', async () => {
     const own = await reviewPlan('plan on', 'edit', { text: 'On it.' })
     expect(own.failure).toBeNull()
     expect(own.approved).toMatchObject([{ plan, freshContext: false, permissionMode: 'acceptEdits' }])

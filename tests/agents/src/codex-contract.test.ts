@@ -17,4 +17,6 @@ beforeAll(async () => {
 afterEach(() => expect(endpoint.problems).toEqual([]))
 afterAll(() => endpoint.close())
 
-testContract('Codex', () => codexAgent({ env: codexEnv(home), executable: codex, keepIn: `${home}/running` }))
+testContract('Codex', () =>
+  codexAgent({ env: codexEnv(home), executable: codex, detachedFolder: `${home}/running` }),
+)

@@ -76,8 +76,8 @@ describe.concurrent('a session', () => {
 
   it.each([true, false])('that hangs while it starts can be stopped (detached: %s)', async (isDetached) => {
     const executable = await fakeCodex('exec tail -f /dev/null')
-    const keepIn = isDetached ? { keepIn: await folderOf('running') } : {}
-    const session = await codexSession({ url: endpoint.url, agent: { executable, ...keepIn } })
+    const detachedFolder = isDetached ? { detachedFolder: await folderOf('running') } : {}
+    const session = await codexSession({ url: endpoint.url, agent: { executable, ...detachedFolder } })
     const { home } = session
     await session.say('say hello')
     await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))

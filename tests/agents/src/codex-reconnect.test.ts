@@ -37,10 +37,10 @@ type KillMoment = Pick<ChildOptions, 'type' | 'answer'> & {
 const whileRunning: KillMoment = { type: 'tool_call', mode: 'bypassPermissions', file: 'started' }
 
 /** A gateway that is killed at this moment, while its Codex continues. */
-async function killedAt(text: string, { file, ...moment }: KillMoment, keepSeconds = 60) {
+async function killedAt(text: string, { file, ...moment }: KillMoment, detachedSeconds = 60) {
   const home = await codexHome(endpoint.url)
-  const keepIn = await folderOf('running')
-  const options = { executable: codex, keepIn, keepSeconds }
+  const detachedFolder = await folderOf('running')
+  const options = { executable: codex, detachedFolder, detachedSeconds }
   const given = { agent: 'codex', mode: 'default', text, options, ...moment } as const
   const { sessionId, db, cwd, kill } = await gateways.until(given, codexEnv(home))
   if (file !== undefined) await eventually(() => expect(existsSync(join(cwd, file))).toBe(true))
@@ -49,12 +49,12 @@ async function killedAt(text: string, { file, ...moment }: KillMoment, keepSecon
   return {
     cwd,
     home,
-    keepIn,
+    detachedFolder,
     program,
     /** Another gateway on the same database, which knows the folder of running programs only if `finds`. */
     async next({ finds = true } = {}) {
       const store = sqliteStore({ path: db })
-      const agent = finds ? { keepIn } : {}
+      const agent = finds ? { detachedFolder } : {}
       const session = await codexSession({
         url: endpoint.url,
         before: { store, sessionId, home, cwd },
@@ -67,7 +67,7 @@ async function killedAt(text: string, { file, ...moment }: KillMoment, keepSecon
           await store.close()
           // A gateway that is closed, not killed, ends its Codex.
           await eventually(() => expect(programsOf(home)).toEqual([]))
-          if (finds) await eventually(async () => expect(await readdir(keepIn)).toEqual([]))
+          if (finds) await eventually(async () => expect(await readdir(detachedFolder)).toEqual([]))
         },
       }
     },
@@ -165,7 +165,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     const when = 'wait for a stranger'
     endpoint.add({ when, steps: [{ say: [run('touch never')] }] })
     const killed = await killedAt(when, { type: 'interaction_request' })
-    const record = join(killed.keepIn, (await readdir(killed.keepIn))[0]!, 'record.json')
+    const record = join(killed.detachedFolder, (await readdir(killed.detachedFolder))[0]!, 'record.json')
     expect((await stat(record)).mode & 0o077).toBe(0)
     const { address } = JSON.parse(await readFile(record, 'utf8')) as { address: string }
     const [url, token] = address.split('#')

@@ -10,7 +10,7 @@ import { sqliteStore } from '@askback/store-sqlite'
 export interface ChildOptions {
   agent: 'claude' | 'codex' | 'codex-exec'
   /** Further options of the adapter. */
-  options?: { executable?: string; keepIn?: string; keepSeconds?: number }
+  options?: { executable?: string; detachedFolder?: string; detachedSeconds?: number }
   db: string
   cwd: string
   text: string

@@ -1,4 +1,4 @@
-import { createDesk, type Reported } from '@askback/core'
+import { createDesk, type ReportedEvent } from '@askback/core'
 import { sqliteStore } from '@askback/store-sqlite'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -269,7 +269,7 @@ async function restingTop(element: Element): Promise<number> {
   }
 }
 
-function turnOf(turn: number): Reported[] {
+function turnOf(turn: number): ReportedEvent[] {
   const turnId = `t${turn}`
   const responseId = `r${turn}`
   return [
@@ -282,7 +282,7 @@ function turnOf(turn: number): Reported[] {
   ]
 }
 
-function readCall(index: number): Reported[] {
+function readCall(index: number): ReportedEvent[] {
   const toolCallId = `c${index}`
   return [
     { type: 'tool_call', toolCallId, toolName: 'Read', input: { file_path: `src/file-${index}.ts` } },

@@ -1,4 +1,4 @@
-import type { AgentContext, AgentProcess, Clock, Reported } from '@askback/core'
+import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
 import { errorMessage, type PermissionMode } from '@askback/protocol'
 import type { ChildProgram } from '../program/child-program.js'
 import type { Params } from '../program/json-rpc.js'
@@ -230,7 +230,7 @@ export class AcpProcess extends JsonRpcAgent implements AgentProcess {
     }
   }
 
-  protected override async endTurn(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+  protected override async endTurn(reason: TurnEndReason, ...events: ReportedEvent[]): Promise<void> {
     this.#updates.reset()
     await super.endTurn(reason, ...events)
   }

@@ -1,4 +1,4 @@
-import type { Reported } from '@askback/core'
+import type { ReportedEvent } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
 import type { ToolCall } from './protocol.js'
 
@@ -19,7 +19,7 @@ export class ToolCalls {
   readonly #ended = new Set<string>()
 
   /** Returns the events for the log. */
-  update(update: ToolCall): Reported[] {
+  update(update: ToolCall): ReportedEvent[] {
     const call = this.#merge(update)
     const hasStarted = call.status !== undefined && call.status !== 'pending'
     const events = hasStarted ? this.log(call.toolCallId) : []
@@ -36,7 +36,7 @@ export class ToolCalls {
   }
 
   /** Returns the event that logs the call as it is known now; none if it is logged already. */
-  log(toolCallId: string): Reported[] {
+  log(toolCallId: string): ReportedEvent[] {
     const call = this.#calls.get(toolCallId)
     if (!call || this.#logged.has(toolCallId)) return []
     this.#logged.add(toolCallId)
@@ -70,7 +70,7 @@ export class ToolCalls {
   }
 
   /** Returns the events for calls that never started, at the end of a turn. */
-  logRest(): Reported[] {
+  logRest(): ReportedEvent[] {
     return [...this.#calls.keys()].flatMap((id) => this.log(id))
   }
 

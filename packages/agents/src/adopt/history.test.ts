@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { copyJson } from '@askback/protocol'
-import { HistoryReader, historyIn } from './index.js'
+import { HistoryReader, parseHistory } from './index.js'
 
 const lines = (...all: unknown[]) => all.map((line) => JSON.stringify(line)).join('\n')
 const when = { timestamp: '2026-11-01T10:00:00.000Z' }
@@ -18,15 +18,15 @@ const codexMeta = { type: 'session_meta', payload: { id: 't1', cwd: '/work' }, .
 const codex = (payload: object, type = 'response_item') => ({ type, payload, ...when })
 
 /** The items of a transcript of Claude Code with these lines. */
-const claudeItems = (...all: unknown[]) => historyIn(lines(...all)).items
+const claudeItems = (...all: unknown[]) => parseHistory(lines(...all)).items
 const codexItems = (...all: object[]) =>
-  historyIn(lines(codexMeta, ...all.map((one) => ('type' in one && 'payload' in one ? one : codex(one)))))
+  parseHistory(lines(codexMeta, ...all.map((one) => ('type' in one && 'payload' in one ? one : codex(one)))))
     .items
 
 describe('a transcript of Claude Code', () => {
   it('becomes messages, texts and tool calls', () => {
     expect(
-      historyIn(
+      parseHistory(
         lines(
           { type: 'summary', summary: 'Earlier', leafUuid: 'x' },
           claude('user', '  Fix the\n  tests  '),
@@ -95,7 +95,7 @@ describe('a transcript of Claude Code', () => {
 describe('a rollout of Codex', () => {
   it('becomes messages, texts and tool calls', () => {
     expect(
-      historyIn(
+      parseHistory(
         lines(
           codexMeta,
           { type: 'session_meta', payload: { id: 'parent', cwd: '/other' }, ...when },
@@ -218,7 +218,7 @@ describe('a file of another program', () => {
     'null\n"x"',
     '\u0000\u0001',
   ])('is no history if it is %j', (text) => {
-    expect(() => historyIn(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
+    expect(() => parseHistory(text)).toThrow('neither a transcript of Claude Code nor a rollout of Codex')
   })
 
   it('has unread lines if they are no JSON, except for an unfinished last one', () => {

@@ -42,9 +42,9 @@ const FORMATS: TranscriptFormat[] = [
  * Reads a whole transcript of Claude Code, or a rollout of Codex. Throws `invalid_request` if the text is neither.
  *
  * @example
- * await desk.adopt(historyIn(await readFile(path, 'utf8')), { id: 'ada' })
+ * await desk.adopt(parseHistory(await readFile(path, 'utf8')), { id: 'ada' })
  */
-export function historyIn(text: string): AdoptBody {
+export function parseHistory(text: string): AdoptBody {
   const reader = new HistoryReader()
   for (const line of text.split('\n')) reader.add(line)
   return reader.history()

@@ -1,2 +1,2 @@
 export { findTranscript } from './find-transcript.js'
-export { HistoryReader, historyIn } from './history.js'
+export { HistoryReader, parseHistory } from './history.js'

@@ -19,7 +19,7 @@ type ToolInput = Record<string, Json>
  * A tool call that Claude Code asks about.
  * @internal
  */
-export interface ToolUse {
+export interface ClaudeToolUse {
   toolName: string
   input: ToolInput
 }
@@ -28,7 +28,7 @@ export interface ToolUse {
  * What Claude Code is to do with the call.
  * @internal
  */
-export type Decision =
+export type ToolUseDecision =
   | { behavior: 'allow'; updatedInput: ToolInput; updatedPermissions?: [SetMode] }
   | { behavior: 'deny'; message: string }
 
@@ -49,7 +49,10 @@ const MODES: Record<Exclude<PlanDecision, 'adjust'>, SetMode['mode']> = {
  * The request with which a person is asked about the call.
  * @internal
  */
-export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' | 'toolName' | 'request'> {
+export function requestForToolUse({
+  toolName,
+  input,
+}: ClaudeToolUse): Pick<OpenBody, 'kind' | 'toolName' | 'request'> {
   switch (toolName) {
     case 'AskUserQuestion':
       return { kind: 'question', toolName, request: { questions: input['questions'] ?? null } }
@@ -64,7 +67,7 @@ export function requestOf({ toolName, input }: ToolUse): Pick<OpenBody, 'kind' |
  * Translates a settled interaction for Claude Code; `null` if nobody has decided.
  * @internal
  */
-export function decisionOf({ input }: ToolUse, item: Interaction): Decision | null {
+export function decisionForToolUse({ input }: ClaudeToolUse, item: Interaction): ToolUseDecision | null {
   if (isInDoubt(item)) return { behavior: 'deny', message: IN_DOUBT_MESSAGE }
   const { settlement, message } = item
   switch (settlement) {
@@ -82,12 +85,12 @@ export function decisionOf({ input }: ToolUse, item: Interaction): Decision | nu
   }
 }
 
-function approved(input: ToolInput, { answer }: Interaction): Decision {
+function approved(input: ToolInput, { answer }: Interaction): ToolUseDecision {
   const { updatedInput } = answer as ApprovalAnswer
   return { behavior: 'allow', updatedInput: updatedInput === undefined ? input : (updatedInput as ToolInput) }
 }
 
-function planApproved(input: ToolInput, { answer }: Interaction): Decision {
+function planApproved(input: ToolInput, { answer }: Interaction): ToolUseDecision {
   const { decision, updatedPlan } = answer as PlanReviewAnswer
   const mode = decision === 'adjust' ? 'default' : MODES[decision]
   return {

@@ -1,4 +1,4 @@
-import type { AgentContext, Clock, Reported } from '@askback/core'
+import type { AgentContext, Clock, ReportedEvent } from '@askback/core'
 import { copyJson } from '@askback/protocol'
 import { pause } from '../session/call-request.js'
 import { TurnLog } from '../session/turn-log.js'
@@ -73,7 +73,7 @@ export class ClaudeTurnLog extends TurnLog {
     this.#costBeforeUsd = costUsd
   }
 
-  protected override takeUnfinished(): Reported[] {
+  protected override takeUnfinished(): ReportedEvent[] {
     return this.#reader.takeUnfinished()
   }
 
@@ -126,9 +126,9 @@ export class OpenCalls {
   readonly #open = new Set<string>()
   readonly #waiters = new Map<string, () => void>()
   readonly #clock: Clock
-  readonly #report: (event: Reported) => Promise<void>
+  readonly #report: (event: ReportedEvent) => Promise<void>
 
-  constructor(clock: Clock, report: (event: Reported) => Promise<void>) {
+  constructor(clock: Clock, report: (event: ReportedEvent) => Promise<void>) {
     this.#clock = clock
     this.#report = report
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { jumpAwareClock, type Reported, type SessionHandle } from '@askback/core'
+import { jumpAwareClock, type ReportedEvent, type SessionHandle } from '@askback/core'
 import { errorMessage } from '@askback/protocol'
 import { agentError } from '../session/turn-log.js'
 import { ClaudeTurnLog } from './claude-turn-log.js'
@@ -15,7 +15,7 @@ export interface ConnectClaudeOptions extends ClaudeHooksOptions {
    * `prompt`.
    * @default the agent carries out every plan in its present context
    */
-  onPlan?: (approved: ApprovedPlan) => void
+  onPlanApproved?: (approved: ApprovedPlan) => void
   /**
    * Makes the ids of turns.
    * @default random UUIDs
@@ -44,8 +44,8 @@ export interface ConnectedClaude {
  * for await (const message of claude.observe(run)) console.log(message.type)
  */
 export function connectClaude(session: SessionHandle, options: ConnectClaudeOptions = {}): ConnectedClaude {
-  const { onPlan, clock = jumpAwareClock, newId = randomUUID } = options
-  const report = (...events: Reported[]) => session.report(...events)
+  const { onPlanApproved, clock = jumpAwareClock, newId = randomUUID } = options
+  const report = (...events: ReportedEvent[]) => session.report(...events)
   // Only the session's own agent can show unfinished blocks.
   const turnLog = new ClaudeTurnLog({ report, live: () => {} }, { clock, newId })
   let observers = 0
@@ -54,16 +54,16 @@ export function connectClaude(session: SessionHandle, options: ConnectClaudeOpti
   let modelError: ModelError | null = null
 
   async function planApproved(approved: ApprovedPlan, call: ClaudeCall): Promise<PermissionResult | null> {
-    if (!onPlan) return null
+    if (!onPlanApproved) return null
     if (!approved.freshContext) {
-      onPlan(approved)
+      onPlanApproved(approved)
       return null
     }
     await turnLog.report(handedOverResult(call.toolUseID))
     turnLog.calls.close(call.toolUseID)
     await turnLog.reportForgottenContext()
     isHandedOver = true
-    onPlan(approved)
+    onPlanApproved(approved)
     return { behavior: 'deny', message: 'The plan is carried out elsewhere.', interrupt: true }
   }
 

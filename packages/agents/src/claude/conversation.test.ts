@@ -1,4 +1,4 @@
-import type { AgentContext, Reported } from '@askback/core'
+import type { AgentContext, ReportedEvent } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { expect, it } from 'vitest'
 import type { ClaudeProgram } from './claude-program.js'
@@ -60,9 +60,9 @@ it('the result of a local slash command accepts its message, and its output is t
     kill: async () => {},
     stderr: '',
   } as unknown as ClaudeProgram
-  const log: Reported[] = []
+  const log: ReportedEvent[] = []
   const clock = fakeClock()
-  const context = { report: async (...events: Reported[]) => void log.push(...events) }
+  const context = { report: async (...events: ReportedEvent[]) => void log.push(...events) }
   const turnLog = new ClaudeTurnLog(context as unknown as AgentContext, { clock, newId: () => 'id' })
   turnLog.begin('turn')
   let resolveEnded = () => {}

@@ -7,7 +7,7 @@
  *        ├────── the process ends ──▶ lost
  *        └────── leave() ──▶ killed, and nothing is reported
  */
-import type { Clock, Reported } from '@askback/core'
+import type { Clock, ReportedEvent } from '@askback/core'
 import { pause } from '../session/call-request.js'
 import { agentError, type TurnEndReason } from '../session/turn-log.js'
 import type { ClaudeProgram, UnacceptedMessage } from './claude-program.js'
@@ -29,7 +29,7 @@ interface ConversationOptions {
   clock: Clock
   /** Whether it continues an earlier conversation, which Claude Code may have forgotten. */
   isResumed: boolean
-  endTurn: (reason: TurnEndReason, ...events: Reported[]) => Promise<void>
+  endTurn: (reason: TurnEndReason, ...events: ReportedEvent[]) => Promise<void>
   /** Called when the process has ended by itself. */
   ended: (end: ConversationEnd) => Promise<void>
   failed: (error: unknown) => void
@@ -162,7 +162,7 @@ export class Conversation {
     return this.#options.isResumed && reason.includes(UNKNOWN_CONVERSATION)
   }
 
-  async #endTurn(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+  async #endTurn(reason: TurnEndReason, ...events: ReportedEvent[]): Promise<void> {
     const resolveInterrupt = this.#resolveInterrupt
     this.#resolveInterrupt = null
     this.#unrecoverable = null

@@ -21,7 +21,7 @@ import type {
   OnElicitation,
   PermissionResult,
   PreToolUseHook,
-  ToolUse,
+  CanUseToolOptions,
 } from './sdk.js'
 
 /** Options for `query()` of the Claude Agent SDK. */
@@ -77,7 +77,7 @@ interface AdapterPorts {
 }
 
 /** A tool call as Claude Code asks about it. */
-export interface ClaudeCall extends ToolUse {
+export interface ClaudeCall extends CanUseToolOptions {
   toolName: string
   input: Record<string, unknown>
 }

@@ -1,4 +1,4 @@
-import type { Delta, Reported } from '@askback/core'
+import type { LiveDelta, ReportedEvent } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
 import type {
   AssistantMessage,
@@ -20,9 +20,9 @@ export class MessageReader {
   readonly #blockCounts = new Map<string, number>()
   readonly #tools = new Map<string, { toolCallId: string; toolName: string }>()
   /** The deltas of each unfinished block. */
-  readonly #unfinished = new Map<string, Delta[]>()
+  readonly #unfinished = new Map<string, LiveDelta[]>()
 
-  delta(message: StreamMessage): Delta | null {
+  delta(message: StreamMessage): LiveDelta | null {
     // Blocks of subagents are not streamed.
     if (message.parent_tool_use_id !== null) return null
     const delta = this.#deltaOf(message.event)
@@ -35,13 +35,13 @@ export class MessageReader {
   }
 
   /** Blocks that will not be finished, because the response was interrupted or another one has begun. */
-  takeUnfinished(): Reported[] {
+  takeUnfinished(): ReportedEvent[] {
     const unfinished = [...this.#unfinished.values()]
     this.#unfinished.clear()
     return unfinished.map(partialBlock)
   }
 
-  #deltaOf(event: StreamEvent): Delta | null {
+  #deltaOf(event: StreamEvent): LiveDelta | null {
     if (event.type === 'message_start') this.#streaming = { id: event.message.id, index: 0 }
     const streaming = this.#streaming
     if (!streaming) return null
@@ -68,10 +68,10 @@ export class MessageReader {
     }
   }
 
-  blocks({ message, parent_tool_use_id }: AssistantMessage, isInterrupted: boolean): Reported[] {
+  blocks({ message, parent_tool_use_id }: AssistantMessage, isInterrupted: boolean): ReportedEvent[] {
     const responseId = message.id
     const partial = isInterrupted ? { partial: true } : {}
-    return message.content.flatMap((block): Reported[] => {
+    return message.content.flatMap((block): ReportedEvent[] => {
       const id = blockId(responseId, this.#indexOf(responseId))
       this.#unfinished.delete(id)
       switch (block.type) {
@@ -95,7 +95,7 @@ export class MessageReader {
     })
   }
 
-  results({ message }: UserMessage): Extract<Reported, { type: 'tool_result' }>[] {
+  results({ message }: UserMessage): Extract<ReportedEvent, { type: 'tool_result' }>[] {
     if (typeof message.content === 'string') return []
     return message.content.filter(isResult).map((block) => {
       const output = outputOf(block.content)
@@ -132,7 +132,7 @@ function blockId(responseId: string, index: number): string {
   return `${responseId}.${index}`
 }
 
-function partialBlock(deltas: Delta[]): Reported {
+function partialBlock(deltas: LiveDelta[]): ReportedEvent {
   const [first] = deltas
   const text = deltas
     .map((delta) => (delta.type === 'tool_call_delta' ? delta.partialInput : delta.text))
@@ -143,7 +143,7 @@ function partialBlock(deltas: Delta[]): Reported {
     case 'thinking_delta':
       return { type: 'thinking', blockId: first!.blockId, text, partial: true }
     default: {
-      const { toolCallId, toolName } = first as Extract<Delta, { type: 'tool_call_delta' }>
+      const { toolCallId, toolName } = first as Extract<LiveDelta, { type: 'tool_call_delta' }>
       return { type: 'tool_call', toolCallId, toolName, input: text, partial: true }
     }
   }

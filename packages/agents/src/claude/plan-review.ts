@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Reported, SessionHandle } from '@askback/core'
+import type { ReportedEvent, SessionHandle } from '@askback/core'
 import { planEffect } from '@askback/core/internal'
 import { AskbackError, type PermissionMode, type PlanReviewRequest } from '@askback/protocol'
 import type { CallRequest } from '../session/call-request.js'
@@ -72,6 +72,6 @@ export async function planOf(input: Record<string, unknown>): Promise<PlanReview
 }
 
 /** The result of a review whose plan another context carries out. */
-export function handedOverResult(toolCallId: string): Extract<Reported, { type: 'tool_result' }> {
+export function handedOverResult(toolCallId: string): Extract<ReportedEvent, { type: 'tool_result' }> {
   return { type: 'tool_result', toolCallId, output: PLAN_HANDED_OVER, isError: false }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AgentContext, AgentProcess, Clock, Reported } from '@askback/core'
+import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
 import { planMessage } from '../session/model-messages.js'
@@ -126,7 +126,7 @@ export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements Ag
   }
 
   /** From the first line on, the old context is not resumed any more, even if this process is lost before the new one runs. */
-  async #startFresh(message: string, results: Reported[]): Promise<void> {
+  async #startFresh(message: string, results: ReportedEvent[]): Promise<void> {
     const before = this.#conversation
     await this.turnLog.reportForgottenContext()
     for (const event of results) if (event.type === 'tool_result') this.turnLog.calls.close(event.toolCallId)

@@ -62,10 +62,10 @@ export interface McpServer {
 export type CanUseTool = (
   toolName: string,
   input: Record<string, unknown>,
-  options: ToolUse,
+  options: CanUseToolOptions,
 ) => Promise<PermissionResult>
 
-export interface ToolUse {
+export interface CanUseToolOptions {
   signal: AbortSignal
   toolUseID: string
   agentID?: string

@@ -48,12 +48,12 @@ export interface CodexAgentOptions {
    * with the same folder finds it again in the middle of its turn. On Linux only.
    * @default Codex ends with its gateway
    */
-  keepIn?: string
+  detachedFolder?: string
   /**
    * How long it continues without a gateway, in seconds.
    * @default 60
    */
-  keepSeconds?: number
+  detachedSeconds?: number
   /**
    * How long a request waits for a person, in milliseconds; `null` without a limit.
    * @default the desk's
@@ -90,8 +90,8 @@ const EXEC = ['exec', '--json', '--skip-git-repo-check']
  * const host = createHost({ desk, agents: [codexAgent({ env: { PATH, HOME } })] })
  */
 export function codexAgent(options: CodexAgentOptions): AgentAdapter {
-  const { timeoutMs, keepSeconds = 60, clock = jumpAwareClock, newId = randomUUID } = options
-  const keepIn = canDetachPrograms() ? options.keepIn : undefined
+  const { timeoutMs, detachedSeconds = 60, clock = jumpAwareClock, newId = randomUUID } = options
+  const detachedFolder = canDetachPrograms() ? options.detachedFolder : undefined
   const processOptions = { clock, newId, ...(timeoutMs !== undefined && { timeoutMs }) }
   const startInOrder = waitForFirstStart()
   return {
@@ -100,10 +100,11 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
     check: () => checkInstalled(options),
     async recover() {
       killOrphans()
-      if (keepIn !== undefined) await DetachedProgram.removeEnded(keepIn)
+      if (detachedFolder !== undefined) await DetachedProgram.removeEnded(detachedFolder)
     },
     async reconnect(context) {
-      const server = keepIn === undefined ? null : await findDetachedServer(keepIn, context.sessionId)
+      const server =
+        detachedFolder === undefined ? null : await findDetachedServer(detachedFolder, context.sessionId)
       if (!server) return null
       const running = new AppServerProcess(context, server, processOptions)
       return (await running.rejoin()) ? running : null
@@ -117,9 +118,14 @@ export function codexAgent(options: CodexAgentOptions): AgentAdapter {
       const args = ['app-server', ...overrides(options, 'on-request'), ...ENABLE_QUESTIONS]
       const program = await codexProgram(options, context, args)
       const detached =
-        keepIn === undefined
+        detachedFolder === undefined
           ? null
-          : await startDetachedServer(program, { folder: keepIn, sessionId, seconds: keepSeconds, signal })
+          : await startDetachedServer(program, {
+              folder: detachedFolder,
+              sessionId,
+              seconds: detachedSeconds,
+              signal,
+            })
       if (!detached) signal.throwIfAborted()
       const running = new AppServerProcess(context, detached ?? startPipedServer(program), processOptions)
       try {

@@ -1,4 +1,4 @@
-import type { AgentContext, AgentProcess, Clock, Reported } from '@askback/core'
+import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import type { Params } from '../program/json-rpc.js'
 import { pause } from '../session/call-request.js'
@@ -242,7 +242,7 @@ export class AppServerProcess extends JsonRpcAgent implements AgentProcess {
     else await this.sendToModel(nextMessage, isFreshContext)
   }
 
-  protected override async endTurn(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+  protected override async endTurn(reason: TurnEndReason, ...events: ReportedEvent[]): Promise<void> {
     const resolveInterrupt = this.#resolveInterrupt
     this.#resolveInterrupt = null
     await super.endTurn(reason, ...events)

@@ -2,7 +2,7 @@
  * What Codex does, as events of the log. `codex app-server` and `codex exec` describe the same things in two formats:
  * `ThreadItem` and `ExecItem`.
  */
-import type { Reported } from '@askback/core'
+import type { ReportedEvent } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
 import { agentError } from '../session/turn-log.js'
 import type { FileChange, ThreadItem } from './app-server-protocol.js'
@@ -19,12 +19,12 @@ interface ToolAndInput {
 }
 
 /** The tool call that an item begins; `null` if it is none. */
-export function toolCallOf(item: ThreadItem): Extract<Reported, { type: 'tool_call' }> | null {
+export function toolCallOf(item: ThreadItem): Extract<ReportedEvent, { type: 'tool_call' }> | null {
   const call = threadItemCall(item)
   return call && { type: 'tool_call', toolCallId: item.id, source: 'agent', ...call }
 }
 
-export function completedEvents(item: ThreadItem): Reported[] {
+export function completedEvents(item: ThreadItem): ReportedEvent[] {
   switch (item.type) {
     case 'agentMessage':
       return item.text === '' ? [] : [{ type: 'text', blockId: item.id, text: item.text }]
@@ -121,7 +121,7 @@ export function execItemCall(item: ExecItem): ToolAndInput | null {
   }
 }
 
-export function execItemResult(item: ExecItem, toolCallId: string): Reported {
+export function execItemResult(item: ExecItem, toolCallId: string): ReportedEvent {
   const isError = item.status === 'failed' || item.status === 'declined'
   return { type: 'tool_result', toolCallId, output: execItemOutput(item), isError }
 }
@@ -150,7 +150,7 @@ function mcpOutput(item: {
 }
 
 /** Why a turn has failed, in Codex's words, with advice if its model has refused the login. */
-export function failureEvent(said: string | undefined): Reported {
+export function failureEvent(said: string | undefined): ReportedEvent {
   const reason = said || 'Codex failed.'
   if (!/\b401\b/.test(reason)) return agentError(reason)
   return agentError(

@@ -1,4 +1,4 @@
-import type { AgentContext, Reported } from '@askback/core'
+import type { AgentContext, ReportedEvent } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { PassThrough } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -30,7 +30,7 @@ function fakeProgram() {
 }
 
 function startSession() {
-  const reported: Reported[] = []
+  const reported: ReportedEvent[] = []
   const started: ReturnType<typeof fakeProgram>[] = []
   const context = {
     sessionId: 's',
@@ -38,7 +38,7 @@ function startSession() {
     permissionMode: 'default',
     model: null,
     resume: null,
-    report: async (...events: Reported[]) => void reported.push(...events),
+    report: async (...events: ReportedEvent[]) => void reported.push(...events),
   } as unknown as AgentContext
   const agent = new ExecProcess(context, {
     codexHome: '/nowhere',

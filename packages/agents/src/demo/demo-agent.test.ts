@@ -33,7 +33,7 @@ const contractScript: Script = {
 }
 
 agentContract('the demo agent', () => ({
-  adapter: demoAgent({ script: contractScript, pace: 0 }),
+  adapter: demoAgent({ script: contractScript, paceMs: 0 }),
   messages: { plain: 'hello', question: 'question', approval: 'approval' },
 }))
 
@@ -44,7 +44,7 @@ const text = 'One two three four five.'
 async function startSpeaking() {
   const store = memoryStore()
   const clock = fakeClock()
-  const adapter = demoAgent({ script: { turns: [{ steps: [{ do: 'say', text }] }] }, clock, pace: 30 })
+  const adapter = demoAgent({ script: { turns: [{ steps: [{ do: 'say', text }] }] }, clock, paceMs: 30 })
   const host = createHost({
     desk: createDesk({ store }),
     agents: [adapter],
@@ -131,7 +131,7 @@ it('[L10] after a restart, a call that has run is no longer in doubt', async () 
   const startHost = async () => {
     const host = createHost({
       desk: createDesk({ store }),
-      agents: [demoAgent({ script: restartScript, pace: 0 })],
+      agents: [demoAgent({ script: restartScript, paceMs: 0 })],
       onError: (error) => expect(error).toBeUndefined(),
     })
     await host.ready

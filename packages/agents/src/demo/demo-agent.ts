@@ -4,7 +4,7 @@ import {
   type AgentContext,
   type AgentProcess,
   type Clock,
-  type Ending,
+  type AgentEnd,
 } from '@askback/core'
 import { errorMessage } from '@askback/protocol'
 import { playTurn } from './play-turn.js'
@@ -24,19 +24,19 @@ export interface DemoOptions {
    * The pause between two parts of streamed text, in milliseconds; 0 streams without pauses.
    * @default 30
    */
-  pace?: number
+  paceMs?: number
 }
 
 /**
  * A scripted agent that needs no model, no key and no network. It runs in Node and in a browser.
  *
  * @example
- * const host = createHost({ desk, agents: [demoAgent({ pace: 0 })] })
+ * const host = createHost({ desk, agents: [demoAgent({ paceMs: 0 })] })
  */
 export function demoAgent({
   script = tour,
   clock = jumpAwareClock,
-  pace = 30,
+  paceMs = 30,
 }: DemoOptions = {}): AgentAdapter {
   return {
     id: 'demo',
@@ -47,17 +47,17 @@ export function demoAgent({
         type: 'agent_session',
         agentSessionId: context.agentSessionId ?? `demo-${context.sessionId}`,
       })
-      return new DemoProcess(context, { script, clock, pace })
+      return new DemoProcess(context, { script, clock, paceMs })
     },
   }
 }
 
 class DemoProcess implements AgentProcess {
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<AgentEnd>
   readonly #context: AgentContext
   readonly #options: Required<DemoOptions>
   #turn: { turnId: string; stop: AbortController; ended: Promise<void> } | null = null
-  #resolveEnded: (ending: Ending) => void = () => {}
+  #resolveEnded: (ending: AgentEnd) => void = () => {}
 
   constructor(context: AgentContext, options: Required<DemoOptions>) {
     this.#context = context
@@ -102,8 +102,8 @@ class DemoProcess implements AgentProcess {
   /** `earlier`: the state of the session when the turn was interrupted; `null` for a new turn. */
   #play(steps: Step[], turnId: string, earlier: NonNullable<AgentContext['resume']>['state'] | null): void {
     const stop = new AbortController()
-    const { clock, pace } = this.#options
-    const options = { context: this.#context, turnId, clock, pace, signal: stop.signal, earlier }
+    const { clock, paceMs } = this.#options
+    const options = { context: this.#context, turnId, clock, paceMs, signal: stop.signal, earlier }
     const ended = playTurn(steps, options)
       .then(
         () => this.#context.report({ type: 'turn_ended', turnId, reason: 'done' }),

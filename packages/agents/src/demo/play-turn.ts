@@ -9,7 +9,7 @@ export interface PlayOptions {
   turnId: string
   clock: Clock
   /** The pause between two parts of streamed text, in milliseconds. */
-  pace: number
+  paceMs: number
   signal: AbortSignal
   /** The state of the session when the turn was interrupted. What it contains is not done again. */
   earlier: SessionStateJson | null
@@ -105,10 +105,10 @@ class TurnPlayer {
 
   async #stream(type: 'text' | 'thinking', blockId: string, template: string): Promise<void> {
     if (this.#loggedBlocks.has(blockId)) return
-    const { context, pace } = this.#options
+    const { context, paceMs } = this.#options
     const text = fillTemplate(template, this.#outcomes)
     for (const part of deltasOf(text)) {
-      if (pace > 0) await this.#pause(pace)
+      if (paceMs > 0) await this.#pause(paceMs)
       context.live({ type: `${type}_delta`, blockId, text: part })
     }
     await context.report({ type, blockId, text, ...this.#eventPlace() })
@@ -123,7 +123,7 @@ class TurnPlayer {
     }
     const parentToolCallId = parent === undefined ? undefined : this.#toolCallIds.get(parent)
     await this.#logCall(toolName, input, id, parentToolCallId)
-    await this.#pause(this.#options.pace * 8)
+    await this.#pause(this.#options.paceMs * 8)
     await this.#logResult(id, output, isError)
   }
 

@@ -14,7 +14,11 @@ async function playTour(
   const onError = (error: unknown) => {
     throw error
   }
-  const host = createHost({ desk: createDesk({ store, onError }), agents: [demoAgent({ pace: 0 })], onError })
+  const host = createHost({
+    desk: createDesk({ store, onError }),
+    agents: [demoAgent({ paceMs: 0 })],
+    onError,
+  })
   const { session } = await host.createSession({ cwd: '/shop' })
   const turnEnded = new Promise<void>((resolve) => {
     host.desk.on(({ events }) => {

@@ -14,7 +14,7 @@ import { createAskServer } from './server.js'
  * An authenticated request to `/mcp`.
  * @internal
  */
-export interface McpCall {
+export interface McpHttpRequest {
   request: IncomingMessage
   response: ServerResponse
   body: unknown
@@ -36,7 +36,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
   /** Aborted when the client cancels the call. */
   const runningCalls = new Map<string, AbortController>()
 
-  return async function handle(call: McpCall): Promise<void> {
+  return async function handle(call: McpHttpRequest): Promise<void> {
     const messages = (Array.isArray(call.body) ? call.body : [call.body]) as McpMessage[]
     const initialize = messages.find(({ method }) => method === 'initialize')
     const session = initialize ? newSessionId(initialize) : headerOf(call.request, 'mcp-session-id')
@@ -60,7 +60,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
   }
 
   async function answer(
-    { request, response, body, signal }: McpCall,
+    { request, response, body, signal }: McpHttpRequest,
     askPerson: (body: OpenBody, onPending: (item: Interaction) => void) => Promise<Interaction>,
   ): Promise<void> {
     const server = createAskServer({ version, ask: (asked, { onPending }) => askPerson(asked, onPending) })
@@ -80,7 +80,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
 
 async function ask(
   host: Host,
-  { credential, sessionId: named, signal }: McpCall,
+  { credential, sessionId: named, signal }: McpHttpRequest,
   {
     body,
     session,
@@ -136,7 +136,7 @@ function newSessionId({ params }: McpMessage): string {
   return `${plainName || 'MCP'}.${randomUUID()}`
 }
 
-function callKey({ credential }: McpCall, session: string, id: unknown): string {
+function callKey({ credential }: McpHttpRequest, session: string, id: unknown): string {
   return JSON.stringify([credential.id, session, id])
 }
 

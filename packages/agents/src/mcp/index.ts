@@ -1,2 +1,2 @@
-export { createMcpHandler, type McpCall } from './http.js'
+export { createMcpHandler, type McpHttpRequest } from './http.js'
 export { createAskServer, type AskServerOptions } from './server.js'

@@ -8,7 +8,7 @@ import type {
   QuestionAnswer,
   QuestionRequest,
 } from '@askback/protocol'
-import { decisionOf, requestOf } from '../claude/claude-code.js'
+import { decisionForToolUse, requestForToolUse } from '../claude/claude-code.js'
 import {
   answerMessage,
   IN_DOUBT_MESSAGE,
@@ -166,11 +166,11 @@ const permissionPrompt: AskTool = {
     required: ['tool_name', 'input'],
   },
   request: (given) => ({
-    ...requestOf(toolUseIn(given)),
+    ...requestForToolUse(toolUseIn(given)),
     ...(typeof given['tool_use_id'] === 'string' && { toolCallId: given['tool_use_id'] }),
   }),
   describeSettlement(given, item) {
-    const decision = decisionOf(toolUseIn(given), item)
+    const decision = decisionForToolUse(toolUseIn(given), item)
     const { settlement, message } = item
     return decision
       ? JSON.stringify(decision)

@@ -1,4 +1,4 @@
-import { createDesk, memoryStore, type AgentContext, type Reported } from '@askback/core'
+import { createDesk, memoryStore, type AgentContext, type ReportedEvent } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { BaseAgentProcess, type ContinueOptions } from './base-agent-process.js'
@@ -66,13 +66,13 @@ async function resumedAgent(kind: 'question' | 'approval') {
     request: kind === 'approval' ? { input } : { questions: [question] },
   })
   const { state } = await desk.snapshot('s')
-  const reported: Reported[] = []
+  const reported: ReportedEvent[] = []
   const clock = fakeClock()
   const agent = new TestAgent(
     {
       session: desk.session('s'),
       resume: { turnId: 'turn', state },
-      report: async (...events: Reported[]) => void reported.push(...events),
+      report: async (...events: ReportedEvent[]) => void reported.push(...events),
     } as Partial<AgentContext> as AgentContext,
     clock,
   )

@@ -6,7 +6,7 @@
  *        ├────── fail ──▶ turn ends with an error ──▶ ended as `lost`
  *        └────── the program ends by itself ──▶ ended as `lost` or `parked`
  */
-import type { AgentContext, Clock, Ending, Reported } from '@askback/core'
+import type { AgentContext, Clock, AgentEnd, ReportedEvent } from '@askback/core'
 import { errorMessage } from '@askback/protocol'
 import { Grants } from './approval.js'
 import { planMessage } from './model-messages.js'
@@ -17,18 +17,18 @@ export interface ContinueOptions {
   /** Whether the message goes to a context that knows nothing else: the message is a plan. */
   isFreshContext: boolean
   /** Results of the interrupted tool calls. They are reported once the agent has the message. */
-  results: Reported[]
+  results: ReportedEvent[]
 }
 
 export abstract class BaseAgentProcess<Log extends TurnLog = TurnLog> {
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<AgentEnd>
   protected readonly context: AgentContext
   protected readonly turnLog: Log
   protected readonly clock: Clock
   protected readonly grants = new Grants()
   readonly #stop = new AbortController()
   #resuming: AbortController | null = null
-  #resolveEnded: (ending: Ending) => void = () => {}
+  #resolveEnded: (ending: AgentEnd) => void = () => {}
 
   constructor(context: AgentContext, { turnLog, clock }: { turnLog: Log; clock: Clock }) {
     this.context = context
@@ -59,11 +59,11 @@ export abstract class BaseAgentProcess<Log extends TurnLog = TurnLog> {
     return this.#stop.signal
   }
 
-  protected setEnded(ending: Ending): void {
+  protected setEnded(ending: AgentEnd): void {
     this.#resolveEnded(ending)
   }
 
-  protected async endTurn(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+  protected async endTurn(reason: TurnEndReason, ...events: ReportedEvent[]): Promise<void> {
     // The outcomes of the interrupted requests continue this turn. Until the agent has them, it is not done.
     if (reason === 'done' && this.#resuming) return
     this.grants.clear()
@@ -117,7 +117,7 @@ export abstract class BaseAgentProcess<Log extends TurnLog = TurnLog> {
   }
 
   async #continueWith(outcomes: RequestOutcome[]): Promise<void> {
-    const results: Reported[] = []
+    const results: ReportedEvent[] = []
     for (const { interaction, message: output, isError, isGrant } of outcomes) {
       const { toolCallId } = interaction
       const result = { type: 'tool_result', toolCallId, output, isError } as const

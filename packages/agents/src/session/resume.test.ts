@@ -1,4 +1,4 @@
-import { createDesk, memoryStore, type Reported } from '@askback/core'
+import { createDesk, memoryStore, type ReportedEvent } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { expect, it } from 'vitest'
 import { INTERRUPT_GRACE_MS } from './call-request.js'
@@ -11,7 +11,7 @@ async function interruptedTurn(openedBy?: string) {
   const desk = createDesk({ store: memoryStore() })
   await desk.createSession({ id: 's', agent: 'claude' })
   const call = { turnId: 'turn', toolCallId: 'call', toolName: 'Bash', input: { command: 'ask' } }
-  const events: Reported[] = [
+  const events: ReportedEvent[] = [
     { type: 'turn_started', turnId: 'turn' },
     { type: 'tool_call', ...call, source: 'agent' },
   ]

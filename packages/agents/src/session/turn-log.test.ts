@@ -1,11 +1,14 @@
-import type { Reported } from '@askback/core'
+import type { ReportedEvent } from '@askback/core'
 import { expect, it } from 'vitest'
 import { TurnLog } from './turn-log.js'
 
 function startLog() {
-  const reported: Reported[] = []
+  const reported: ReportedEvent[] = []
   let ids = 0
-  const context = { report: async (...events: Reported[]) => void reported.push(...events), live: () => {} }
+  const context = {
+    report: async (...events: ReportedEvent[]) => void reported.push(...events),
+    live: () => {},
+  }
   return { turnLog: new TurnLog(context, () => `id-${++ids}`), reported }
 }
 

@@ -6,7 +6,7 @@
  *
  * Events that are reported while no turn is open belong to the session only.
  */
-import type { AgentContext, Delta, Reported } from '@askback/core'
+import type { AgentContext, LiveDelta, ReportedEvent } from '@askback/core'
 import { AGENT_LOST } from '@askback/core/internal'
 import type { Json } from '@askback/protocol'
 
@@ -24,8 +24,8 @@ export class TurnLog {
   readonly #newId: () => string
   #turnId: string | null = null
   #usage: TurnUsage | null = null
-  #atEnd: Reported[] = []
-  readonly #onceAccepted = new Map<string, Reported[]>()
+  #atEnd: ReportedEvent[] = []
+  readonly #onceAccepted = new Map<string, ReportedEvent[]>()
   #hasReportedRetry = false
 
   constructor(context: Pick<AgentContext, 'report' | 'live'>, newId: () => string) {
@@ -54,14 +54,14 @@ export class TurnLog {
   }
 
   /** Resolves when the events are durable. */
-  async report(...events: Reported[]): Promise<void> {
+  async report(...events: ReportedEvent[]): Promise<void> {
     const turnId = this.#turnId
     if (events.length === 0) return
     await this.#context.report(...events.map((event) => (turnId === null ? event : { turnId, ...event })))
   }
 
   /** Shows a part of an unfinished block. The log never has it. */
-  live(delta: Delta): void {
+  live(delta: LiveDelta): void {
     this.#context.live(delta)
   }
 
@@ -105,7 +105,7 @@ export class TurnLog {
   }
 
   /** Reports the event together with the end of the turn. */
-  reportAtEnd(event: Reported): void {
+  reportAtEnd(event: ReportedEvent): void {
     this.#atEnd.push(event)
   }
 
@@ -113,7 +113,7 @@ export class TurnLog {
    * Reports the events when the agent has accepted the message that contains them. If the agent is lost before that, the
    * log still shows that its model does not know them.
    */
-  reportOnceAccepted(messageId: string, events: Reported[]): void {
+  reportOnceAccepted(messageId: string, events: ReportedEvent[]): void {
     this.#onceAccepted.set(messageId, events)
   }
 
@@ -133,7 +133,7 @@ export class TurnLog {
   }
 
   /** Ends the turn after these events, if one is open. */
-  async end(reason: TurnEndReason, ...events: Reported[]): Promise<void> {
+  async end(reason: TurnEndReason, ...events: ReportedEvent[]): Promise<void> {
     const turnId = this.#turnId
     const usage = this.#usage
     const all = [...this.takeUnfinished(), ...this.#atEnd, ...events]
@@ -151,12 +151,12 @@ export class TurnLog {
   }
 
   /** Blocks that were shown in part and will not be finished. */
-  protected takeUnfinished(): Reported[] {
+  protected takeUnfinished(): ReportedEvent[] {
     return []
   }
 }
 
 /** An error of the agent, to be reported with the end of its turn. */
-export function agentError(message: string): Reported {
+export function agentError(message: string): ReportedEvent {
   return { type: 'error', code: 'agent_error', message, fatal: false }
 }

@@ -1,4 +1,4 @@
-import { acceptLoss, checkDatabase, checkStart, sealCopy } from '@askback/store-sqlite'
+import { acceptLoss, checkDatabase, checkCanStart, finishCopy } from '@askback/store-sqlite'
 import {
   accessSync,
   closeSync,
@@ -60,7 +60,7 @@ export async function contentsChecks(folder: string): Promise<Check[]> {
     const copy = `${path}.check-${process.pid}`
     try {
       await copyDatabase(folder, copy)
-      sealCopy(copy)
+      finishCopy(copy)
       return findingsIn(copy)
     } finally {
       for (const name of ['', '-wal', '-shm', '-journal']) rmSync(`${copy}${name}`, { force: true })
@@ -111,7 +111,7 @@ export async function acceptLossCheck(folder: string): Promise<Check> {
 /** Why a gateway would not start on this database; `null` if it would. */
 function startProblem(path: string): Check | null {
   try {
-    checkStart(path)
+    checkCanStart(path)
     return null
   } catch (error) {
     return broken('database', errorMessage(error))

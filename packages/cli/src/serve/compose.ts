@@ -5,7 +5,7 @@ import {
   createGateway,
   readLink,
   Metrics,
-  newToken,
+  createSecret,
   type Gateway,
   type McpHandler,
 } from '@askback/gateway'
@@ -55,8 +55,8 @@ export async function compose(
   }: { shared?: SharedStore | null; errors?: BackgroundErrors; sharesTokens?: boolean } = {},
 ): Promise<ComposedGateway> {
   const metrics = new Metrics()
-  const store = metrics.timed(
-    shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db'), commitAside: true }),
+  const store = metrics.measureAppends(
+    shared?.store ?? sqliteStore({ path: join(options.dataFolder, 'askback.db'), commitInThread: true }),
   )
   try {
     return await composeOn(store, metrics, options, tokens, { shared, errors, sharesTokens })
@@ -78,7 +78,7 @@ async function composeOn(
   }: { shared: SharedStore | null; errors: BackgroundErrors; sharesTokens: boolean },
 ): Promise<ComposedGateway> {
   const { report } = errors
-  const localToken = newToken('askback_local')
+  const localToken = createSecret('askback_local')
   const credentials = await createCredentials({
     store,
     owner: { name: userInfo().username, tokens: [tokens.token, localToken] },
@@ -143,7 +143,7 @@ async function composeOn(
         ),
     })
     connectors.start()
-    const code = credentials.loginCode(credentials.owner)
+    const code = credentials.createLoginCode(credentials.owner)
     const openUrl = `${url}/login?code=${code}`
     const isLinkUsed = () => credentials.personOfCode(code) === null
     const close = async () => {

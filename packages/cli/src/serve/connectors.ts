@@ -52,13 +52,13 @@ async function createTelegram(options: ConnectorsOptions): Promise<StartableConn
     users: users.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     chats,
     clock: host.desk.clock,
-    isKnown: (personId) => credentials.mayAct(personId),
+    mayAct: (personId) => credentials.mayAct(personId),
     onError,
     ...(webhookUrl !== undefined && { webhookUrl }),
     ...(apiRoot !== undefined && { apiRoot }),
   })
   credentials.onPersonRevoked((personId) => {
-    connector.forget(personId).catch(onError)
+    connector.removePerson(personId).catch(onError)
   })
   return {
     list: [

@@ -1,5 +1,5 @@
 import type { Store } from '@askback/core'
-import { newToken } from '@askback/gateway'
+import { createSecret } from '@askback/gateway'
 import { AskbackError } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -58,8 +58,8 @@ function chooseTokens(
     )
   }
   const own = {
-    token: textOrNull(stored?.['token']) ?? newToken('askback_person'),
-    agentToken: textOrNull(stored?.['agentToken']) ?? newToken('askback_agents'),
+    token: textOrNull(stored?.['token']) ?? createSecret('askback_person'),
+    agentToken: textOrNull(stored?.['agentToken']) ?? createSecret('askback_agents'),
   }
   const tokens = { token: given.token || own.token, agentToken: given.agentToken || own.agentToken }
   if (tokens.token === tokens.agentToken) {

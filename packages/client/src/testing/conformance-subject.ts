@@ -1,4 +1,4 @@
-import type { Interaction, LiveEvent, OpenBody, Reported, SessionEvent } from '@askback/protocol'
+import type { Interaction, LiveEvent, OpenBody, ReportedEvent, SessionEvent } from '@askback/protocol'
 import type { FakeClock } from '@askback/protocol/testing'
 import { vi } from 'vitest'
 import type { StreamItem, Transport } from '../transport/transport.js'
@@ -22,7 +22,7 @@ export interface ConformanceBackend {
   readonly agent: string
   /** Opens an interaction, as an agent would. */
   ask(input: OpenBody & { sessionId: string }): Promise<Interaction>
-  report(sessionId: string, ...events: Reported[]): Promise<void>
+  report(sessionId: string, ...events: ReportedEvent[]): Promise<void>
   /** Sends a piece of an unfinished block, in a session whose agent runs. */
   live(sessionId: string, delta: Omit<Extract<LiveEvent, { type: 'text_delta' }>, 'offset'>): void
   /** The log of the host. */

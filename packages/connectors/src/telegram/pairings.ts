@@ -23,7 +23,7 @@ export interface PairingsOptions {
   users: AllowedUser[]
   connectorId: string
   /** Whether a person who paired may still act, since they could have been revoked. Called for each action. */
-  isKnown?: ((personId: string) => boolean | Promise<boolean>) | undefined
+  mayAct?: ((personId: string) => boolean | Promise<boolean>) | undefined
 }
 
 /**
@@ -35,12 +35,12 @@ export class Pairings {
   readonly #clock: Clock
   readonly #prefix: string
   readonly #configured = new Map<number, Actor>()
-  readonly #isKnown: (personId: string) => boolean | Promise<boolean>
+  readonly #mayAct: (personId: string) => boolean | Promise<boolean>
   readonly #codes = new Map<string, { by: Actor; expiresAt: number }>()
   #wrongCodes: { user: number; at: number }[] = []
 
-  constructor({ kv, clock, users, connectorId, isKnown = () => true }: PairingsOptions) {
-    this.#isKnown = isKnown
+  constructor({ kv, clock, users, connectorId, mayAct = () => true }: PairingsOptions) {
+    this.#mayAct = mayAct
     this.#kv = kv
     this.#clock = clock
     this.#prefix = `connector/${connectorId}/person/`
@@ -52,13 +52,13 @@ export class Pairings {
   /** The person behind an account. Reads the store each time, because another process may have ended the pairing. */
   async find(user: number): Promise<Actor | undefined> {
     const paired = await this.#pairedWith(user)
-    return paired && (await this.#isKnown(paired.id)) ? paired : this.#configured.get(user)
+    return paired && (await this.#mayAct(paired.id)) ? paired : this.#configured.get(user)
   }
 
   /** Ids of people who are paired but may no longer act, such as those who were revoked while no process ran. */
   async revokedPeople(): Promise<string[]> {
     const ids = new Set((await this.#all()).map(({ by }) => by.id))
-    const revoked = await Promise.all([...ids].map(async (id) => ((await this.#isKnown(id)) ? [] : [id])))
+    const revoked = await Promise.all([...ids].map(async (id) => ((await this.#mayAct(id)) ? [] : [id])))
     return revoked.flat()
   }
 
@@ -86,7 +86,7 @@ export class Pairings {
       this.#wrongCodes.push({ user, at: now })
       return 'wrong'
     }
-    if (!(await this.#isKnown(found.by.id))) return 'wrong'
+    if (!(await this.#mayAct(found.by.id))) return 'wrong'
     await this.#write(user, found.by, this.#auditAct('paired', user, found.by, 'telegram'))
     return found.by
   }

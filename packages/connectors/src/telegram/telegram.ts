@@ -20,7 +20,7 @@ export interface TelegramOptions {
   /** Accounts that may answer without pairing. @default [] */
   users?: AllowedUser[]
   /** Whether a person who paired still has access. @default everyone who paired */
-  isKnown?: (personId: string) => boolean | Promise<boolean>
+  mayAct?: (personId: string) => boolean | Promise<boolean>
   /** Ids of chats that show everything from the start. @default [] */
   chats?: number[]
   /** The public address that leads to `receive`. @default none: the bot asks Telegram for updates (long polling) */
@@ -36,7 +36,7 @@ export interface TelegramConnector extends Connector {
   /** Makes a one-time code. The account that sends it to the bot acts as this person from then on. */
   pair(by: Actor): { code: string; expiresAt: number; link?: string }
   /** For a person who was revoked: ends their pairings, and removes the chats that only they connected. */
-  forget(personId: string): Promise<void>
+  removePerson(personId: string): Promise<void>
   /** Takes an update that Telegram sent to the webhook. Resolves to false if the secret is missing or wrong. */
   receive(headers: IncomingHttpHeaders, body: unknown): Promise<boolean>
 }
@@ -74,7 +74,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
     client: { ...(apiRoot !== undefined && { apiRoot }), timeoutSeconds: CALL_TIMEOUT_SECONDS },
   })
   const queue = new SendQueue(clock)
-  const pairings = new Pairings({ kv, clock, users, connectorId: CONNECTOR_ID, isKnown: options.isKnown })
+  const pairings = new Pairings({ kv, clock, users, connectorId: CONNECTOR_ID, mayAct: options.mayAct })
   const handled = new HandledUpdates(kv, CONNECTOR_ID)
   const webhookSecret = randomBytes(32).toString('hex')
   let updates: UpdateHandler | null = null
@@ -226,7 +226,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
         ? { ...pairing, link: `https://t.me/${bot.botInfo.username}?start=${pairing.code}` }
         : pairing
     },
-    async forget(personId) {
+    async removePerson(personId) {
       if (updates) await updates.removePerson(personId)
       else await pairings.removePerson(personId)
     },

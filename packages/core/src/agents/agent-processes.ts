@@ -1,12 +1,12 @@
 import { AskbackError, type PermissionMode } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import type { Leases } from '../cluster/leases.js'
-import type { Reported } from '../decide/command.js'
+import type { ReportedEvent } from '../decide/command.js'
 import type { Advance } from '../desk/committed.js'
 import type { Desk } from '../desk/desk.js'
 import { fencedError } from '../desk/errors.js'
 import type { Fence } from '../store/store.js'
-import type { AgentContext, AgentProcess, Ending } from './agent.js'
+import type { AgentContext, AgentProcess, AgentEnd } from './agent.js'
 import type { AgentList } from './agent-list.js'
 import type { LiveFeed } from './live-feed.js'
 import { StartAbandoned, RunningAgent } from './running-agent.js'
@@ -25,7 +25,7 @@ export interface AgentProcessesOptions {
 
 interface AgentProcessEvents {
   /** An agent has ended. `wasCurrent` is false if it was removed before. */
-  ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void>
+  ended(sessionId: string, ending: AgentEnd, wasCurrent: boolean): Promise<void>
   /** The session belongs to another process now. */
   fencedOff(sessionId: string): void
 }
@@ -130,14 +130,14 @@ export class AgentProcesses {
   }
 
   /** Reports events on behalf of an agent. Throws without the lease, because another process may run the agent. */
-  async report(sessionId: string, events: Reported[]): Promise<void> {
+  async report(sessionId: string, events: ReportedEvent[]): Promise<void> {
     const { leases } = this.#options
     const fence = leases?.lastFence(sessionId)
     if (leases && !fence) throw fencedError()
     await this.#write(sessionId, events, fence)
   }
 
-  async #write(sessionId: string, events: Reported[], fence: Fence | undefined): Promise<void> {
+  async #write(sessionId: string, events: ReportedEvent[], fence: Fence | undefined): Promise<void> {
     if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
   }
 
@@ -236,7 +236,7 @@ export class AgentProcesses {
   }
 
   /** Adds the unfinished blocks to the end of an interrupted turn. */
-  #withUnfinished(sessionId: string, events: Reported[]): Reported[] {
+  #withUnfinished(sessionId: string, events: ReportedEvent[]): ReportedEvent[] {
     const end = events.find((event) => event.type === 'turn_ended')
     if (!end || end.reason === 'done') return events
     const { turnId } = end
@@ -245,7 +245,7 @@ export class AgentProcesses {
   }
 
   /** Handles a report of the agent. After a takeover it never resolves, so that the agent does not continue as if it was logged. */
-  async #reportOf(sessionId: string, fence: Fence | undefined, events: Reported[]): Promise<void> {
+  async #reportOf(sessionId: string, fence: Fence | undefined, events: ReportedEvent[]): Promise<void> {
     try {
       const told = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
       await this.#write(sessionId, this.#withUnfinished(sessionId, told), fence)
@@ -257,6 +257,6 @@ export class AgentProcesses {
   }
 }
 
-function cutOff(event: Reported): Reported {
+function cutOff(event: ReportedEvent): ReportedEvent {
   return event.type === 'tool_result' && event.isError ? { settledBy: 'interrupted', ...event } : event
 }

@@ -7,11 +7,11 @@ import {
   type SessionStatus,
 } from '@askback/protocol'
 import { jumpAwareClock } from '../clock.js'
-import type { Reported } from '../decide/command.js'
+import type { ReportedEvent } from '../decide/command.js'
 import { AGENT_LOST } from '../decide/report.js'
 import { InOrder } from '../in-order.js'
 import { Retry } from '../retry.js'
-import type { Ending } from './agent.js'
+import type { AgentEnd } from './agent.js'
 import { commandFrom, jsonOf, type AgentCommand } from './agent-command.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
 import {
@@ -234,7 +234,7 @@ export class AgentRunner {
     const isRunning = this.#processes.has(sessionId)
     const isInterrupted = !isRunning && state.activeTurnId !== null && session.isInterrupted
     if (isInterrupted && session.unreportedLoss !== null) {
-      const said: Reported = {
+      const said: ReportedEvent = {
         type: 'error',
         code: AGENT_LOST,
         message: session.unreportedLoss,
@@ -365,7 +365,7 @@ export class AgentRunner {
   }
 
   /** Called when an agent has ended. What is pending stays pending, and its answer starts the agent again. */
-  async #ended(sessionId: string, ending: Ending, wasCurrent: boolean): Promise<void> {
+  async #ended(sessionId: string, ending: AgentEnd, wasCurrent: boolean): Promise<void> {
     let isCounted = !wasCurrent
     await this.#retryUntilDone(() =>
       this.#inOrder.run(sessionId, async () => {
@@ -381,7 +381,7 @@ export class AgentRunner {
     )
   }
 
-  #markInterrupted(session: AttendedSession, turnId: string, ending: Ending): void {
+  #markInterrupted(session: AttendedSession, turnId: string, ending: AgentEnd): void {
     session.isInterrupted = true
     if (ending.how !== 'lost') return
     session.unreportedLoss = ending.message

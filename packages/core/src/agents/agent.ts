@@ -1,5 +1,5 @@
 import type { LiveEvent, PermissionMode, SessionStateJson } from '@askback/protocol'
-import type { Reported } from '../decide/command.js'
+import type { ReportedEvent } from '../decide/command.js'
 import type { SessionHandle } from '../desk/session.js'
 
 /** Runs one kind of agent and reports what it does to a session. */
@@ -28,7 +28,7 @@ export type Availability = { available: true; uses?: string } | { available: fal
 type WithoutOffset<T> = T extends unknown ? Omit<T, 'offset'> : never
 
 /** A delta without its offset in the block, which is counted for the adapter. */
-export type Delta = WithoutOffset<LiveEvent>
+export type LiveDelta = WithoutOffset<LiveEvent>
 
 export interface AgentContext {
   readonly sessionId: string
@@ -44,9 +44,9 @@ export interface AgentContext {
   /** Asks a person, through the desk. */
   readonly session: SessionHandle
   /** Appends what the agent does to the log; resolves when it is durable. */
-  report(...events: Reported[]): Promise<void>
+  report(...events: ReportedEvent[]): Promise<void>
   /** Shows a part of an unfinished block. It is never stored. */
-  live(delta: Delta): void
+  live(delta: LiveDelta): void
 }
 
 export interface AgentProcess {
@@ -60,11 +60,11 @@ export interface AgentProcess {
   /** Ends the process. The session does not change: what is pending stays pending. */
   stop(): Promise<void>
   /** Resolves when the process has ended. */
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<AgentEnd>
 }
 
 /**
  * Why a process ended. `stopped`: on request. `parked`: by itself, while it waits for a person; it is resumed with the answer.
  * `lost`: unexpectedly; the message says how.
  */
-export type Ending = { how: 'stopped' } | { how: 'parked' } | { how: 'lost'; message: string }
+export type AgentEnd = { how: 'stopped' } | { how: 'parked' } | { how: 'lost'; message: string }

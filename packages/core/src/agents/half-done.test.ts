@@ -6,7 +6,7 @@ import { createDesk } from '../desk/desk.js'
 import { memoryStore } from '../store/memory-store.js'
 import type { Append, Store } from '../store/store.js'
 import { fakeClock } from '../testing/fake-clock.js'
-import type { AgentAdapter, AgentContext, Ending } from './agent.js'
+import type { AgentAdapter, AgentContext, AgentEnd } from './agent.js'
 import { createHost, type Host } from './host.js'
 
 const LEASE_MS = 10_000
@@ -24,8 +24,8 @@ function scripted(name = 'agent') {
     check: async () => ({ available: true }),
     async start(context) {
       contexts.push(context)
-      let end = (_: Ending) => {}
-      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      let end = (_: AgentEnd) => {}
+      const ended = new Promise<AgentEnd>((resolve) => (end = resolve))
       return {
         ended,
         async send(message) {

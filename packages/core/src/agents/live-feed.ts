@@ -1,11 +1,11 @@
 import type { LiveEvent, SessionEvent } from '@askback/protocol'
-import type { Reported } from '../decide/command.js'
-import type { Delta } from './agent.js'
+import type { ReportedEvent } from '../decide/command.js'
+import type { LiveDelta } from './agent.js'
 
 export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => void
 
 interface Block {
-  delta: Delta
+  delta: LiveDelta
   text: string
   /** Whether another process makes it. */
   elsewhere?: true
@@ -30,7 +30,7 @@ export class LiveFeed {
     this.#publish = publish
   }
 
-  emit(sessionId: string, delta: Delta): void {
+  emit(sessionId: string, delta: LiveDelta): void {
     const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
     const key = blockKey(delta)
     if (making.done.has(key)) return
@@ -83,7 +83,7 @@ export class LiveFeed {
   }
 
   /** The unfinished blocks of an interrupted or lost agent, to be written to the log. */
-  unfinished(sessionId: string, told: readonly Reported[] = []): Reported[] {
+  unfinished(sessionId: string, told: readonly ReportedEvent[] = []): ReportedEvent[] {
     const own = new Set(told.flatMap(keysOf))
     const blocks = this.#blocks(sessionId).filter(
       ({ delta, elsewhere }) => !elsewhere && !own.has(blockKey(delta)),
@@ -109,7 +109,7 @@ function remember(done: Set<string>, key: string): void {
   for (const oldest of done) return void done.delete(oldest)
 }
 
-function partialOf(delta: Delta, made: string): Reported[] {
+function partialOf(delta: LiveDelta, made: string): ReportedEvent[] {
   // The cut may be inside a character.
   const text = made.toWellFormed()
   switch (delta.type) {
@@ -128,11 +128,11 @@ function partialOf(delta: Delta, made: string): Reported[] {
   }
 }
 
-function blockKey(delta: Delta): string {
+function blockKey(delta: LiveDelta): string {
   return 'blockId' in delta ? `block ${delta.blockId}` : `${delta.type} ${delta.toolCallId}`
 }
 
-function keysOf(event: SessionEvent | Reported): string[] {
+function keysOf(event: SessionEvent | ReportedEvent): string[] {
   switch (event.type) {
     case 'text':
     case 'thinking':
@@ -146,14 +146,14 @@ function keysOf(event: SessionEvent | Reported): string[] {
   }
 }
 
-function textOf(delta: Delta): string {
+function textOf(delta: LiveDelta): string {
   return delta.type === 'tool_call_delta' ? delta.partialInput : delta.text
 }
 
-function withText(delta: Delta, text: string): Delta {
+function withText(delta: LiveDelta, text: string): LiveDelta {
   return delta.type === 'tool_call_delta' ? { ...delta, partialInput: text } : { ...delta, text }
 }
 
-function at(delta: Delta, offset: number): LiveEvent {
+function at(delta: LiveDelta, offset: number): LiveEvent {
   return { ...delta, offset }
 }

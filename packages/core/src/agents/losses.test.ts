@@ -3,18 +3,18 @@ import { expect, it } from 'vitest'
 import { createDesk } from '../desk/desk.js'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
-import type { AgentAdapter, Delta, Ending } from './agent.js'
+import type { AgentAdapter, LiveDelta, AgentEnd } from './agent.js'
 import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
-const lost: Ending = { how: 'lost', message: 'Killed.' }
+const lost: AgentEnd = { how: 'lost', message: 'Killed.' }
 const question = {
   questions: [{ header: 'Go', question: 'Go on?', options: [{ label: 'Yes' }], multiSelect: false }],
 }
-const output: Delta = { type: 'tool_output_delta', toolCallId: 'c1', text: 'compiling…' }
+const output: LiveDelta = { type: 'tool_output_delta', toolCallId: 'c1', text: 'compiling…' }
 
 /** An agent that runs a call, shows something of it, and asks in it. */
-async function asking(delta: Delta) {
+async function asking(delta: LiveDelta) {
   const inner = memoryStore()
   const failures: AskbackError[] = []
   const store: Store = {
@@ -25,14 +25,14 @@ async function asking(delta: Delta) {
     },
   }
   const errors: unknown[] = []
-  const ends: ((ending: Ending) => void)[] = []
+  const ends: ((ending: AgentEnd) => void)[] = []
   const adapter: AgentAdapter = {
     id: 'scripted',
     name: 'Scripted',
     check: async () => ({ available: true }),
     async start(context) {
-      let end = (_: Ending) => {}
-      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      let end = (_: AgentEnd) => {}
+      const ended = new Promise<AgentEnd>((resolve) => (end = resolve))
       ends.push(end)
       return {
         ended,

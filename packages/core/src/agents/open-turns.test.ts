@@ -6,7 +6,7 @@ import { createDesk } from '../desk/desk.js'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
 import { fakeClock, type FakeClock } from '../testing/fake-clock.js'
-import type { AgentAdapter, Ending } from './agent.js'
+import type { AgentAdapter, AgentEnd } from './agent.js'
 import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
@@ -15,14 +15,14 @@ const away = () => Promise.reject(new AskbackError('unavailable', 'The store is 
 /** An agent that says nothing and ends when the test says so, or ends each turn at once. */
 function silent(endsTurns = false) {
   const sent: string[] = []
-  const ends: ((ending: Ending) => void)[] = []
+  const ends: ((ending: AgentEnd) => void)[] = []
   const adapter: AgentAdapter = {
     id: 'silent',
     name: 'Silent',
     check: async () => ({ available: true }),
     async start(context) {
-      let end = (_: Ending) => {}
-      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      let end = (_: AgentEnd) => {}
+      const ended = new Promise<AgentEnd>((resolve) => (end = resolve))
       ends.push(end)
       return {
         ended,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createDesk } from '../desk/desk.js'
 import { memoryStore } from '../store/memory-store.js'
-import type { AgentAdapter, AgentContext, AgentProcess, Ending } from './agent.js'
+import type { AgentAdapter, AgentContext, AgentProcess, AgentEnd } from './agent.js'
 import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
@@ -11,9 +11,9 @@ function scripted(reconnect?: (context: AgentContext) => Promise<AgentProcess | 
   const contexts: AgentContext[] = []
   const process = (context: AgentContext): AgentProcess => {
     contexts.push(context)
-    let end = (_: Ending) => {}
+    let end = (_: AgentEnd) => {}
     return {
-      ended: new Promise<Ending>((resolve) => (end = resolve)),
+      ended: new Promise<AgentEnd>((resolve) => (end = resolve)),
       send: async ({ text }) => void said.push(text),
       interrupt: async () => {},
       setPermissionMode: async () => {},

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createDesk } from '../desk/desk.js'
 import { memoryStore } from '../store/memory-store.js'
-import type { AgentAdapter, AgentProcess, Ending } from './agent.js'
+import type { AgentAdapter, AgentProcess, AgentEnd } from './agent.js'
 import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
@@ -11,9 +11,9 @@ async function slowAgent() {
   const starts: { signal: AbortSignal; go: () => void }[] = []
   const told: string[] = []
   const process = (): AgentProcess => {
-    let end = (_: Ending) => {}
+    let end = (_: AgentEnd) => {}
     return {
-      ended: new Promise<Ending>((resolve) => (end = resolve)),
+      ended: new Promise<AgentEnd>((resolve) => (end = resolve)),
       send: async ({ text }) => void told.push(text),
       interrupt: async () => void told.push('interrupt'),
       setPermissionMode: async (mode) => void told.push(mode),

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createDesk } from '../desk/desk.js'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
-import type { AgentAdapter, Ending } from './agent.js'
+import type { AgentAdapter, AgentEnd } from './agent.js'
 import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
@@ -20,14 +20,14 @@ function faulty() {
     ...inner,
     append: (append) => (fail.appends-- > 0 ? away() : inner.append(append)),
   }
-  const ends: ((ending: Ending) => void)[] = []
+  const ends: ((ending: AgentEnd) => void)[] = []
   const adapter: AgentAdapter = {
     id: 'scripted',
     name: 'Scripted',
     check: async () => ({ available: true }),
     async start(context) {
-      let end = (_: Ending) => {}
-      const ended = new Promise<Ending>((resolve) => (end = resolve))
+      let end = (_: AgentEnd) => {}
+      const ended = new Promise<AgentEnd>((resolve) => (end = resolve))
       ends.push(end)
       return {
         ended,

@@ -1,6 +1,6 @@
 import type { LiveEvent } from '@askback/protocol'
-import { doorbell } from '../store/doorbell.js'
-import type { Ring, Store } from '../store/store.js'
+import { createDoorbell } from '../store/doorbell.js'
+import type { AppendNotice, Store } from '../store/store.js'
 
 /**
  * Sends messages between the processes on one store. It may lose, delay or repeat them. Everything important is in the store, so a bus
@@ -15,7 +15,7 @@ export interface Bus {
 
 export type BusMessage =
   /** The doorbell: a session has new events. */
-  | ({ type: 'append' } & Ring)
+  | ({ type: 'append' } & AppendNotice)
   /** A part of an unfinished block. */
   | { type: 'live'; sessionId: string; event: LiveEvent }
   /** The mailbox of that process has a command. */
@@ -29,7 +29,7 @@ export type BusMessage =
 export function memoryBus(): () => Bus {
   const members = new Set<(message: BusMessage) => void>()
   return () => {
-    const bell = doorbell<BusMessage>()
+    const bell = createDoorbell<BusMessage>()
     const tell = (message: BusMessage) => bell.ring(message)
     members.add(tell)
     return {
@@ -49,10 +49,10 @@ export function memoryBus(): () => Bus {
 
 /** The store with a doorbell that also rings for appends of other processes. */
 export function storeOnBus(store: Store, bus: Bus): Store {
-  const bell = doorbell<Ring>()
-  store.onAppend((ring) => {
-    bell.ring(ring)
-    bus.publish({ type: 'append', ...ring })
+  const bell = createDoorbell<AppendNotice>()
+  store.onAppend((notice) => {
+    bell.ring(notice)
+    bus.publish({ type: 'append', ...notice })
   })
   bus.on((message) => {
     if (message.type === 'append') bell.ring({ sessionId: message.sessionId, eventId: message.eventId })

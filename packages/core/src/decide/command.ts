@@ -7,7 +7,7 @@ import type {
   NewEvent,
   OnTimeout,
   PermissionMode,
-  Reported,
+  ReportedEvent,
   RequestSource,
   Via,
 } from '@askback/protocol'
@@ -16,7 +16,7 @@ import type { KvWrite } from '../store/store.js'
 import type { AddCopyCommand, AdoptCommand } from './adopt.js'
 import type { EditTarget } from './permissions.js'
 
-export type { Reported }
+export type { ReportedEvent }
 
 /** A request after validation: parsed, copied and hashed. Nothing in it depends on the state of the session. */
 export interface PreparedRequest {
@@ -86,7 +86,7 @@ export type Command =
   | { type: 'cancel'; interactionId: string; by?: Actor; via?: Via; message?: string }
   | { type: 'expire'; interactionId: string }
   | { type: 'deliver'; interactionId: string; to: string }
-  | { type: 'report'; events: Reported[] }
+  | { type: 'report'; events: ReportedEvent[] }
   | MessageCommand
   | { type: 'interrupt'; by?: Actor; via?: Via }
   | { type: 'clear'; by?: Actor; via?: Via }

@@ -29,7 +29,7 @@ export function open(state: SessionState, command: OpenCommand, context: Context
   const existing = command.attach ? sameRequest(state, toolCallId, prepared, context) : undefined
   if (existing) return attach(state, existing, context)
   const replaced = command.attach ? pendingOfCall(state, toolCallId, prepared) : undefined
-  const item = interactionFrom(state, command, anchored, context)
+  const item = createInteraction(state, command, anchored, context)
   checkDeclaredRule(state, item, context)
   const isAllowed = allowsWithoutPerson(state, prepared, context)
   if (!isAllowed && !replaced) checkPendingLimit(state, context)
@@ -144,7 +144,7 @@ function checkPendingLimit(state: SessionState, { maxPending }: Context): void {
   )
 }
 
-function interactionFrom(
+function createInteraction(
   state: SessionState,
   command: OpenCommand,
   { turnId, responseId, toolCallId, anchor: how }: Anchored,

@@ -14,7 +14,7 @@ import {
   type Context,
   type Decision,
   type PartialDecision,
-  type Reported,
+  type ReportedEvent,
 } from './command.js'
 import { ReportDedupe } from './report-dedupe.js'
 import { cancelPending } from './settle.js'
@@ -51,14 +51,14 @@ export function report(
  * A partial result comes from a call whose agent was lost. It is not logged while the turn continues and the call has an
  * interaction: a result would cancel that interaction (L7), but the agent that resumes the turn still needs its answer (L10).
  */
-function mustWait({ interactions }: SessionState, event: Reported): boolean {
+function mustWait({ interactions }: SessionState, event: ReportedEvent): boolean {
   if (event.type !== 'tool_result' || !event.partial) return false
   return [...interactions.values()].some(({ toolCallId }) => toolCallId === event.toolCallId)
 }
 
 function decideEvent(
   state: SessionState,
-  event: Reported,
+  event: ReportedEvent,
   dedupe: ReportDedupe,
   context: Context,
 ): PartialDecision {

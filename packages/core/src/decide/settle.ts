@@ -20,7 +20,7 @@ import {
   forSchema,
   parseWith,
   type InteractionKind,
-  type Outcome,
+  type AcceptedAnswer,
   type Reprompt,
 } from '../kinds/kinds.js'
 import { planEffect } from '../kinds/plan-review.js'
@@ -150,7 +150,7 @@ function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context
 }
 
 /** What the kind makes of an answer: a settlement, or errors for a reprompt. Throws `invalid_answer` if it does not fit the schema. */
-export function applyAnswer(kind: InteractionKind, request: Json, answer: Json): Outcome | Reprompt {
+export function applyAnswer(kind: InteractionKind, request: Json, answer: Json): AcceptedAnswer | Reprompt {
   const given = parseWith(kind.answer, forSchema(kind, answer), {
     code: 'invalid_answer',
     what: 'the answer',
@@ -164,8 +164,11 @@ export function applyAnswer(kind: InteractionKind, request: Json, answer: Json):
 }
 
 /** The `settle` of a kind is the embedder's code: validates its result before it goes into the log. */
-function checkKindResult({ kind }: InteractionKind, result: Outcome | Reprompt): Outcome | Reprompt {
-  const { settlement, answer, message, errors } = Object(result) as Partial<Outcome & Reprompt>
+function checkKindResult(
+  { kind }: InteractionKind,
+  result: AcceptedAnswer | Reprompt,
+): AcceptedAnswer | Reprompt {
+  const { settlement, answer, message, errors } = Object(result) as Partial<AcceptedAnswer & Reprompt>
   if (settlement !== undefined && KIND_SETTLEMENTS.has(settlement) && isText(message ?? ''))
     return { settlement, answer: copyJson(answer, 'answer'), ...(message !== undefined && { message }) }
   const isReprompt = typeof errors === 'object' && errors !== null && Object.values(errors).every(isText)
@@ -176,7 +179,7 @@ function checkKindResult({ kind }: InteractionKind, result: Outcome | Reprompt):
   )
 }
 
-const KIND_SETTLEMENTS: ReadonlySet<string> = new Set<Outcome['settlement']>([
+const KIND_SETTLEMENTS: ReadonlySet<string> = new Set<AcceptedAnswer['settlement']>([
   'answered',
   'approved',
   'denied',
@@ -206,7 +209,7 @@ export function isExpired(item: Interaction, now: number): boolean {
 function settleWith(
   state: SessionState,
   item: Interaction,
-  result: Outcome,
+  result: AcceptedAnswer,
   who: { by?: Actor | undefined; via: Via },
   context: Context,
 ): Decision {
@@ -278,7 +281,7 @@ function kindOf(item: Interaction, context: Context): InteractionKind {
  * The answer that was declared for the deadline was valid when the interaction was opened. If its kind is no longer defined, or
  * rejects it now, the interaction times out instead of staying pending for ever.
  */
-function declaredResult(item: Interaction, context: Context): Outcome | null {
+function declaredResult(item: Interaction, context: Context): AcceptedAnswer | null {
   if (typeof item.onTimeout === 'string') return null
   try {
     const result = applyAnswer(kindOf(item, context), item.request, item.onTimeout.answer)

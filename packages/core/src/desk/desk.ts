@@ -34,7 +34,7 @@ import {
 } from '@askback/protocol'
 import type { Adoption } from '../adopt/adoption.js'
 import { steadyClock, type Clock } from '../clock.js'
-import type { Command, Reported } from '../decide/command.js'
+import type { Command, ReportedEvent } from '../decide/command.js'
 import type { EditScope } from '../decide/edit-target.js'
 import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
 import { newId as randomId } from '../ids.js'
@@ -44,7 +44,7 @@ import { kindsByName, parseInput as parse, type InteractionKind } from '../kinds
 import { planReviewKind } from '../kinds/plan-review.js'
 import { questionKind } from '../kinds/question.js'
 import { optional } from '../optional.js'
-import type { Fence, Fenced, Page, SessionRow } from '../store/store.js'
+import type { Append, Fence, Page, SessionRow } from '../store/store.js'
 import { adoptionOn } from './commands/adopt.js'
 import type { AllSessionsListener } from './all-sessions.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
@@ -286,7 +286,7 @@ export class Desk {
 
   /** What an agent tells of its own doing; repeats change nothing. */
   async report(
-    input: Fenced & { sessionId: string; events: Reported[]; idempotencyKey?: string },
+    input: Pick<Append, 'fence'> & { sessionId: string; events: ReportedEvent[]; idempotencyKey?: string },
   ): Promise<SessionEvent[]> {
     const { sessionId, idempotencyKey, ...given } = parse(reportInput, input, 'the report')
     const events = parse(reported, copyJson(given.events, 'events'), 'the report')
@@ -296,7 +296,7 @@ export class Desk {
 
   /** One tool call of an outside agent; it gets an id if it has none. */
   async reportToolCall(
-    input: ToolCallBody & Origin & Fenced & { sessionId: string; source?: ToolCall['source'] },
+    input: ToolCallBody & Origin & Pick<Append, 'fence'> & { sessionId: string; source?: ToolCall['source'] },
   ): Promise<{ toolCall: ToolCall; created: boolean }> {
     const { sessionId, idempotencyKey, ...given } = parse(reportToolCallInput, input, 'the tool call')
     const { source, ...call } = { ...given, input: copyJson(given.input, 'input') }

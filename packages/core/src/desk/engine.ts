@@ -1,6 +1,6 @@
 import type { SessionState } from '@askback/protocol'
 import type { Command } from '../decide/command.js'
-import type { Ring } from '../store/store.js'
+import type { AppendNotice } from '../store/store.js'
 import { AllSessions } from './all-sessions.js'
 import {
   CommandLoop,
@@ -121,7 +121,7 @@ export class Engine {
   }
 
   /** The doorbell of the store. */
-  onDoorbell({ sessionId, eventId }: Ring): void {
+  onDoorbell({ sessionId, eventId }: AppendNotice): void {
     this.allSessions.hint()
     if (!this.#cache.isOwn(sessionId, eventId)) this.#cache.hint(sessionId)
   }

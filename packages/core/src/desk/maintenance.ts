@@ -3,14 +3,14 @@ import { erasureKey } from '../decide/control.js'
 import { sessionRulesPrefix } from '../decide/rules.js'
 import { optional } from '../optional.js'
 import { Retry } from '../retry.js'
-import type { News } from '../store/store.js'
+import type { ChangeNotice } from '../store/store.js'
 import type { Engine } from './engine.js'
 
 const RETENTION_CHECK_MS = 3_600_000
 const RETRY_MS = 1000
 const SESSIONS_PER_PAGE = 500
 /** Larger, because these pages contain ids only. */
-const NEWS_PER_PAGE = 10_000
+const NOTICES_PER_PAGE = 10_000
 
 export interface MaintenanceOptions {
   /** Sessions whose last event is older than this are deleted, in milliseconds; `null` keeps all. */
@@ -87,12 +87,12 @@ export class Maintenance {
   async repair(): Promise<void> {
     const { onError, clock } = this.#engine.options
     const startedAt = clock.now()
-    for (let news = await this.#news(); news.length > 0; news = await this.#news()) {
-      for (const { sessionId, reaches } of news) {
+    for (let notices = await this.#readNotices(); notices.length > 0; notices = await this.#readNotices()) {
+      for (const { sessionId, reaches } of notices) {
         if (reaches && this.#engine.reaches(sessionId, reaches)) continue
         await this.#engine.refresh(sessionId).catch((error: unknown) => this.#engine.closed || onError(error))
       }
-      this.#cursor = news.at(-1)!.cursor
+      this.#cursor = notices.at(-1)!.cursor
       this.#engine.allSessions.hint()
     }
     this.#engine.setComparedAt(startedAt)
@@ -100,10 +100,10 @@ export class Maintenance {
     await this.#finishErasures()
   }
 
-  async #news(): Promise<News[]> {
+  async #readNotices(): Promise<ChangeNotice[]> {
     const { store } = this.#engine.options
-    const query = { after: this.#cursor ?? '', limit: NEWS_PER_PAGE }
-    return store.news ? store.news(query) : store.changes(query)
+    const query = { after: this.#cursor ?? '', limit: NOTICES_PER_PAGE }
+    return store.changedSessions ? store.changedSessions(query) : store.changes(query)
   }
 
   /** The process that opened an interaction may be down at its deadline. On a shared store only the deadlines before the next two polls. */

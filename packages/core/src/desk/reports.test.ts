@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Reported } from '../index.js'
+import { type ReportedEvent } from '../index.js'
 import { MAX_OUTPUT_BYTES } from '../internal.js'
 import { ada, listFiles, no, testDesk, yes, type TestDesk } from './test-desk.test.helper.js'
 
@@ -7,7 +7,7 @@ const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: { co
 const result = { type: 'tool_result', toolCallId: 't', output: 'a.ts', isError: false } as const
 
 const report = ({ desk }: TestDesk, ...events: unknown[]) =>
-  desk.report({ sessionId: 's', events: events as Reported[] })
+  desk.report({ sessionId: 's', events: events as ReportedEvent[] })
 
 describe('what an agent reports', () => {
   it('is logged in the order it was told', async () => {

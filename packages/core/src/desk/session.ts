@@ -9,7 +9,7 @@ import type {
   QuestionRequest,
 } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
-import type { Reported } from '../decide/command.js'
+import type { ReportedEvent } from '../decide/command.js'
 import type { EditScope } from '../decide/edit-target.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Fence } from '../store/store.js'
@@ -110,7 +110,7 @@ export class SessionHandle {
   }
 
   /** Adds what the agent does to the log. */
-  async report(...events: Reported[]): Promise<void> {
+  async report(...events: ReportedEvent[]): Promise<void> {
     await this.#existing(() => this.#desk.report({ sessionId: this.id, events, fence: this.#fence }))
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createDesk, memoryStore, type Desk, type Store } from '../index.js'
+import { createDesk, memoryStore, type AppendNotice, type Desk, type Store } from '../index.js'
 import { countingIds, fakeClock } from '../testing/fake-clock.js'
 import {
   ada,
@@ -15,8 +15,6 @@ import {
   yes,
 } from './test-desk.test.helper.js'
 
-type Ring = Parameters<Parameters<Store['onAppend']>[0]>[0]
-
 /** Two desks on one store, as two gateways on one database; `deaf` loses every doorbell. */
 async function twoDesks({ deaf = false } = {}) {
   const store: Store = { ...memoryStore(), shared: true }
@@ -24,7 +22,7 @@ async function twoDesks({ deaf = false } = {}) {
   const errors: unknown[] = []
   const make = (prefix: string): Desk =>
     createDesk({
-      store: deaf ? { ...store, onAppend: (_: (ring: Ring) => void) => () => undefined } : store,
+      store: deaf ? { ...store, onAppend: (_: (notice: AppendNotice) => void) => () => undefined } : store,
       clock,
       newId: countingIds(prefix),
       onError: (error) => errors.push(error),
@@ -196,7 +194,7 @@ describe('two desks on one store', () => {
 
   it('who looks on is never shown what is pending, though memory is behind the store', async () => {
     const { here, there, store, clock, open } = await twoDesks()
-    const rings = new Set<(ring: Ring) => void>()
+    const rings = new Set<(notice: AppendNotice) => void>()
     const looks = gate()
     const slow = createDesk({
       store: {

@@ -5,7 +5,7 @@ import {
   type ApprovalAnswer,
   type ApprovalRequest,
 } from '@askback/protocol'
-import { defineInteraction, type Outcome } from './kinds.js'
+import { defineInteraction, type AcceptedAnswer } from './kinds.js'
 
 export const approvalKind = defineInteraction<ApprovalRequest, ApprovalAnswer>({
   kind: 'approval',
@@ -30,7 +30,7 @@ export const approvalKind = defineInteraction<ApprovalRequest, ApprovalAnswer>({
       case 'deny': {
         if (isLasting(scope)) reject(`A denial counts once; it cannot have the scope "${scope}".`)
         if (updatedInput !== undefined) reject('A denial cannot have an edited input.')
-        const denied: Outcome = { settlement: 'denied', answer }
+        const denied: AcceptedAnswer = { settlement: 'denied', answer }
         return message?.trim() ? { ...denied, message } : denied
       }
       default:

@@ -28,7 +28,7 @@ interface SchemaIssue {
 }
 
 /** How a valid answer settles an interaction. */
-export interface Outcome {
+export interface AcceptedAnswer {
   settlement: Extract<SettlementKind, 'answered' | 'approved' | 'denied'>
   answer: Json
   message?: string
@@ -60,7 +60,7 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
    *
    * @default every answer that fits the schema settles as `answered`
    */
-  settle?(request: Request, answer: Answer): Outcome | Reprompt
+  settle?(request: Request, answer: Answer): AcceptedAnswer | Reprompt
 }
 
 /**

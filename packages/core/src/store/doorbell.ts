@@ -1,18 +1,18 @@
 /** Calls listeners. What rings carries ids only: a listener reads the store to learn what happened. */
-export interface Doorbell<Ring> {
-  ring(ring: Ring): void
+export interface Doorbell<Notice> {
+  ring(notice: Notice): void
   /** Returns a function that removes the listener. */
-  on(listener: (ring: Ring) => void): () => void
+  on(listener: (notice: Notice) => void): () => void
 }
 
-export function doorbell<Ring>(): Doorbell<Ring> {
+export function createDoorbell<Notice>(): Doorbell<Notice> {
   // Wrapped, so that the same function can be registered twice and each registration be removed by itself.
-  const registrations = new Set<{ listener: (ring: Ring) => void }>()
+  const registrations = new Set<{ listener: (notice: Notice) => void }>()
   return {
-    ring(ring) {
+    ring(notice) {
       for (const { listener } of registrations) {
         try {
-          listener(ring)
+          listener(notice)
         } catch (error) {
           // The commit has happened, so a listener's error must not fail it, nor keep the others from being called: it
           // surfaces as an unhandled rejection.

@@ -2,6 +2,6 @@
 export * from './records.js'
 export type * from './store.js'
 export { auditRows, joinMessage, splitMessage } from './audit.js'
-export { doorbell, type Doorbell } from './doorbell.js'
+export { createDoorbell, type Doorbell } from './doorbell.js'
 export { storeFailure, type WriteOutcome } from './store-failure.js'
 export { StoreClock, type SharedClock, type StoreClockOptions } from './store-clock.js'

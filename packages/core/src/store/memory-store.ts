@@ -1,8 +1,8 @@
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
-import { doorbell } from './doorbell.js'
+import { createDoorbell } from './doorbell.js'
 import { indexAfter, MemoryLog, rowOf, updatedAt } from './memory-log.js'
-import { checkAppend, interactionFrom, pageOf, placeOfCursor } from './records.js'
-import type { Append, AppendResult, KvEntry, KvWrite, Ring, Store } from './store.js'
+import { checkAppend, buildInteraction, pageOf, parseCursor } from './records.js'
+import type { Append, AppendResult, KvEntry, KvWrite, AppendNotice, Store } from './store.js'
 
 /**
  * A store in the memory of this process, for tests, the playground and embedders that need no durability: all of it is lost when
@@ -14,7 +14,7 @@ import type { Append, AppendResult, KvEntry, KvWrite, Ring, Store } from './stor
 export function memoryStore(): Store {
   const log = new MemoryLog()
   const kv = new MemoryKv(() => log.nextPosition())
-  const bell = doorbell<Ring>()
+  const bell = createDoorbell<AppendNotice>()
   const locks = new Map<string, { owner: string; until: number }>()
   let closed = false
 
@@ -80,7 +80,7 @@ export function memoryStore(): Store {
       throwIfClosed()
       const older = log.byAge.slice(
         0,
-        after === undefined ? undefined : indexAfter(log.byAge, placeOfCursor(after) - 1),
+        after === undefined ? undefined : indexAfter(log.byAge, parseCursor(after) - 1),
       )
       const found = older.reverse().filter((session) => updatedAt(session) < updatedBefore)
       return pageOf(found.slice(0, limit + 1), limit, positionOf, rowOf)
@@ -93,16 +93,16 @@ export function memoryStore(): Store {
     async interaction(interactionId) {
       throwIfClosed()
       const interaction = log.interactions.get(interactionId)
-      return interaction ? interactionFrom(interaction) : null
+      return interaction ? buildInteraction(interaction) : null
     },
     async interactionsOf(sessionId, toolCallId) {
       throwIfClosed()
-      return [log.sessions.get(sessionId)?.interactions.get(toolCallId) ?? []].flat().map(interactionFrom)
+      return [log.sessions.get(sessionId)?.interactions.get(toolCallId) ?? []].flat().map(buildInteraction)
     },
     async pending({ sessionId, after = '0', limit }) {
       throwIfClosed()
       const list = sessionId === undefined ? log.pending : log.sessions.get(sessionId)?.pending
-      return pageOf(list?.after(placeOfCursor(after), limit + 1) ?? [], limit, positionOf, interactionFrom)
+      return pageOf(list?.after(parseCursor(after), limit + 1) ?? [], limit, positionOf, buildInteraction)
     },
     async countPending() {
       throwIfClosed()
@@ -131,14 +131,14 @@ export function memoryStore(): Store {
 
     async audit({ after = '0', limit }) {
       throwIfClosed()
-      const start = placeOfCursor(after)
+      const start = parseCursor(after)
       const end = start + limit
       return { items: log.audit.slice(start, end), next: end < log.audit.length ? String(end) : null }
     },
     addAudit: (rows) => write(() => void log.audit.push(...rows)),
     async changes({ after = '0', limit }) {
       throwIfClosed()
-      return log.changes(placeOfCursor(after), limit).map(({ position, session, from, to }) => ({
+      return log.changes(parseCursor(after), limit).map(({ position, session, from, to }) => ({
         cursor: String(position),
         sessionId: session.info.id,
         events: session.events.slice(from, to),

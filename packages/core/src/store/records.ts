@@ -28,7 +28,7 @@ export interface InteractionParts {
 }
 
 /** Builds an interaction from its events. The result equals that of `reduce` over the whole log. */
-export function interactionFrom(parts: InteractionParts): Interaction {
+export function buildInteraction(parts: InteractionParts): Interaction {
   const { request, progress, response, delivered, pending } = parts
   let item = openInteraction(request, pending)
   if (progress) item = progressInteraction(item, progress)
@@ -94,7 +94,7 @@ export function checkAppend({ sessionId, expectedSeq, events }: Append): void {
 }
 
 /** Parses the cursor of a store whose cursors are positions. Cursors come from callers, so anything else is their mistake. */
-export function placeOfCursor(cursor: string): number {
+export function parseCursor(cursor: string): number {
   const position = /^\d{1,15}$/.test(cursor) ? Number(cursor) : NaN
   if (Number.isNaN(position)) {
     throw new AskbackError('invalid_request', `${JSON.stringify(cursor)} is not a cursor of this list.`)

@@ -54,11 +54,6 @@ export interface Fence {
   version: number
 }
 
-export interface Fenced {
-  /** The lease under which this process runs the agent, if it does. */
-  fence?: Fence | undefined
-}
-
 /** A conflict is no error: the caller reads the log again and decides again. */
 export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' | 'fence' | 'locked' }
 
@@ -81,7 +76,7 @@ export interface Change {
 }
 
 /** Says without its events that a session has new ones, or was erased. */
-export interface News {
+export interface ChangeNotice {
   cursor: string
   sessionId: string
   /** The log and its last `seq`, so that a process that knows that much need not read it. Missing after an erasure. */
@@ -89,7 +84,7 @@ export interface News {
 }
 
 /** What the doorbell carries. A listener reads the log after its own cursor. By `eventId`, the id of the last event, a writer recognises its own append. */
-export interface Ring {
+export interface AppendNotice {
   sessionId: string
   eventId: string
 }
@@ -181,7 +176,7 @@ export interface Store {
    */
   changes(query: { after?: string; limit: number }): Promise<Change[]>
   /** Like `changes`, but without events, for a cheap poll. Several changes of one session may be combined. */
-  news?(query: { after: string; limit: number }): Promise<News[]>
+  changedSessions?(query: { after: string; limit: number }): Promise<ChangeNotice[]>
   /** The cursor of the newest change: `changes` after it are those appended from now on. */
   head(): Promise<string>
 
@@ -206,6 +201,6 @@ export interface Store {
   copy?(take: (copy: StoreCopy) => Promise<void>): Promise<void>
 
   /** The doorbell: calls the listener after each commit of this process. Returns a function that removes the listener. */
-  onAppend(listener: (ring: Ring) => void): () => void
+  onAppend(listener: (notice: AppendNotice) => void): () => void
   close(): Promise<void>
 }

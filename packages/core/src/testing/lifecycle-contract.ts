@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Ring } from '../store/store.js'
+import type { AppendNotice } from '../store/store.js'
 import { freshStore, type CreateStore } from './fresh-store.js'
 import { SessionScript, text } from './session-script.js'
 
@@ -43,11 +43,11 @@ export function lifecycleContract(createStore: CreateStore): void {
 
   describe('the doorbell', () => {
     it('rings once for each append, after its commit, and not for a conflict', async () => {
-      const rings: Ring[] = []
+      const notices: AppendNotice[] = []
       const readable: Promise<boolean>[] = []
-      const stop = store().onAppend((ring) => {
-        rings.push(ring)
-        const { sessionId, eventId } = ring
+      const stop = store().onAppend((notice) => {
+        notices.push(notice)
+        const { sessionId, eventId } = notice
         readable.push(
           store()
             .read({ sessionId, limit: 100 })
@@ -57,16 +57,16 @@ export function lifecycleContract(createStore: CreateStore): void {
       const [a, b] = [new SessionScript('a'), new SessionScript('b')]
       const appends = [a.start(), b.start(), b.attempt(7, text('conflict')), a.next(text('1'), text('2'))]
       await Promise.all(appends.map((append) => store().append(append)))
-      const ringOf = (index: number) => ({
+      const noticeOf = (index: number) => ({
         sessionId: appends[index]!.sessionId,
         eventId: appends[index]!.events.at(-1)!.id,
       })
-      expect(rings.filter(({ sessionId }) => sessionId === 'a')).toEqual([ringOf(0), ringOf(3)])
-      expect(rings.filter(({ sessionId }) => sessionId === 'b')).toEqual([ringOf(1)])
+      expect(notices.filter(({ sessionId }) => sessionId === 'a')).toEqual([noticeOf(0), noticeOf(3)])
+      expect(notices.filter(({ sessionId }) => sessionId === 'b')).toEqual([noticeOf(1)])
       expect(await Promise.all(readable)).toEqual([true, true, true])
       stop()
       await store().append(a.next(text('3')))
-      expect(rings).toHaveLength(3)
+      expect(notices).toHaveLength(3)
     })
   })
 

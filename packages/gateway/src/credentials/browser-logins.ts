@@ -1,6 +1,12 @@
 import type { Bus, Clock, Origin } from '@askback/core'
 import { AskbackError, type Actor } from '@askback/protocol'
-import { hashOf, newToken, newTokenFrom, type PersonCredential, type SecretSeed } from './credential.js'
+import {
+  hashOf,
+  createSecret,
+  createSecretFrom,
+  type PersonCredential,
+  type SecretSeed,
+} from './credential.js'
 import type { Revocations } from './credential-refresh.js'
 import type { People } from './people.js'
 import { auditAct, type StoredCredentials } from './stored-credentials.js'
@@ -54,7 +60,7 @@ export class BrowserLogins {
   }
 
   newCode(seed?: SecretSeed): string {
-    return newTokenFrom(seed, 'code', 'code')
+    return createSecretFrom(seed, 'code', 'code')
   }
 
   addCode(code: string, by: Actor): void {
@@ -71,7 +77,7 @@ export class BrowserLogins {
     const { clock, stored, people, bus, loginMs, owner } = this.#options
     const person = this.#codes.redeem(code)
     if (!person || (await people.isRevokedInStore(person.id))) return null
-    const [cookie, proof] = [newToken('askback_web'), newToken('proof')]
+    const [cookie, proof] = [createSecret('askback_web'), createSecret('proof')]
     const at = clock.now()
     const login = {
       by: person,

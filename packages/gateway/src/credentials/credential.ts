@@ -64,7 +64,7 @@ export interface SecretSeed {
  * @param prefix - tells what a leaked secret is for
  * @internal
  */
-export function newToken(prefix: string): string {
+export function createSecret(prefix: string): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`
 }
 
@@ -72,8 +72,10 @@ export function newToken(prefix: string): string {
  * The same seed gives the same secret, so that a repeated request gets what the first one got, although only a hash was stored.
  * Without a seed the secret is random.
  */
-export function newTokenFrom(seed: SecretSeed | undefined, prefix: string, purpose: string): string {
-  return seed === undefined ? newToken(prefix) : `${prefix}_${macOf(seed.secret, `${purpose} ${seed.key}`)}`
+export function createSecretFrom(seed: SecretSeed | undefined, prefix: string, purpose: string): string {
+  return seed === undefined
+    ? createSecret(prefix)
+    : `${prefix}_${macOf(seed.secret, `${purpose} ${seed.key}`)}`
 }
 
 /** What is stored of a token. A lookup by hash leaks nothing by the time that it takes. */

@@ -5,8 +5,8 @@ import {
   findSessionToken,
   hashOf,
   macOf,
-  newToken,
-  newTokenFrom,
+  createSecret,
+  createSecretFrom,
   OUTSIDE_AGENTS,
   personCredential,
   sessionToken,
@@ -168,7 +168,7 @@ export class Credentials {
   }
 
   /** Creates a one-time code that logs a browser in as this person, at `/login?code=…`. It expires after 10 minutes. */
-  loginCode(by: Actor): string {
+  createLoginCode(by: Actor): string {
     const code = this.logins.newCode()
     this.logins.addCode(code, by)
     return code
@@ -180,15 +180,15 @@ export class Credentials {
   }
 
   /** A new token for a person, which is valid after `keep`. The same seed gives the same token. */
-  newToken(seed?: SecretSeed): string {
-    return newTokenFrom(seed, 'askback_person', 'token')
+  createToken(seed?: SecretSeed): string {
+    return createSecretFrom(seed, 'askback_person', 'token')
   }
 
   /**
    * Stores the hash of a token for the person of this name, who is created if the name is free. Rejects with `invalid_request` for
    * a name that is reserved, revoked or looks like another one, and with `forbidden` for a token for somebody else.
    */
-  async keep(name: string, token: string, origin: Origin = DIRECT): Promise<Actor> {
+  async addToken(name: string, token: string, origin: Origin = DIRECT): Promise<Actor> {
     const by = await this.#people.claim(name, origin.by, OWNER)
     if (this.#stored.findToken(token)) return by
     const act = auditAct(this.#clock, 'token_created', origin, by.id)
@@ -198,7 +198,7 @@ export class Credentials {
   }
 
   /** Everybody who has a token, the first person first. */
-  people(): { name: string; createdAt: number | null }[] {
+  listPeople(): { name: string; createdAt: number | null }[] {
     const named = this.#stored
       .list('http')
       .filter(({ by }) => !this.#people.isRevoked(by.id))
@@ -251,7 +251,7 @@ export class Credentials {
   }
 
   #isKnown(personId: string): boolean {
-    return this.people().some(({ name }) => name === personId)
+    return this.listPeople().some(({ name }) => name === personId)
   }
 
   /** The same few tokens come with every request, so their hashes are cached. */
@@ -275,7 +275,7 @@ export class Credentials {
  *   agentToken,
  *   onError: console.error,
  * })
- * const openUrl = `${url}/login?code=${credentials.loginCode(credentials.owner)}`
+ * const openUrl = `${url}/login?code=${credentials.createLoginCode(credentials.owner)}`
  */
 export async function createCredentials(options: CredentialsOptions): Promise<Credentials> {
   const { store, clock = store.clock ?? jumpAwareClock } = options
@@ -311,7 +311,7 @@ async function registerTokens(
 
 /** All gateways on a store share one secret, which the first of them creates. */
 async function readSecret(store: Store): Promise<string> {
-  await store.kv.put(SECRET_KEY, newToken('secret'), null)
+  await store.kv.put(SECRET_KEY, createSecret('secret'), null)
   const entry = await store.kv.get(SECRET_KEY)
   if (typeof entry?.value === 'string') return entry.value
   throw new AskbackError('internal', 'The secret of this gateway cannot be read.')

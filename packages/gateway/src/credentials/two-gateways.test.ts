@@ -25,8 +25,8 @@ async function twoGateways({ bus = true } = {}): Promise<[Credentials, Credentia
 
 it('a token that one gateway creates is valid on the other at once, until it is revoked', async () => {
   const [here, there] = await twoGateways()
-  const token = here.newToken()
-  await here.keep('grace', token)
+  const token = here.createToken()
+  await here.addToken('grace', token)
   await expect.poll(() => there.findToken(token)).toMatchObject({ by: { id: 'grace' } })
   const revoked: string[] = []
   there.onRevoked((key) => revoked.push(key))
@@ -38,7 +38,7 @@ it('a token that one gateway creates is valid on the other at once, until it is 
 
 it('a browser that logs in at one gateway is logged in at the other at once, until it logs out', async () => {
   const [here, there] = await twoGateways()
-  const { cookie } = (await here.logins.logIn(here.loginCode(here.owner)))!
+  const { cookie } = (await here.logins.logIn(here.createLoginCode(here.owner)))!
   await expect.poll(() => there.logins.find(cookie)).toMatchObject({ by: { id: 'owner' } })
   await here.logins.logOut(here.logins.find(cookie)!)
   await expect.poll(() => there.logins.find(cookie)).toBeNull()
@@ -46,8 +46,8 @@ it('a browser that logs in at one gateway is logged in at the other at once, unt
 
 it('a person who is revoked at one gateway may act at no other, even if the message is lost', async () => {
   const [here, there] = await twoGateways({ bus: false })
-  const token = here.newToken()
-  await here.keep('grace', token)
+  const token = here.createToken()
+  await here.addToken('grace', token)
   await there.refresh()
   expect(await there.mayAct('grace')).toBe(true)
   await here.revoke('grace')

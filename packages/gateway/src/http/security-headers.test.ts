@@ -39,7 +39,7 @@ it('are on every response, for every caller', async () => {
   const person = new Api(gateway)
   const { body } = await person.get<{ paths: Record<string, object> }>('/api/openapi.json')
   const id = await person.session()
-  const code = gateway.credentials.loginCode(gateway.credentials.owner)
+  const code = gateway.credentials.createLoginCode(gateway.credentials.owner)
   const routes = Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
   )

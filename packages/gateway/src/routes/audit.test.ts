@@ -151,7 +151,7 @@ it('has the actors who created and revoked tokens, logged in and logged out', as
   const grace = new Api(gateway, made.body.token)
   await grace.post('/api/tokens', { person: 'hopper' })
   const logIn = () =>
-    gateway.credentials.logins.logIn(gateway.credentials.loginCode({ id: 'grace', name: 'grace' }))
+    gateway.credentials.logins.logIn(gateway.credentials.createLoginCode({ id: 'grace', name: 'grace' }))
   const page = (login: BrowserLoginSecrets | null) =>
     new Api(gateway, null, {
       cookie: `${gateway.credentials.cookieName}=${login!.cookie}`,

@@ -14,13 +14,13 @@ export interface GatewayConnector {
   id: string
   name: string
   /** Creates a one-time code that lets this person answer there. Without it nobody can pair. */
-  pair?: (by: Actor) => Pairing | Promise<Pairing>
+  pair?: (by: Actor) => ConnectorPairing | Promise<ConnectorPairing>
   /** Receives a request of its service. Resolves to false if the request does not prove where it comes from. */
   receive?: (headers: IncomingHttpHeaders, body: unknown) => Promise<boolean>
 }
 
 /** A one-time code that connects a person with their account on another surface. */
-export interface Pairing {
+export interface ConnectorPairing {
   code: string
   /** Milliseconds since 1970. */
   expiresAt: number

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-const code = () => gateway.credentials.loginCode(gateway.credentials.owner)
+const code = () => gateway.credentials.createLoginCode(gateway.credentials.owner)
 const logIn = (with_ = code(), headers: Record<string, string> = {}) =>
   stranger.post<{ person: unknown; proof: string }>('/api/login', { code: with_ }, headers)
 

@@ -22,12 +22,12 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-const code = () => gateway.credentials.loginCode(gateway.credentials.owner)
+const code = () => gateway.credentials.createLoginCode(gateway.credentials.owner)
 const logIn = (with_ = code(), headers: Record<string, string> = {}) =>
   stranger.post<{ person: unknown; proof: string }>('/api/login', { code: with_ }, headers)
 const asPerson = async (name: string) => {
-  const token = gateway.credentials.newToken()
-  await gateway.credentials.keep(name, token)
+  const token = gateway.credentials.createToken()
+  await gateway.credentials.addToken(name, token)
   return token
 }
 
@@ -75,7 +75,7 @@ describe('a one-time code', () => {
       listen: false,
       config: { allowedOrigins: ['https://ide.example'] },
     })
-    const unused = other.credentials.loginCode(other.credentials.owner)
+    const unused = other.credentials.createLoginCode(other.credentials.owner)
     const api = new Api(other, null)
     const refused = await api.post('/api/login', { code: unused }, headers)
     expect(refused.status).toBe(status)
@@ -119,7 +119,7 @@ describe('the login page', () => {
     afterEach(() => listening.close())
     const page = (host: string) => {
       const { credentials } = listening
-      const link = `/login?code=${credentials.loginCode(credentials.owner)}`
+      const link = `/login?code=${credentials.createLoginCode(credentials.owner)}`
       return { link, answer: new Api(listening, null).get(link, { host }) }
     }
 
@@ -166,7 +166,7 @@ describe('the login page', () => {
   })
 
   it('escapes the name of the person whose code it is', async () => {
-    const theirs = gateway.credentials.loginCode({ id: 'x', name: '"><script>alert(1)</script>' })
+    const theirs = gateway.credentials.createLoginCode({ id: 'x', name: '"><script>alert(1)</script>' })
     const { body } = await stranger.get<string>(`/login?code=${theirs}`)
     expect(body).not.toContain('<script>alert')
   })
@@ -323,7 +323,7 @@ describe('signing out', () => {
     const grace = { id: 'grace' }
     await asPerson('grace')
     const [one, two] = [await signIn(gateway), await signIn(gateway)]
-    const theirs = await signIn(gateway, gateway.credentials.loginCode(grace))
+    const theirs = await signIn(gateway, gateway.credentials.createLoginCode(grace))
     const unused = code()
     expect((await new Api(gateway, null, { ...one }).post('/api/logout', { all: true })).status).toBe(200)
     expect([await may(one), await may(two), await may(theirs)]).toEqual([401, 401, 200])
@@ -341,7 +341,7 @@ describe('signing out', () => {
 
   it('may be done for another person, by name', async () => {
     await asPerson('grace')
-    const theirs = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
+    const theirs = await signIn(gateway, gateway.credentials.createLoginCode({ id: 'grace' }))
     const own = await signIn(gateway)
     expect((await new Api(gateway).post('/api/logout', { all: true, person: 'grace' })).status).toBe(200)
     expect([await may(theirs), await may(own)]).toEqual([401, 200])
@@ -356,7 +356,7 @@ describe('signing out', () => {
   it('happens for the first person when their token is replaced', async () => {
     const login = await signIn(gateway)
     await asPerson('grace')
-    const theirs = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
+    const theirs = await signIn(gateway, gateway.credentials.createLoginCode({ id: 'grace' }))
     const { store } = gateway
     const same = await startTestGateway({ listen: false, clock, store })
     expect((await new Api(same, null, { ...login }).get('/api/sessions')).status).toBe(200)

@@ -108,7 +108,7 @@ it('the metrics have the number and age of pending interactions, the settlements
 
 it('the metrics have the duration of appends', async () => {
   const metrics = new Metrics()
-  const store = metrics.timed(memoryStore())
+  const store = metrics.measureAppends(memoryStore())
   const gateway = await startTestGateway({ listen: false, store })
   await new Api(gateway).session()
   expect(await metrics.registry.metrics()).toContain('askback_append_seconds_count 1')

@@ -40,9 +40,9 @@ it('a token survives a restart', async () => {
 
 it('revokes all tokens of a person and their logins, and nobody else’s', async () => {
   const [one, two, other] = [await tokenFor('grace'), await tokenFor('grace'), await tokenFor('bob')]
-  const code = gateway.credentials.loginCode({ id: 'grace' })
+  const code = gateway.credentials.createLoginCode({ id: 'grace' })
   const login = await signIn(gateway, code)
-  const unused = gateway.credentials.loginCode({ id: 'grace' })
+  const unused = gateway.credentials.createLoginCode({ id: 'grace' })
   const revoked: string[] = []
   gateway.credentials.onRevoked((key) => revoked.push(key))
   expect((await person.delete('/api/tokens/grace')).status).toBe(200)
@@ -82,7 +82,7 @@ describe('a person who was revoked by a process that stopped halfway', () => {
 
   it('has no valid token or login after the restart, and can be revoked again', async () => {
     const [token, other] = [await tokenFor('grace'), await tokenFor('bob')]
-    const login = await signIn(gateway, gateway.credentials.loginCode({ id: 'grace' }))
+    const login = await signIn(gateway, gateway.credentials.createLoginCode({ id: 'grace' }))
     await revokeHalfway('grace')
     const again = await startTestGateway({ listen: false, store: gateway.store })
     expect((await new Api(again, token).get('/api/sessions')).status).toBe(401)
@@ -108,7 +108,7 @@ describe('a person who was revoked by a process that stopped halfway', () => {
 
   it('cannot log in with a link from before the revocation', async () => {
     await tokenFor('grace')
-    const code = gateway.credentials.loginCode({ id: 'grace' })
+    const code = gateway.credentials.createLoginCode({ id: 'grace' })
     await revokeHalfway('grace')
     expect((await new Api(gateway, null).post('/api/login', { code })).status).toBe(401)
   })

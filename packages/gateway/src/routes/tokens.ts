@@ -18,7 +18,7 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       responses: {
         200: z.object({ tokens: z.array(z.object({ name: z.string(), createdAt: z.number().nullable() })) }),
       },
-      handle: () => ({ status: 200, body: { tokens: credentials.people() } }),
+      handle: () => ({ status: 200, body: { tokens: credentials.listPeople() } }),
     }),
     route({
       name: 'createToken',
@@ -32,9 +32,9 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       async handle({ body, origin, request }) {
         const { idempotencyKey } = origin
         const person = personName(body.person)
-        const token = credentials.newToken(secretSeed(request.headers, idempotencyKey))
+        const token = credentials.createToken(secretSeed(request.headers, idempotencyKey))
         const result = await idempotent(store, idempotencyKey, { person }, async () => {
-          await credentials.keep(person, token, origin)
+          await credentials.addToken(person, token, origin)
         })
         return { status: result === 'repeated' ? 200 : 201, body: { person, token } }
       },

@@ -1,4 +1,4 @@
-import { createDesk, memoryStore, type Head, type Host, type Ring, type Store } from '@askback/core'
+import { createDesk, memoryStore, type Head, type Host, type AppendNotice, type Store } from '@askback/core'
 import { SessionScript, text } from '@askback/core/testing'
 import type { SessionEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
@@ -136,8 +136,8 @@ class Run {
   readonly #store: Store
   readonly #script: SessionScript
   readonly #feed: Feed
-  readonly #listeners = new Set<(ring: Ring) => void>()
-  #waiting: Ring[] = []
+  readonly #listeners = new Set<(notice: AppendNotice) => void>()
+  #waiting: AppendNotice[] = []
   seq = 250
 
   private constructor(scheduler: fc.Scheduler, store: Store, script: SessionScript) {
@@ -151,7 +151,7 @@ class Run {
       await scheduler.schedule(Promise.resolve(), 'hears')
       return events
     }
-    const onAppend = (listener: (ring: Ring) => void) => {
+    const onAppend = (listener: (notice: AppendNotice) => void) => {
       this.#listeners.add(listener)
       return () => this.#listeners.delete(listener)
     }
@@ -203,7 +203,7 @@ class Run {
   }
 
   #ringAll(): void {
-    for (const ring of this.#waiting.splice(0)) for (const listener of this.#listeners) listener(ring)
+    for (const notice of this.#waiting.splice(0)) for (const listener of this.#listeners) listener(notice)
   }
 
   #read(cursor: number, takes: number): void {

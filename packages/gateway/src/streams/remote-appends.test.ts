@@ -3,8 +3,8 @@ import {
   memoryStore,
   type Desk,
   type Host,
-  type News,
-  type Ring,
+  type ChangeNotice,
+  type AppendNotice,
   type Store,
 } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
@@ -25,7 +25,7 @@ const tick = () => new Promise<void>((resolve) => setTimeout(resolve, 5))
 /** A gateway on a shared store. The test rings its doorbell, unless `rings` is set. */
 function gateway(base: Store, prefix: string, changes: Partial<Store> = {}, rings = false) {
   const clock = fakeClock()
-  const listeners = new Set<(ring: Ring) => void>()
+  const listeners = new Set<(notice: AppendNotice) => void>()
   const errors: unknown[] = []
   const byHand: Store['onAppend'] = (listener) => {
     listeners.add(listener)
@@ -86,10 +86,10 @@ async function twoGateways(changes: Partial<Store> | ((base: Store) => Partial<S
 
 /** Like PostgreSQL: an erasure is a row, and the appends of the erased log are hidden. */
 function withErasures() {
-  const rows: News[] = []
-  const news: Store['news'] = ({ after }) =>
+  const rows: ChangeNotice[] = []
+  const changedSessions: Store['changedSessions'] = ({ after }) =>
     Promise.resolve(rows.filter(({ cursor }) => Number(cursor) > Number(after)))
-  return { rows, store: { head: () => Promise.resolve('0'), news } satisfies Partial<Store> }
+  return { rows, store: { head: () => Promise.resolve('0'), changedSessions } satisfies Partial<Store> }
 }
 
 describe('a stream on a store that other gateways write to', () => {

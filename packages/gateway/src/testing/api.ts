@@ -81,7 +81,7 @@ export interface BrowserLogin {
 /** Exchanges a one-time code for a login, as the login page does. */
 export async function signIn(
   gateway: TestGateway,
-  code = gateway.credentials.loginCode(gateway.credentials.owner),
+  code = gateway.credentials.createLoginCode(gateway.credentials.owner),
 ): Promise<BrowserLogin> {
   const { status, body, headers } = await new Api(gateway, null).post<{ proof: string }>('/api/login', {
     code,
