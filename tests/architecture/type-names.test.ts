@@ -10,39 +10,17 @@ const sharedMeanings: Record<string, string> = {
   SessionSnapshot: 'the snapshot that the desk returns, and the same snapshot on the wire',
 }
 
-/** Names with several meanings, still to be renamed. Nothing is added here; remove a name when one meaning is left. */
-const ambiguous = [
-  'Anchor',
-  'Check',
-  'Command',
-  'CommandOf',
-  'Connector',
-  'Deadline',
-  'DialogProps',
-  'EditTarget',
-  'Gateway',
-  'GatewayOptions',
-  'Option',
-  'Placement',
-  'Question',
-  'SetMode',
-  'ShownQuestions',
-  'ToolCall',
-]
-
 const declarations = declaredTypes(
   sourceTexts().filter(({ path, isTest }) => !isTest && /^(packages|apps)\//.test(path)),
 )
 
 it('a type name is declared in one file', () => {
-  const repeated = [...declarations].filter(
-    ([name, files]) => files.size > 1 && !(name in sharedMeanings) && !ambiguous.includes(name),
-  )
+  const repeated = [...declarations].filter(([name, files]) => files.size > 1 && !(name in sharedMeanings))
   expect(Object.fromEntries(repeated.map(([name, files]) => [name, [...files]]))).toEqual({})
 })
 
 it('every exception is still needed', () => {
-  const exceptions = [...Object.keys(sharedMeanings), ...ambiguous]
+  const exceptions = Object.keys(sharedMeanings)
   expect(exceptions.filter((name) => (declarations.get(name)?.size ?? 0) < 2)).toEqual([])
 })
 

@@ -1,6 +1,6 @@
 import { useEffect, useState, type ComponentType } from 'react'
 
-interface DialogProps {
+interface LazyDialogProps {
   isOpen: boolean
   setOpen: (isOpen: boolean) => void
 }
@@ -12,8 +12,8 @@ const dialogs = {
 }
 
 /** A dialog that is loaded when it is first opened. If it can't be loaded, a message says so. */
-export function LazyDialog({ name, isOpen, setOpen }: DialogProps & { name: keyof typeof dialogs }) {
-  const [Content, setContent] = useState<ComponentType<DialogProps> | null>(null)
+export function LazyDialog({ name, isOpen, setOpen }: LazyDialogProps & { name: keyof typeof dialogs }) {
+  const [Content, setContent] = useState<ComponentType<LazyDialogProps> | null>(null)
   const [hasFailed, setFailed] = useState(false)
   useEffect(() => {
     if (!isOpen || Content) return

@@ -130,7 +130,7 @@ export function Account() {
   )
 }
 
-interface Connector {
+interface ListedConnector {
   id: string
   name: string
   pairs: boolean
@@ -147,7 +147,7 @@ export function PairingSettings() {
   return connectors.map((connector) => <PairingCode key={connector.id} connector={connector} />)
 }
 
-function PairingCode({ connector: { id, name } }: { connector: Connector }) {
+function PairingCode({ connector: { id, name } }: { connector: ListedConnector }) {
   const [pairing, setPairing] = useState<PairingInfo | null>(null)
   const { run, error, isBusy } = useAction()
   return (
@@ -185,8 +185,8 @@ function PairingCode({ connector: { id, name } }: { connector: Connector }) {
   )
 }
 
-function useConnectors(): Connector[] {
-  const [connectors, setConnectors] = useState<Connector[]>([])
+function useConnectors(): ListedConnector[] {
+  const [connectors, setConnectors] = useState<ListedConnector[]>([])
   useEffect(() => {
     const stop = new AbortController()
     listConnectors(stop.signal).then(setConnectors, () => undefined)
@@ -195,10 +195,10 @@ function useConnectors(): Connector[] {
   return connectors
 }
 
-async function listConnectors(signal: AbortSignal): Promise<Connector[]> {
+async function listConnectors(signal: AbortSignal): Promise<ListedConnector[]> {
   const response = await callGateway('/api/connectors', { signal })
   if (!response.ok) return []
-  const { connectors } = (await response.json()) as { connectors: Connector[] }
+  const { connectors } = (await response.json()) as { connectors: ListedConnector[] }
   return connectors.filter(({ pairs }) => pairs)
 }
 

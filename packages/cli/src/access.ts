@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { usageError } from './arguments.js'
 import { defaultDataFolder, findGateway, readPrivateFile, tokensFile } from './data-folder.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
-import { Gateway, gatewayAsPerson, gatewayOnFolder } from './reach/gateway.js'
+import { GatewayClient, gatewayAsPerson, gatewayOnFolder } from './reach/gateway-client.js'
 import { printData, printJson, say } from './terminal.js'
 
 /*
@@ -99,7 +99,7 @@ export async function logout(args: string[]): Promise<number> {
 export async function telegram(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: TELEGRAM_FLAGS })
   if (positionals.length !== 1 || positionals[0] !== 'pair') throw usageError('Usage: askback telegram pair.')
-  const gateway = new Gateway('person', values, { env: process.env })
+  const gateway = new GatewayClient('person', values, { env: process.env })
   const pairing = await gateway
     .json<{ code: string; expiresAt: number; link?: string }>({
       method: 'POST',

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { usageError } from './arguments.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
-import { gatewayAsPerson } from './reach/gateway.js'
+import { gatewayAsPerson } from './reach/gateway-client.js'
 import { printJson, say } from './terminal.js'
 
 export const ADOPT_FLAGS = {

@@ -10,7 +10,7 @@ import {
 import { parseArgs } from 'node:util'
 import { jsonArgument, usageError } from './arguments.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
-import { gatewayAsPerson } from './reach/gateway.js'
+import { gatewayAsPerson } from './reach/gateway-client.js'
 import { readAnswer } from './read-answer.js'
 import { confirm, printJson, say } from './terminal.js'
 

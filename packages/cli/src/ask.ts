@@ -5,7 +5,7 @@ import { jsonArgument, readJsonFile, usageError } from './arguments.js'
 import { abortOnSignals, waitForSettlement } from './asking/ask-person.js'
 import { ASKING_FLAGS, printOutcome, runAsking, sayPending } from './asking/command.js'
 import { ADDRESS_FLAGS, type CallerRole, type GatewayAddress } from './reach/connection.js'
-import { Gateway } from './reach/gateway.js'
+import { GatewayClient } from './reach/gateway-client.js'
 import { say } from './terminal.js'
 
 export const ASK_FLAGS = {
@@ -140,7 +140,7 @@ async function findRequest(interactionId: string, address: GatewayAddress) {
 }
 
 async function findRequestAs(role: CallerRole, interactionId: string, address: GatewayAddress) {
-  const gateway = new Gateway(role, address, { env: process.env, say })
+  const gateway = new GatewayClient(role, address, { env: process.env, say })
   const { interaction: found, yours } = await gateway.json<{ interaction: Interaction; yours: boolean }>({
     method: 'GET',
     path: `/api/interactions/${encodeURIComponent(interactionId)}`,

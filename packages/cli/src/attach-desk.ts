@@ -13,7 +13,7 @@ import {
 } from '@askback/protocol'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayConnection } from './reach/connection.js'
-import type { Gateway } from './reach/gateway.js'
+import type { GatewayClient } from './reach/gateway-client.js'
 
 /** How many events are printed when the terminal attaches. */
 const RECENT_EVENTS = 40
@@ -21,7 +21,7 @@ const RECENT_EVENTS = 40
 const RECONNECT_AFTER_MS = 500
 
 export interface AttachedDeskOptions {
-  gateway: Gateway
+  gateway: GatewayClient
   /** Finds the gateway, which may have another address and token after a restart. */
   connect: () => GatewayConnection
   /** Tells the person that the gateway is away or back. */

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { usageError } from './arguments.js'
 import { AttachedDesk } from './attach-desk.js'
 import { ADDRESS_FLAGS, findConnection } from './reach/connection.js'
-import { Gateway } from './reach/gateway.js'
+import { GatewayClient } from './reach/gateway-client.js'
 import { say as sayOnStderr } from './terminal.js'
 
 export const ATTACH_FLAGS = { ...ADDRESS_FLAGS, plain: { type: 'boolean', default: false } } as const
@@ -18,7 +18,7 @@ export async function attach(args: string[]): Promise<number> {
   const { stdin: input, stdout: output, env } = process
   // Once the terminal has its prompt, messages must be printed above it.
   let say = sayOnStderr
-  const gateway = new Gateway('person', values, { env, say: (text) => say(text) })
+  const gateway = new GatewayClient('person', values, { env, say: (text) => say(text) })
   const session = await findSession(gateway, positionals[0])
   const leaving = new AbortController()
   const desk = new AttachedDesk(session.id, {
@@ -70,7 +70,7 @@ async function showSession(
 }
 
 /** The named session; else the newest with a pending request; else the newest. */
-async function findSession(gateway: Gateway, named: string | undefined): Promise<Session> {
+async function findSession(gateway: GatewayClient, named: string | undefined): Promise<Session> {
   if (named !== undefined) {
     const path = `/api/sessions/${encodeURIComponent(named)}`
     return (await gateway.json<{ session: Session }>({ method: 'GET', path })).session

@@ -11,7 +11,7 @@ import {
   nodeCheck,
   variablesCheck,
   webAppCheck,
-  type Check,
+  type DoctorCheck,
 } from './doctor/check.js'
 import { acceptLossCheck, contentsChecks, databaseCheck, folderCheck } from './doctor/database.js'
 import { gatewayCheck } from './doctor/gateway.js'
@@ -56,7 +56,7 @@ export async function doctor(args: string[]): Promise<number> {
 }
 
 /** The settings, and whether the agents and connectors in them can run. */
-async function settingsChecks(folder: string, claude: string | undefined): Promise<Check[]> {
+async function settingsChecks(folder: string, claude: string | undefined): Promise<DoctorCheck[]> {
   try {
     const config = readConfig(folder, { claude })
     const { telegramToken, webhooks } = connectorSecrets(config, process.env)
@@ -79,7 +79,7 @@ async function settingsChecks(folder: string, claude: string | undefined): Promi
   }
 }
 
-function checkTable(checks: Check[]): string {
+function checkTable(checks: DoctorCheck[]): string {
   const width = Math.max(...checks.map(({ name }) => name.length))
   const mark = (ok: boolean | null) => (ok === null ? '–' : ok ? '✓' : '✗')
   return checks

@@ -7,7 +7,7 @@ import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { abortOnSignals, askPerson } from './asking/ask-person.js'
 import { sessionFor } from './asking/session.js'
 import { ADDRESS_FLAGS, type GatewayAddress } from './reach/connection.js'
-import { Gateway } from './reach/gateway.js'
+import { GatewayClient } from './reach/gateway-client.js'
 import { printJson, say } from './terminal.js'
 
 export const HOOK_FLAGS = ADDRESS_FLAGS
@@ -72,7 +72,7 @@ async function handleHook(
   address: GatewayAddress,
   env: NodeJS.ProcessEnv,
 ): Promise<object | null> {
-  const gateway = new Gateway('agent', address, {
+  const gateway = new GatewayClient('agent', address, {
     env,
     stallMs: REPORT_TIMEOUT_MS,
     restartMs: REPORT_TIMEOUT_MS,
@@ -98,7 +98,7 @@ async function handleHook(
   }
 }
 
-async function reportCall(gateway: Gateway, path: string, input: HookInput): Promise<void> {
+async function reportCall(gateway: GatewayClient, path: string, input: HookInput): Promise<void> {
   const { tool_use_id: toolCallId, tool_name: toolName, tool_input: given } = input
   await gateway.json({
     method: 'POST',
@@ -108,7 +108,7 @@ async function reportCall(gateway: Gateway, path: string, input: HookInput): Pro
   })
 }
 
-async function reportResult(gateway: Gateway, path: string, input: HookInput): Promise<void> {
+async function reportResult(gateway: GatewayClient, path: string, input: HookInput): Promise<void> {
   const { tool_use_id: id, tool_response: response = null, error } = input
   if (!id) return
   await gateway.json({
@@ -120,7 +120,7 @@ async function reportResult(gateway: Gateway, path: string, input: HookInput): P
 
 /** Claude Code shows its own prompt at the same time, and the first answer counts. So this decides only if a person did. */
 async function askPermission(
-  gateway: Gateway,
+  gateway: GatewayClient,
   sessionId: string,
   { tool_name: toolName, tool_input: input }: HookInput,
   env: NodeJS.ProcessEnv,
@@ -136,7 +136,11 @@ async function askPermission(
 }
 
 /** The event does not name its call: it is the last call without a result that has the same tool and input. */
-async function findAskingCall(gateway: Gateway, sessionId: string, use: ClaudeToolUse): Promise<string> {
+async function findAskingCall(
+  gateway: GatewayClient,
+  sessionId: string,
+  use: ClaudeToolUse,
+): Promise<string> {
   const { events } = await gateway.json<{ events: SessionEvent[] }>({
     method: 'GET',
     path: `/api/sessions/${sessionId}/events?before=${Number.MAX_SAFE_INTEGER}&limit=${SEARCHED_EVENTS}`,

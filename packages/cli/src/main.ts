@@ -5,10 +5,10 @@ import { version } from './serve/package-files.js'
 import { say } from './terminal.js'
 
 /** Resolves to the exit code, or to nothing if the process continues to run, as with `serve`. */
-type Command = (args: string[]) => Promise<number | undefined>
+type CliCommand = (args: string[]) => Promise<number | undefined>
 
 /** Each command loads only what it needs: one that calls a running gateway must not wait until a whole server is loaded. */
-const commands: Record<CommandName, () => Promise<Command>> = {
+const commands: Record<CommandName, () => Promise<CliCommand>> = {
   serve: async () => (await import('./serve/serve.js')).serve,
   open: async () => (await import('./open.js')).open,
   logout: async () => (await import('./access.js')).logout,

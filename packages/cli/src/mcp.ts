@@ -5,7 +5,7 @@ import { parseTimeout, usageError } from './arguments.js'
 import { abortOnSignals, askPerson } from './asking/ask-person.js'
 import { findAskingSession } from './asking/session.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
-import { Gateway } from './reach/gateway.js'
+import { GatewayClient } from './reach/gateway-client.js'
 import { version } from './serve/package-files.js'
 import { say } from './terminal.js'
 
@@ -25,7 +25,7 @@ export async function mcp(args: string[]): Promise<number> {
   if (progressMs === null) throw usageError('--progress is a time like 10s.')
   const clientGone = new AbortController()
   const stopped = AbortSignal.any([abortOnSignals(), clientGone.signal])
-  const gateway = new Gateway('agent', values, { env, say })
+  const gateway = new GatewayClient('agent', values, { env, say })
   const openCalls = new Set<Promise<unknown>>()
 
   const server = createAskServer({

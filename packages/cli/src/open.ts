@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import openInBrowser from 'open'
 import { defaultDataFolder } from './data-folder.js'
-import { gatewayOnFolder } from './reach/gateway.js'
+import { gatewayOnFolder } from './reach/gateway-client.js'
 import { sendRequest } from './reach/http.js'
 import { printJson } from './terminal.js'
 

@@ -10,7 +10,7 @@ import type {
 import { parseArgs } from 'node:util'
 import { shortDuration, usageError } from './arguments.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
-import { gatewayAsPerson, readAllPages } from './reach/gateway.js'
+import { gatewayAsPerson, readAllPages } from './reach/gateway-client.js'
 import { cutTo, printJson, say, table } from './terminal.js'
 
 /** Of `askback pending` and `askback sessions`. */

@@ -17,7 +17,7 @@ import type {
   PermissionOption,
   PermissionOutcome,
   PermissionRequest,
-  ToolCall,
+  AcpToolCall,
 } from './protocol.js'
 import { diffsOf, hasInput, type KnownCall } from './tool-calls.js'
 
@@ -27,7 +27,7 @@ export interface PermissionPorts extends CallRequestPorts {
   grants: Grants
   agentName: string
   /** Logs the call that a person is about to be asked about. */
-  logCall: (call: ToolCall) => Promise<void>
+  logCall: (call: AcpToolCall) => Promise<void>
   getCall: (toolCallId: string) => KnownCall
   /** Calls `onChange` when the call's tool or input changes. Returns a function that stops this. */
   watchCall: (toolCallId: string, onChange: () => void) => () => void
@@ -161,20 +161,23 @@ function isSameCall(one: KnownCall, other: KnownCall): boolean {
   return digestOf(one.toolName, one.input) === digestOf(other.toolName, other.input)
 }
 
-function planIn({ kind, rawInput }: ToolCall): string | null {
+function planIn({ kind, rawInput }: AcpToolCall): string | null {
   if (kind !== 'switch_mode' || typeof rawInput !== 'object' || rawInput === null) return null
   const plan = 'plan' in rawInput ? rawInput.plan : null
   return typeof plan === 'string' && plan.trim() !== '' ? plan : null
 }
 
 /** A call without an input has its changes as the input (see tool-calls.ts), so it needs no preview of them. */
-function preview(call: ToolCall): { preview?: Json } {
+function preview(call: AcpToolCall): { preview?: Json } {
   const diffs = diffsOf(call)
   return diffs.length === 0 || !hasInput(call) ? {} : { preview: copyJson({ diffs }, 'preview') }
 }
 
 /** Only the diffs say for sure which files are written. */
-async function editTargetOf(call: ToolCall, { editScope }: PermissionPorts): Promise<CallToApprove['edit']> {
+async function editTargetOf(
+  call: AcpToolCall,
+  { editScope }: PermissionPorts,
+): Promise<CallToApprove['edit']> {
   if (call.kind !== 'edit') return 'none'
   const paths = diffsOf(call).map(({ path }) => path)
   return targetOfFiles(paths, await editScope())

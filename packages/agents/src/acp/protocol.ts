@@ -31,7 +31,7 @@ interface ConfigValue {
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled'
 
-export interface ToolCall {
+export interface AcpToolCall {
   toolCallId: string
   title?: string | null
   name?: string | null
@@ -53,7 +53,7 @@ export type SessionUpdate =
       sessionUpdate: 'agent_message_chunk' | 'agent_thought_chunk'
       content: { type: string; text?: string }
     }
-  | ({ sessionUpdate: 'tool_call' | 'tool_call_update' } & ToolCall)
+  | ({ sessionUpdate: 'tool_call' | 'tool_call_update' } & AcpToolCall)
   | { sessionUpdate: 'plan'; entries: object[] }
   | ModeUpdate
   | { sessionUpdate: 'other' }
@@ -64,7 +64,7 @@ export type ModeUpdate =
 
 export interface PermissionRequest {
   sessionId: string
-  toolCall: ToolCall
+  toolCall: AcpToolCall
   options: PermissionOption[]
 }
 

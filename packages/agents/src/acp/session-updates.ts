@@ -1,6 +1,6 @@
 import { digestOf, type Json } from '@askback/protocol'
 import type { TurnLog } from '../session/turn-log.js'
-import type { ModeUpdate, SessionUpdate, ToolCall } from './protocol.js'
+import type { ModeUpdate, SessionUpdate, AcpToolCall } from './protocol.js'
 import { ToolCalls, type KnownCall } from './tool-calls.js'
 
 /** Translates the updates of an agent's session into events of the turn log. */
@@ -38,7 +38,7 @@ export class SessionUpdates {
   }
 
   /** Logs the call that a person is about to be asked about. */
-  async logRequestedCall(update: ToolCall): Promise<void> {
+  async logRequestedCall(update: AcpToolCall): Promise<void> {
     await this.endBlock()
     this.#calls.mergeRequest(update)
     await this.#turnLog.report(...this.#calls.log(update.toolCallId))
@@ -79,7 +79,7 @@ export class SessionUpdates {
     this.#shownCalls.clear()
   }
 
-  async #updateCall(update: ToolCall): Promise<void> {
+  async #updateCall(update: AcpToolCall): Promise<void> {
     const { toolCallId } = update
     const watchers = this.#watchers.get(toolCallId)
     const before = watchers && this.#digest(toolCallId)

@@ -1,9 +1,9 @@
 import { digestOf } from '@askback/protocol'
 import { expect, it } from 'vitest'
-import type { ToolCall } from './protocol.js'
+import type { AcpToolCall } from './protocol.js'
 import { ToolCalls } from './tool-calls.js'
 
-const edit = (newText: string, more: Partial<ToolCall> = {}): ToolCall => ({
+const edit = (newText: string, more: Partial<AcpToolCall> = {}): AcpToolCall => ({
   toolCallId: 'c',
   kind: 'edit',
   title: 'Edit a.ts',
@@ -12,7 +12,7 @@ const edit = (newText: string, more: Partial<ToolCall> = {}): ToolCall => ({
   ...more,
 })
 
-function knownCall(call: ToolCall) {
+function knownCall(call: AcpToolCall) {
   const calls = new ToolCalls()
   calls.update(call)
   return calls.get('c')

@@ -1,10 +1,10 @@
 import type { ReportedEvent } from '@askback/core'
 import { copyJson, type Json } from '@askback/protocol'
-import type { ToolCall } from './protocol.js'
+import type { AcpToolCall } from './protocol.js'
 
 /** A tool call with everything that the agent has said about it so far. */
 export interface KnownCall {
-  call: ToolCall
+  call: AcpToolCall
   toolName: string
   input: Json
 }
@@ -14,12 +14,12 @@ export interface KnownCall {
  * only when it starts to run, or when a person is asked about it: until then updates can complete its input.
  */
 export class ToolCalls {
-  readonly #calls = new Map<string, ToolCall>()
+  readonly #calls = new Map<string, AcpToolCall>()
   readonly #logged = new Set<string>()
   readonly #ended = new Set<string>()
 
   /** Returns the events for the log. */
-  update(update: ToolCall): ReportedEvent[] {
+  update(update: AcpToolCall): ReportedEvent[] {
     const call = this.#merge(update)
     const hasStarted = call.status !== undefined && call.status !== 'pending'
     const events = hasStarted ? this.log(call.toolCallId) : []
@@ -47,7 +47,7 @@ export class ToolCalls {
    * Adds what a permission request says about its call. Some agents describe the call there for the first time. Others name
    * only a part of the input that they have sent before.
    */
-  mergeRequest(update: ToolCall): void {
+  mergeRequest(update: AcpToolCall): void {
     const known = this.#calls.get(update.toolCallId)?.rawInput
     const { rawInput } = update
     const isPart = isObject(known) && isObject(rawInput)
@@ -79,7 +79,7 @@ export class ToolCalls {
     return call && toolAndInput(call).toolName
   }
 
-  #merge(update: ToolCall): ToolCall {
+  #merge(update: AcpToolCall): AcpToolCall {
     const given = Object.entries(update).filter(([, value]) => value !== null && value !== undefined)
     const { toolCallId } = update
     const call = { ...this.#calls.get(toolCallId), ...Object.fromEntries(given), toolCallId }
@@ -88,18 +88,18 @@ export class ToolCalls {
   }
 }
 
-export function diffsOf({ content }: ToolCall): { path: string; oldText: string; newText: string }[] {
+export function diffsOf({ content }: AcpToolCall): { path: string; oldText: string; newText: string }[] {
   return (content ?? []).flatMap((part) =>
     part.type === 'diff' ? [{ path: part.path, oldText: part.oldText ?? '', newText: part.newText }] : [],
   )
 }
 
-export function hasInput({ rawInput }: ToolCall): boolean {
+export function hasInput({ rawInput }: AcpToolCall): boolean {
   if (rawInput === undefined || rawInput === null) return false
   return typeof rawInput !== 'object' || Object.keys(rawInput).length > 0
 }
 
-function toolAndInput(call: ToolCall): { toolName: string; input: Json } {
+function toolAndInput(call: AcpToolCall): { toolName: string; input: Json } {
   const { name, kind, title, rawInput, locations } = call
   const toolName = name ?? (kind === 'execute' ? 'shell' : (kind ?? 'tool'))
   if (hasInput(call)) return { toolName, input: copyJson(rawInput, 'input') }
@@ -118,7 +118,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function outputOf({ content, rawOutput }: ToolCall): Json {
+function outputOf({ content, rawOutput }: AcpToolCall): Json {
   const texts = content?.flatMap((part) =>
     part.type === 'content' && part.content.text !== undefined ? [part.content.text] : [],
   )

@@ -29,17 +29,17 @@ export interface ClaudeToolUse {
  * @internal
  */
 export type ToolUseDecision =
-  | { behavior: 'allow'; updatedInput: ToolInput; updatedPermissions?: [SetMode] }
+  | { behavior: 'allow'; updatedInput: ToolInput; updatedPermissions?: [SetModeUpdate] }
   | { behavior: 'deny'; message: string }
 
-interface SetMode {
+interface SetModeUpdate {
   type: 'setMode'
   mode: 'acceptEdits' | 'default'
   destination: 'session'
 }
 
 /** A decision for a fresh context has no effect: this Claude Code can only continue in the context that it has. */
-const MODES: Record<Exclude<PlanDecision, 'adjust'>, SetMode['mode']> = {
+const MODES: Record<Exclude<PlanDecision, 'adjust'>, SetModeUpdate['mode']> = {
   clean_edit: 'acceptEdits',
   edit: 'acceptEdits',
   default: 'default',

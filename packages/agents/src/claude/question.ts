@@ -1,7 +1,5 @@
-import type { QuestionAnswer, QuestionReply, QuestionRequest } from '@askback/protocol'
+import type { Question, QuestionAnswer, QuestionReply, QuestionRequest } from '@askback/protocol'
 import { chosenLabels } from '../session/model-messages.js'
-
-type Question = QuestionRequest['questions'][number]
 
 interface Annotation {
   notes?: string

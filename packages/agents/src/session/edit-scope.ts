@@ -1,9 +1,7 @@
 import { readlink } from 'node:fs/promises'
-import type { AskOptions, EditScope, SessionHandle } from '@askback/core'
-import { editTarget, realFolder, targetOfPaths } from '@askback/core/internal'
+import type { EditScope, SessionHandle } from '@askback/core'
+import { editTarget, realFolder, targetOfPaths, type EditTarget } from '@askback/core/internal'
 import type { Json } from '@askback/protocol'
-
-type EditTarget = NonNullable<AskOptions['edit']>
 
 /**
  * The folders by which the permission rules tell edits inside the session's folder from others. They are resolved once,

@@ -2,7 +2,7 @@ import { AskbackError } from '@askback/protocol/errors'
 import type { Interaction, OpenBody, RequestSource } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Gateway } from '../reach/gateway.js'
+import type { GatewayClient } from '../reach/gateway-client.js'
 import type { AskingSession } from './session.js'
 
 /** How long the gateway holds back the response to one poll. */
@@ -20,7 +20,7 @@ export const EXIT_INTERRUPTED = 130
 type InteractionBody = { interaction: Interaction }
 
 export interface Asking {
-  gateway: Gateway
+  gateway: GatewayClient
   session: AskingSession
   env: NodeJS.ProcessEnv
   /** The source of the request, as the log names it. @default 'cli' */
@@ -73,7 +73,7 @@ export async function waitForSettlement(
 
 async function poll(
   item: Interaction,
-  gateway: Gateway,
+  gateway: GatewayClient,
   signal: AbortSignal | undefined,
 ): Promise<Interaction> {
   const { expiresAt, onTimeout } = item
@@ -89,7 +89,7 @@ async function poll(
 }
 
 /** Cancels a request, unless somebody answered first: then it resolves to that settlement. */
-async function cancel(item: Interaction, gateway: Gateway): Promise<Interaction> {
+async function cancel(item: Interaction, gateway: GatewayClient): Promise<Interaction> {
   const until = Date.now() + CANCEL_TIMEOUT_MS
   try {
     return (await gateway.json<InteractionBody>({ method: 'DELETE', path: pathOf(item), until })).interaction

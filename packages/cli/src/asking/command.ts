@@ -10,7 +10,7 @@ import { errorCodes } from '@askback/protocol/errors'
 import { isInDoubt } from '@askback/protocol/in-doubt'
 import { parseTimeout } from '../arguments.js'
 import { ADDRESS_FLAGS, type GatewayAddress } from '../reach/connection.js'
-import { Gateway } from '../reach/gateway.js'
+import { GatewayClient } from '../reach/gateway-client.js'
 import { printData, printJson, say } from '../terminal.js'
 import { abortOnSignals, askPerson, EXIT_INTERRUPTED } from './ask-person.js'
 import { findAskingSession } from './session.js'
@@ -39,7 +39,7 @@ export async function runAsking(body: OpenBody, flags: AskingFlags, what: string
   const timeoutMs = flags.timeout === undefined ? undefined : parseTimeout(flags.timeout)
   const { env } = process
   const signal = abortOnSignals()
-  const gateway = new Gateway('agent', flags, { env, say })
+  const gateway = new GatewayClient('agent', flags, { env, say })
   const session = await findAskingSession(gateway, flags.session, env)
   const interaction = await askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
     gateway,

@@ -2,7 +2,7 @@ import { AskbackError } from '@askback/protocol/errors'
 import type { Session } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
-import type { Gateway } from '../reach/gateway.js'
+import type { GatewayClient } from '../reach/gateway-client.js'
 
 /** A bound for the search below: nobody deletes the session of the same folder that often. */
 const MAX_DELETED_SESSIONS = 100
@@ -16,7 +16,7 @@ export interface AskingSession {
 
 /** Finds the session: the named one, the one of the agent in whose shell this runs, or else one for the folder. */
 export async function findAskingSession(
-  gateway: Gateway,
+  gateway: GatewayClient,
   named: string | undefined,
   env: NodeJS.ProcessEnv,
 ): Promise<AskingSession> {
@@ -31,7 +31,7 @@ export async function findAskingSession(
 }
 
 /** Resolves to the same session for the same `owner`, which is created if it does not exist. */
-export async function sessionFor(gateway: Gateway, owner: string, cwd: string): Promise<string> {
+export async function sessionFor(gateway: GatewayClient, owner: string, cwd: string): Promise<string> {
   const body = { agent: null, cwd, title: basename(cwd) || cwd }
   const key = createHash('sha256').update(owner).digest('hex')
   for (let deleted = 0; ; deleted += 1) {

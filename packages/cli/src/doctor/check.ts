@@ -4,34 +4,34 @@ import { hasOurHooks, ourCommands, readSettings, settingsFile } from '../install
 import { webAppFolder } from '../serve/package-files.js'
 
 /** One line of `askback doctor`. */
-export interface Check {
+export interface DoctorCheck {
   name: string
   /** `false` if Askback cannot run like this; `null` if something optional is missing. */
   ok: boolean | null
   says: string
 }
 
-export const fine = (name: string, says: string): Check => ({ name, ok: true, says })
-export const missing = (name: string, says: string): Check => ({ name, ok: null, says })
-export const broken = (name: string, says: string): Check => ({ name, ok: false, says })
+export const fine = (name: string, says: string): DoctorCheck => ({ name, ok: true, says })
+export const missing = (name: string, says: string): DoctorCheck => ({ name, ok: null, says })
+export const broken = (name: string, says: string): DoctorCheck => ({ name, ok: false, says })
 
 const HOOKS = 'Claude Code hooks'
 
-export function nodeCheck(): Check {
+export function nodeCheck(): DoctorCheck {
   const { node } = process.versions
   const [major = 0, minor = 0] = node.split('.').map(Number)
   const isSupported = major > 20 || (major === 20 && minor >= 19)
   return isSupported ? fine('node', node) : broken('node', `${node} is too old: install 20.19 or newer`)
 }
 
-export function webAppCheck(): Check {
+export function webAppCheck(): DoctorCheck {
   return webAppFolder() === undefined
     ? missing('web app', 'is not built: the gateway answers commands and programs, and shows no pages')
     : fine('web app', 'ready')
 }
 
 /** Variables that change which gateway and session commands use. */
-export function variablesCheck(env: NodeJS.ProcessEnv): Check[] {
+export function variablesCheck(env: NodeJS.ProcessEnv): DoctorCheck[] {
   const set = ['ASKBACK_URL', 'ASKBACK_SESSION', 'ASKBACK_TOKEN', 'ASKBACK_AGENT_TOKEN'].filter(
     (name) => env[name],
   )
@@ -41,7 +41,7 @@ export function variablesCheck(env: NodeJS.ProcessEnv): Check[] {
 }
 
 /** Whether a Claude Code that is started by hand asks through Askback. */
-export function hooksCheck(env: NodeJS.ProcessEnv): Check {
+export function hooksCheck(env: NodeJS.ProcessEnv): DoctorCheck {
   for (const path of [settingsFile(true, env), settingsFile(false, env)]) {
     try {
       const { settings } = readSettings(path)

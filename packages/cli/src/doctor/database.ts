@@ -15,14 +15,14 @@ import { errorMessage } from '@askback/protocol/errors'
 import { describeCounts } from '../backup.js'
 import { hasRunningGateway, isProcessRunning } from '../data-folder.js'
 import { copyDatabase, databaseFile, isDatabaseInUse } from '../database-files.js'
-import { broken, fine, missing, type Check } from './check.js'
+import { broken, fine, missing, type DoctorCheck } from './check.js'
 
 const CONTENTS = 'contents'
 /** More findings would tell nothing new. */
 const MAX_FINDINGS = 100
 const SQLITE_HEADER = 'SQLite format 3\0'
 
-export function folderCheck(folder: string): Check {
+export function folderCheck(folder: string): DoctorCheck {
   const name = 'data folder'
   if (!existsSync(folder)) return fine(name, `${folder} (made at the first start)`)
   const found = statSync(folder)
@@ -35,7 +35,7 @@ export function folderCheck(folder: string): Check {
 }
 
 /** `gatewayPid` is the process of the gateway that answers, if there is one: it may use the database. */
-export function databaseCheck(folder: string, gatewayPid: number | null): Check | null {
+export function databaseCheck(folder: string, gatewayPid: number | null): DoctorCheck | null {
   const name = 'database'
   const path = databaseFile(folder)
   // Without a database, a problem of the folder is reported by its own check.
@@ -52,7 +52,7 @@ export function databaseCheck(folder: string, gatewayPid: number | null): Check 
 }
 
 /** Reads the whole database, with one check for each finding. If a gateway runs, a copy is read, so that it is not delayed. */
-export async function contentsChecks(folder: string): Promise<Check[]> {
+export async function contentsChecks(folder: string): Promise<DoctorCheck[]> {
   const path = databaseFile(folder)
   if (!existsSync(path)) return [noDatabase(folder)]
   try {
@@ -70,7 +70,7 @@ export async function contentsChecks(folder: string): Promise<Check[]> {
   }
 }
 
-function noDatabase(folder: string): Check {
+function noDatabase(folder: string): DoctorCheck {
   return missing(
     CONTENTS,
     hasRunningGateway(folder)
@@ -79,7 +79,7 @@ function noDatabase(folder: string): Check {
   )
 }
 
-function findingsIn(path: string): Check[] {
+function findingsIn(path: string): DoctorCheck[] {
   const findings: string[] = []
   const counts = checkDatabase(path, (finding) => findings.push(finding))
   if (findings.length === 0) return [fine(CONTENTS, `${describeCounts(counts)}: nothing is wrong`)]
@@ -91,7 +91,7 @@ function findingsIn(path: string): Check[] {
 }
 
 /** Accepts that acknowledged writes are missing, so that a gateway starts with the remaining data. */
-export async function acceptLossCheck(folder: string): Promise<Check> {
+export async function acceptLossCheck(folder: string): Promise<DoctorCheck> {
   const name = 'loss'
   const path = databaseFile(folder)
   if (!existsSync(path) && !isDatabaseInUse(path)) return missing(name, `there is no database in ${folder}`)
@@ -109,7 +109,7 @@ export async function acceptLossCheck(folder: string): Promise<Check> {
 }
 
 /** Why a gateway would not start on this database; `null` if it would. */
-function startProblem(path: string): Check | null {
+function startProblem(path: string): DoctorCheck | null {
   try {
     checkCanStart(path)
     return null

@@ -2,7 +2,7 @@ import { AskbackError, errorMessage } from '@askback/protocol/errors'
 import { findGateway, isProcessRunning, type RunningGateway } from '../data-folder.js'
 import { findConnection, type GatewayAddress, type GatewayConnection } from '../reach/connection.js'
 import { errorFrom, sendRequest, type HttpResponse } from '../reach/http.js'
-import { broken, fine, missing, type Check } from './check.js'
+import { broken, fine, missing, type DoctorCheck } from './check.js'
 
 const GATEWAY = 'gateway'
 const CLOCK = 'clock'
@@ -10,11 +10,11 @@ const MAX_CLOCK_OFFSET_S = 1
 const RESPONSE_TIMEOUT_MS = 5000
 
 export interface GatewayFindings {
-  check: Check
+  check: DoctorCheck
   /** The process of the gateway on the data folder; `null` if there is none, or if it was called and did not answer. */
   pid: number | null
   /** Whether the clocks of gateway and database agree. Only for a database that gateways share. */
-  clock?: Check
+  clock?: DoctorCheck
 }
 
 /** Whether the gateway that commands would call answers and accepts their token. */
@@ -62,21 +62,21 @@ function connectionFor(address: GatewayAddress, env: NodeJS.ProcessEnv): Gateway
   }
 }
 
-function notFoundCheck(error: unknown): Check {
+function notFoundCheck(error: unknown): DoctorCheck {
   const isMissing = error instanceof AskbackError && error.code === 'unavailable'
   return isMissing && error.message.startsWith('No gateway')
     ? missing(GATEWAY, 'does not run: start it with askback serve')
     : broken(GATEWAY, errorMessage(error))
 }
 
-function notReadyCheck(name: string, response: HttpResponse): Check {
+function notReadyCheck(name: string, response: HttpResponse): DoctorCheck {
   const { message } = errorFrom(response)
   return /is (starting|stopping)\.$/.test(message)
     ? missing(GATEWAY, `${name} is starting or stopping`)
     : broken(GATEWAY, `${name} takes no work now: ${message}`)
 }
 
-function silentCheck(url: string, pid: number | null): Check {
+function silentCheck(url: string, pid: number | null): DoctorCheck {
   if (pid === null) return broken(GATEWAY, `${url} does not answer: is the address right?`)
   return isProcessRunning(pid)
     ? broken(
@@ -87,7 +87,10 @@ function silentCheck(url: string, pid: number | null): Check {
 }
 
 /** Calls a route for people. A valid token of agents is refused there as well, but with another status than an invalid one. */
-async function tokenOrVersionProblem(connection: GatewayConnection, version: string): Promise<Check | null> {
+async function tokenOrVersionProblem(
+  connection: GatewayConnection,
+  version: string,
+): Promise<DoctorCheck | null> {
   const response = await get(connection, '/api/openapi.json')
   if (response?.status === 401)
     return broken(
@@ -104,7 +107,7 @@ async function tokenOrVersionProblem(connection: GatewayConnection, version: str
 }
 
 /** Reads the clock offset from the metrics. `null` without a shared database, or without access to the metrics. */
-async function clockCheck(connection: GatewayConnection): Promise<Check | null> {
+async function clockCheck(connection: GatewayConnection): Promise<DoctorCheck | null> {
   const response = await get(connection, '/api/metrics')
   const [, value] = /^askback_clock_offset_seconds (\S+)$/m.exec(response?.text ?? '') ?? []
   if (response?.status !== 200 || value === undefined) return null

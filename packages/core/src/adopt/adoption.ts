@@ -7,7 +7,12 @@ import {
   type SessionEvent,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
-import { adoptionKey, type AddCopyCommand, type AdoptCommand, type Placement } from '../decide/adopt.js'
+import {
+  adoptionKey,
+  type AddCopyCommand,
+  type AdoptCommand,
+  type HistoryPlacement,
+} from '../decide/adopt.js'
 import { optional } from '../optional.js'
 import type { Store } from '../store/store.js'
 import { HistoryLog, type History } from './history-log.js'
@@ -131,7 +136,7 @@ async function interactionsByCall(
   const calls = pastCalls(items)
   const sources = await sourceInteractions(store, body, calls)
   const placements = placeInteractions(calls, sources)
-  const byCall = new Map<string, { interaction: Interaction; placement: Placement }[]>()
+  const byCall = new Map<string, { interaction: Interaction; placement: HistoryPlacement }[]>()
   for (const { interaction } of sources) {
     const placement = placements.get(interaction.interactionId)
     if (!placement) continue

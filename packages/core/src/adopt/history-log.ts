@@ -7,7 +7,7 @@ import {
   type NewEvent,
 } from '@askback/protocol'
 import { optional } from '../optional.js'
-import type { HistoryPart, PastEvent, Placement } from '../decide/adopt.js'
+import type { HistoryPart, PastEvent, HistoryPlacement } from '../decide/adopt.js'
 import { truncateOutput } from '../decide/report.js'
 
 // Turns the history of an agent's session into log events.
@@ -19,7 +19,7 @@ const MAX_BYTES = 512 * 1024
 export interface History extends Pick<AdoptBody, 'items'> {
   sessionId: string
   /** Interactions of scripts that the agent ran, by the id of the tool call that ran them. */
-  interactions: ReadonlyMap<string, { interaction: Interaction; placement: Placement }[]>
+  interactions: ReadonlyMap<string, { interaction: Interaction; placement: HistoryPlacement }[]>
   by: Actor
 }
 
@@ -126,7 +126,7 @@ export function copyId(sessionId: string, interactionId: string): string {
 /** The events of a settled interaction in a session that only shows it (L1, L2). It is claimed, so nothing waits for it. */
 export function copyEvents(
   item: Interaction,
-  { sessionId, placement, turnId }: { sessionId: string; placement: Placement; turnId: string },
+  { sessionId, placement, turnId }: { sessionId: string; placement: HistoryPlacement; turnId: string },
 ): PastEvent[] {
   const { toolName, kind, presentation, request, digest, requestedAt, expiresAt, onTimeout } = item
   const { settlement = 'cancelled', settledAt = requestedAt } = item

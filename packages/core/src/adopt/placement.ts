@@ -1,5 +1,5 @@
 import type { AdoptedItem, Interaction, Json } from '@askback/protocol'
-import type { Placement } from '../decide/adopt.js'
+import type { HistoryPlacement } from '../decide/adopt.js'
 import { scoreCall, SURE_SCORE } from '../decide/rendezvous.js'
 
 // Finds the tool calls of a history that interactions belong to.
@@ -29,7 +29,7 @@ export interface SourceInteraction {
 export function placeInteractions(
   calls: readonly PastCall[],
   sources: readonly SourceInteraction[],
-): Map<string, Placement> {
+): Map<string, HistoryPlacement> {
   const byId = new Map(calls.map((call) => [call.toolCallId, call]))
   const byTool = new Map<string, PastCall[]>()
   const callsNaming = (toolName: string) => {
@@ -37,14 +37,14 @@ export function placeInteractions(
     byTool.set(toolName, known)
     return known
   }
-  const placed = new Map<string, Placement>()
+  const placed = new Map<string, HistoryPlacement>()
   for (const { interaction, isNamed } of sources) {
     const found = placeOne(interaction, isNamed)
     if (found) placed.set(interaction.interactionId, found)
   }
   return placed
 
-  function placeOne(item: Interaction, isNamed: boolean): Placement | null {
+  function placeOne(item: Interaction, isNamed: boolean): HistoryPlacement | null {
     const { toolCallId, toolName, requestedAt } = item
     if (byId.has(toolCallId)) return { toolCallId, by: 'id' }
     const named = nearest(callsNaming(toolName), requestedAt)

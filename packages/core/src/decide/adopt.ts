@@ -15,12 +15,12 @@ export interface LateCopy {
   interactionId: string
   /** The session in which it is asked and answered. */
   sourceId: string
-  placement: Placement
+  placement: HistoryPlacement
   turnId: string
 }
 
 /** The tool call of a history that an interaction belongs to, and how that was found. */
-export interface Placement {
+export interface HistoryPlacement {
   toolCallId: string
   by: 'id' | 'command' | 'time'
 }

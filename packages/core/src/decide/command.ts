@@ -95,6 +95,8 @@ export type Command =
   | AdoptCommand
   | AddCopyCommand
 
+export type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
+
 export interface Context {
   now: number
   newId: () => string

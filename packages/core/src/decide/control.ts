@@ -7,7 +7,7 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { optional } from '../optional.js'
-import { mergeParts, type Command, type Context, type Decision, type MessageCommand } from './command.js'
+import { mergeParts, type CommandOf, type Context, type Decision, type MessageCommand } from './command.js'
 import {
   alreadySettled,
   cancelPending,
@@ -18,8 +18,6 @@ import {
   respond,
   settleByDeadline,
 } from './settle.js'
-
-type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 
 export function start(state: SessionState, command: CommandOf<'start'>, _context: Context): Decision {
   const { ifNotExists = false, ...session } = command

@@ -27,7 +27,7 @@ import { planEffect } from '../kinds/plan-review.js'
 import { optional } from '../optional.js'
 import {
   mergeParts,
-  type Command,
+  type CommandOf,
   type Context,
   type Decision,
   type PartialDecision,
@@ -41,8 +41,6 @@ import {
   settleEvents,
 } from './interaction-events.js'
 import { newRule, ruleWrite, type ApprovalRule } from './rules.js'
-
-type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>
 
 export function respond(state: SessionState, command: RespondCommand, context: Context): Decision {
   const { interactionId, digest, answer, by, via } = command

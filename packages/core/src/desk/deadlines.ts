@@ -64,7 +64,7 @@ export class Deadlines {
   }
 }
 
-interface Deadline {
+interface InteractionDeadline {
   sessionId: string
   interactionId: string
   at: number
@@ -76,12 +76,12 @@ interface Deadline {
  */
 export class DeadlineHeap {
   readonly #clock: Clock
-  readonly #onDue: (deadline: Deadline) => void
-  readonly #byInteraction = new Map<string, Deadline>()
-  #heap: Deadline[] = []
+  readonly #onDue: (deadline: InteractionDeadline) => void
+  readonly #byInteraction = new Map<string, InteractionDeadline>()
+  #heap: InteractionDeadline[] = []
   #alarm: { at: number; disarm: () => void } | null = null
 
-  constructor(clock: Clock, due: (deadline: Deadline) => void) {
+  constructor(clock: Clock, due: (deadline: InteractionDeadline) => void) {
     this.#clock = clock
     this.#onDue = due
   }
@@ -90,7 +90,7 @@ export class DeadlineHeap {
     return this.#byInteraction.has(interactionId)
   }
 
-  set(deadline: Deadline): void {
+  set(deadline: InteractionDeadline): void {
     this.#byInteraction.set(deadline.interactionId, deadline)
     this.#heap.push(deadline)
     this.#rise(this.#heap.length - 1)
@@ -127,7 +127,7 @@ export class DeadlineHeap {
   #settleDue(): void {
     this.#alarm = null
     const now = this.#clock.now()
-    const due: Deadline[] = []
+    const due: InteractionDeadline[] = []
     for (let next = this.#heap[0]; next && (next.at <= now || this.#isDeleted(next)); next = this.#heap[0]) {
       this.#takeFirst()
       if (this.#isDeleted(next)) continue
@@ -138,7 +138,7 @@ export class DeadlineHeap {
     for (const deadline of due) this.#onDue(deadline)
   }
 
-  #isDeleted(deadline: Deadline): boolean {
+  #isDeleted(deadline: InteractionDeadline): boolean {
     return this.#byInteraction.get(deadline.interactionId) !== deadline
   }
 

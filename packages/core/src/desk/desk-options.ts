@@ -162,18 +162,18 @@ const MAX_TIMEOUT_MS = 10 * 365 * 24 * 3_600_000
 
 const LIMITS = new Set(['pendingPerSession', 'requestBytes', 'sessions', 'inMemory'])
 
-type Check = (value: unknown) => boolean
+type OptionCheck = (value: unknown) => boolean
 
-const isFunction: Check = (value) => typeof value === 'function'
-const isCount: Check = (value) => typeof value === 'number' && value >= 0
-const isDuration: Check = (value) => typeof value === 'number' && value > 0 && value < Infinity
+const isFunction: OptionCheck = (value) => typeof value === 'function'
+const isCount: OptionCheck = (value) => typeof value === 'number' && value >= 0
+const isDuration: OptionCheck = (value) => typeof value === 'number' && value > 0 && value < Infinity
 
 /** Reports a wrong option when the desk is created, not when the first interaction is opened. */
 export function checkOptions(options: DeskOptions): void {
   const given = fieldsOf(options, 'options')
   if (!can(['append', 'read', 'onAppend'])(given.store))
     refuse('store', 'is no store; memoryStore() makes one')
-  const may = (name: string, check: Check, what: string, values = given) => {
+  const may = (name: string, check: OptionCheck, what: string, values = given) => {
     const value = values[name]
     if (value !== undefined && !check(value)) refuse(name, `must be ${what}`)
   }
@@ -192,7 +192,7 @@ export function checkOptions(options: DeskOptions): void {
 }
 
 /** Whether it has methods of these names. */
-function can(methods: string[]): Check {
+function can(methods: string[]): OptionCheck {
   return (value) =>
     typeof value === 'object' &&
     value !== null &&

@@ -65,13 +65,13 @@ function add(changes: LineChange[], type: LineChange['type'], lines: string[]): 
   else changes.push({ type, lines: [...lines] })
 }
 
-interface Anchor {
+interface DiffAnchor {
   left: number
   right: number
 }
 
 /** The longest sequence of lines that are unique on both sides and have the same order there. */
-function anchorsOf(before: string[], after: string[]): Anchor[] {
+function anchorsOf(before: string[], after: string[]): DiffAnchor[] {
   const rightIndexes = indexesOfUniqueLines(after)
   const pairs = [...indexesOfUniqueLines(before)].flatMap(([line, left]) => {
     const right = rightIndexes.get(line)
@@ -92,7 +92,7 @@ function indexesOfUniqueLines(lines: string[]): Map<string, number> {
 }
 
 /** The longest subsequence of pairs, ordered by `left`, in which `right` increases as well. */
-function longestIncreasingSequence(pairs: Anchor[]): Anchor[] {
+function longestIncreasingSequence(pairs: DiffAnchor[]): DiffAnchor[] {
   const tails: number[] = []
   const previous: number[] = []
   for (const [index, { right }] of pairs.entries()) {
@@ -105,7 +105,7 @@ function longestIncreasingSequence(pairs: Anchor[]): Anchor[] {
     previous[index] = low > 0 ? tails[low - 1]! : -1
     tails[low] = index
   }
-  const sequence: Anchor[] = []
+  const sequence: DiffAnchor[] = []
   for (let at = tails.at(-1) ?? -1; at >= 0; at = previous[at]!) sequence.push(pairs[at]!)
   return sequence.toReversed()
 }

@@ -5,7 +5,7 @@ import { formatCount } from '../content/text-labels.js'
 import type { FormInputProps } from './form-input.js'
 import { optionLabel } from './form-values.js'
 
-type Option = NonNullable<FormField['options']>[number]
+type FieldOption = NonNullable<FormField['options']>[number]
 
 const MAX_SHOWN_OPTIONS = 50
 
@@ -28,7 +28,7 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
   const chosen = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
   const hidden = matches.length - MAX_SHOWN_OPTIONS
 
-  const toggle = ({ value: picked }: Option) => {
+  const toggle = ({ value: picked }: FieldOption) => {
     if (!isMultiple) return onChange(picked)
     const others = chosen.filter((each) => each !== picked)
     onChange(others.length < chosen.length ? others : [...chosen, picked])
@@ -83,9 +83,9 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
 }
 
 interface ChosenOptionsProps {
-  options: { option: Option; label: string }[]
+  options: { option: FieldOption; label: string }[]
   isDisabled: boolean
-  onRemove: (option: Option) => void
+  onRemove: (option: FieldOption) => void
 }
 
 function ChosenOptions({ options, isDisabled, onRemove }: ChosenOptionsProps) {

@@ -13,7 +13,7 @@ export interface QuestionOptionsProps {
   hasMounted: boolean
 }
 
-type Option = Question['options'][number]
+type QuestionOption = Question['options'][number]
 
 /** The options of one question, with the preview of the one that is hovered, focused or chosen last. */
 export function QuestionOptions({ control, step, labelledBy, hasMounted }: QuestionOptionsProps) {
@@ -83,7 +83,7 @@ export function QuestionOptions({ control, step, labelledBy, hasMounted }: Quest
 }
 
 interface OptionRowProps {
-  option: Option
+  option: QuestionOption
   number: number
   name: string
   type: 'radio' | 'checkbox'

@@ -18,7 +18,7 @@ export interface ShownQuestion {
 }
 
 /** The cards of questions on the page. The composer reads it, so that it and the card refer to the same question. */
-class ShownQuestions {
+class ShownQuestionRegistry {
   readonly #listeners = new Set<() => void>()
   #cards: ReadonlyMap<string, ShownQuestion> = new Map()
 
@@ -44,11 +44,11 @@ class ShownQuestions {
   }
 }
 
-const registries = new WeakMap<Client, ShownQuestions>()
+const registries = new WeakMap<Client, ShownQuestionRegistry>()
 
-export function shownQuestionsOf(client: Client): ShownQuestions {
+export function shownQuestionsOf(client: Client): ShownQuestionRegistry {
   let registry = registries.get(client)
-  if (!registry) registries.set(client, (registry = new ShownQuestions()))
+  if (!registry) registries.set(client, (registry = new ShownQuestionRegistry()))
   return registry
 }
 

@@ -47,7 +47,7 @@ export interface GatewayCall {
   signal?: AbortSignal | undefined
 }
 
-export interface GatewayOptions {
+export interface GatewayClientOptions {
   env: NodeJS.ProcessEnv
   say?: (text: string) => void
   /** Without a byte for this long, beyond `holds`, a call is taken for lost. @default 15000 */
@@ -60,7 +60,7 @@ export interface GatewayOptions {
  * Calls a gateway, and retries while it restarts. Repeated requests carry the same idempotency key, so that they count once.
  * A restarted gateway may have another address and another token, so the connection is looked up for each attempt.
  */
-export class Gateway {
+export class GatewayClient {
   readonly #role: CallerRole
   readonly #connect: () => GatewayConnection
   readonly #say: (text: string) => void
@@ -69,7 +69,7 @@ export class Gateway {
   readonly #isSandboxed: boolean
   #reached: GatewayConnection | null = null
 
-  constructor(role: CallerRole, where: GatewayAddress, options: GatewayOptions) {
+  constructor(role: CallerRole, where: GatewayAddress, options: GatewayClientOptions) {
     const { env, say = () => undefined, stallMs = STALL_MS, restartMs = RESTART_MS } = options
     this.#role = role
     this.#connect = () => findConnection(role, where, env)
@@ -168,12 +168,16 @@ export class Gateway {
 }
 
 /** A gateway that is called in a person's name. */
-export function gatewayAsPerson(where: GatewayAddress): Gateway {
-  return new Gateway('person', where, { env: process.env, say })
+export function gatewayAsPerson(where: GatewayAddress): GatewayClient {
+  return new GatewayClient('person', where, { env: process.env, say })
 }
 
 /** Reads all pages of a list. `name` is the field that holds the items of a page. */
-export async function readAllPages<Item>(gateway: Gateway, path: string, name: string): Promise<Item[]> {
+export async function readAllPages<Item>(
+  gateway: GatewayClient,
+  path: string,
+  name: string,
+): Promise<Item[]> {
   const items: Item[] = []
   let next: string | null = null
   do {
@@ -189,8 +193,8 @@ export async function readAllPages<Item>(gateway: Gateway, path: string, name: s
 }
 
 /** The gateway that runs on a data folder, called in the name of the folder's owner. */
-export function gatewayOnFolder(folder: string): Gateway {
-  return new Gateway('person', { data: folder }, { env: process.env })
+export function gatewayOnFolder(folder: string): GatewayClient {
+  return new GatewayClient('person', { data: folder }, { env: process.env })
 }
 
 function untrustedCertificate(error: unknown): AskbackError {
