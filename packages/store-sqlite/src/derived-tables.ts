@@ -44,7 +44,7 @@ export function positionsOf(audit: LoggedAppend['audit']): number {
 }
 
 /** What a batch changes in the row of one interaction. `null` leaves the column as it is. */
-interface InteractionChange {
+interface InteractionRowChange {
   opened: { session: number; position: number; request: EventOf<'interaction_request'> } | null
   progress: number | null
   response: number | null
@@ -156,13 +156,13 @@ function batchWriter(db: Connection): (appends: readonly LoggedAppend[]) => void
 
   return (appends) => {
     const sessions = new Map<number, ReturnType<typeof sessionChange>>()
-    const interactions = new Map<string, InteractionChange>()
+    const interactions = new Map<string, InteractionRowChange>()
     const audit: [place: number, body: string, message: string | null][] = []
 
-    const changeOf = (id: string): InteractionChange => {
+    const changeOf = (id: string): InteractionRowChange => {
       const known = interactions.get(id)
       if (known) return known
-      const change: InteractionChange = {
+      const change: InteractionRowChange = {
         opened: null,
         progress: null,
         response: null,
