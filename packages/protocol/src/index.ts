@@ -8,6 +8,7 @@ export { canonicalJson, digestOf, digestOfCanonical, sha256Hex } from './digest.
 export * from './errors.js'
 export * from './events.js'
 export * from './form.js'
+export * from './guards.js'
 export * from './hidden-characters.js'
 export * from './interaction.js'
 export * from './json.js'

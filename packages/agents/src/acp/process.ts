@@ -1,20 +1,13 @@
 import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
 import { errorMessage, type PermissionMode } from '@askback/protocol'
 import type { ChildProgram } from '../program/child-program.js'
-import type { Params } from '../program/json-rpc.js'
 import { ndjsonChannel } from '../program/ndjson.js'
 import { pause } from '../session/call-request.js'
 import { JsonRpcAgent } from '../session/json-rpc-agent.js'
 import { agentError, type TurnEndReason } from '../session/turn-log.js'
 import { AcpSession } from './acp-session.js'
 import { answerElicitation, answerPermission, type PermissionPorts } from './permission.js'
-import type {
-  ElicitationRequest,
-  Initialized,
-  PermissionRequest,
-  SessionUpdate,
-  StopReason,
-} from './protocol.js'
+import type { AcpProtocol, Initialized, StopReason } from './protocol.js'
 import { SessionUpdates } from './session-updates.js'
 
 const INTERRUPT_TIMEOUT_MS = 5000
@@ -33,7 +26,7 @@ export interface AcpProcessOptions {
  * The agent of one session, which speaks the Agent Client Protocol. It works on one prompt at a time. Messages that arrive
  * meanwhile are queued, and continue the same turn of the session.
  */
-export class AcpProcess extends JsonRpcAgent implements AgentProcess {
+export class AcpProcess extends JsonRpcAgent<AcpProtocol> implements AgentProcess {
   readonly #options: AcpProcessOptions
   readonly #updates: SessionUpdates
   readonly #messages: string[] = []
@@ -182,9 +175,12 @@ export class AcpProcess extends JsonRpcAgent implements AgentProcess {
     if (message !== null) await this.sendToModel(message, true)
   }
 
-  protected override async handleNotification(method: string, params: Params): Promise<void> {
+  protected override async handleNotification({
+    method,
+    params,
+  }: AcpProtocol['notification']): Promise<void> {
     if (method !== 'session/update' || this.#session?.isReplaying) return
-    const update = params['update'] as SessionUpdate
+    const { update } = params
     switch (update.sessionUpdate) {
       case 'current_mode_update':
       case 'config_option_update':
@@ -195,14 +191,14 @@ export class AcpProcess extends JsonRpcAgent implements AgentProcess {
     }
   }
 
-  protected override async answerRequest(method: string, params: Params): Promise<unknown> {
+  protected override async answerRequest({ method, params }: AcpProtocol['request']): Promise<unknown> {
     switch (method) {
       case 'session/request_permission':
-        return answerPermission(params as unknown as PermissionRequest, this.#permissionPorts())
+        return answerPermission(params, this.#permissionPorts())
       case 'elicitation/create':
-        return answerElicitation(params as unknown as ElicitationRequest, this.#permissionPorts())
+        return answerElicitation(params, this.#permissionPorts())
       default:
-        throw new Error(`Askback does not answer ${method}.`)
+        throw new Error(`Askback does not answer ${String(method)}.`)
     }
   }
 

@@ -1,4 +1,5 @@
 /** The part of the Agent Client Protocol, version 1, that is used here. */
+import type { Json } from '@askback/protocol'
 
 /** The result of `initialize`. */
 export interface Initialized {
@@ -54,7 +55,7 @@ export type SessionUpdate =
       content: { type: string; text?: string }
     }
   | ({ sessionUpdate: 'tool_call' | 'tool_call_update' } & AcpToolCall)
-  | { sessionUpdate: 'plan'; entries: object[] }
+  | { sessionUpdate: 'plan'; entries: Json[] }
   | ModeUpdate
   | { sessionUpdate: 'other' }
 
@@ -83,4 +84,12 @@ export interface ElicitationRequest {
   message: string
   requestedSchema?: Record<string, unknown>
   url?: string
+}
+
+/** What the agent may send. Other methods are refused or ignored. */
+export interface AcpProtocol {
+  request:
+    | { method: 'session/request_permission'; params: PermissionRequest }
+    | { method: 'elicitation/create'; params: ElicitationRequest }
+  notification: { method: 'session/update'; params: { update: SessionUpdate } }
 }

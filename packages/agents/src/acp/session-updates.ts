@@ -1,4 +1,4 @@
-import { digestOf, type Json } from '@askback/protocol'
+import { digestOf } from '@askback/protocol'
 import type { TurnLog } from '../session/turn-log.js'
 import type { ModeUpdate, SessionUpdate, AcpToolCall } from './protocol.js'
 import { ToolCalls, type KnownCall } from './tool-calls.js'
@@ -31,7 +31,7 @@ export class SessionUpdates {
         return this.#updateCall(update)
       case 'plan':
         await this.endBlock()
-        return this.#turnLog.reportTodoList({ entries: update.entries as Json })
+        return this.#turnLog.reportTodoList({ entries: update.entries })
       case 'other':
         return
     }

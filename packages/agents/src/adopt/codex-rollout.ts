@@ -1,16 +1,15 @@
-import type { AdoptedItem, Json } from '@askback/protocol'
+import { isRecord, type AdoptedItem, type Json } from '@askback/protocol'
 import { parseObject } from '../program/ndjson.js'
 import type { LineContent, TranscriptLine } from './history.js'
 import { cappedOutput, cleanJson, cleanText, joinTexts } from './sanitize.js'
 
 /** Reads a line of `~/.codex/sessions/…/rollout-…-<thread>.jsonl`. */
 export function readCodexLine({ type, payload, timestamp }: TranscriptLine): LineContent {
-  if (typeof payload !== 'object' || payload === null) return { items: [] }
-  const content = payload as TranscriptLine
+  if (!isRecord(payload)) return { items: [] }
   const at = Date.parse(cleanText(timestamp)) || 0
   switch (type) {
     case 'session_meta': {
-      const { id, cwd } = content
+      const { id, cwd } = payload
       return {
         ...(typeof id === 'string' && id !== '' && { agentSessionId: id }),
         ...(typeof cwd === 'string' && { cwd }),
@@ -18,9 +17,9 @@ export function readCodexLine({ type, payload, timestamp }: TranscriptLine): Lin
       }
     }
     case 'response_item':
-      return { items: responseItems(content, at) }
+      return { items: responseItems(payload, at) }
     case 'event_msg':
-      return { items: eventItems(content, at) }
+      return { items: eventItems(payload, at) }
     default:
       return { items: [] }
   }
@@ -55,15 +54,14 @@ function responseItems(payload: TranscriptLine, at: number): AdoptedItem[] {
 function eventItems({ type, message, item }: TranscriptLine, at: number): AdoptedItem[] {
   if (type === 'user_message' && typeof message === 'string')
     return message.trim() === '' ? [] : [{ type: 'user_message', at, text: cleanText(message) }]
-  if (type !== 'item_completed' || typeof item !== 'object' || item === null) return []
-  const done = item as TranscriptLine
-  const id = cleanText(done['id'])
-  if (done['type'] === 'UserMessage')
-    return [{ type: 'user_message', at, text: cleanText(joinTexts(done['content']).trim()) }]
+  if (type !== 'item_completed' || !isRecord(item)) return []
+  const id = cleanText(item['id'])
+  if (item['type'] === 'UserMessage')
+    return [{ type: 'user_message', at, text: cleanText(joinTexts(item['content']).trim()) }]
   // Other commands are function calls. Commands inside code mode are recorded only here, when they have ended.
-  if (done['type'] !== 'CommandExecution' || !id.startsWith('exec-')) return []
-  const command = Array.isArray(done['command']) ? cleanText(done['command'].join(' ')) : ''
-  const isError = done['status'] !== 'completed'
+  if (item['type'] !== 'CommandExecution' || !id.startsWith('exec-')) return []
+  const command = Array.isArray(item['command']) ? cleanText(item['command'].join(' ')) : ''
+  const isError = item['status'] !== 'completed'
   return [
     { type: 'tool_call', at, toolCallId: id, toolName: 'exec_command', input: { command } },
     {
@@ -71,14 +69,9 @@ function eventItems({ type, message, item }: TranscriptLine, at: number): Adopte
       at,
       toolCallId: id,
       isError,
-      ...cappedOutput(joinTexts(done['aggregated_output'])),
+      ...cappedOutput(joinTexts(item['aggregated_output'])),
     },
   ]
-}
-
-interface OlderOutput {
-  output?: unknown
-  metadata?: { exit_code?: unknown }
 }
 
 /** The output is a text. Older versions of Codex wrote JSON that contains the text and the exit code. */
@@ -87,10 +80,10 @@ function parseOutput(output: unknown): { output: string; truncated?: number; isE
     typeof output === 'object' && output !== null && 'content' in output
       ? joinTexts(output.content)
       : joinTexts(output)
-  const older = text.startsWith('{"output":') ? parseObject<OlderOutput>(text) : null
+  const older = text.startsWith('{"output":') ? parseObject(text) : null
   if (older) {
     const { output: inner, metadata } = older
-    const exit = metadata?.exit_code
+    const exit = isRecord(metadata) ? metadata['exit_code'] : undefined
     return { ...cappedOutput(String(inner)), isError: typeof exit === 'number' && exit !== 0 }
   }
   const [, exit = '0'] = /^Process exited with code (\d+)$/mu.exec(text.slice(0, 500)) ?? []

@@ -75,7 +75,7 @@ export class HistoryReader {
   /** Adds one line, without its line break. */
   add(text: string): void {
     if (text.trim() === '') return
-    const line = parseObject<TranscriptLine>(text)
+    const line = parseObject(text)
     this.#isLastUnread = line === null
     if (line === null) this.#unread += 1
     else this.#addLine(line)

@@ -126,6 +126,7 @@ function queryOptions(
 
 async function importSdk(): Promise<ClaudeSdk> {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test compares this type with those of the package
     return (await import(SDK)) as ClaudeSdk
   } catch (error) {
     throw new AskbackError('unavailable', `Claude needs the package ${SDK}: npm install ${SDK}`, {

@@ -1,17 +1,10 @@
 /** The requests of a Claude Code that somebody else has started, as its hooks and its permission prompt tool send them. */
 import { readFileSync } from 'node:fs'
-import type {
-  ApprovalAnswer,
-  Interaction,
-  Json,
-  OpenBody,
-  PlanDecision,
-  PlanReviewAnswer,
-  QuestionAnswer,
-} from '@askback/protocol'
+import type { Interaction, Json, OpenBody, PlanDecision, PlanReviewAnswer } from '@askback/protocol'
+import { hasAnswer } from '@askback/protocol/guards'
 import { isInDoubt } from '@askback/protocol/in-doubt'
 import { IN_DOUBT_MESSAGE, refusalMessage } from '../session/model-messages.js'
-import { answeredInput } from './question.js'
+import { answeredInput, type AnsweredInput } from './question.js'
 
 type ToolInput = Record<string, Json>
 
@@ -29,7 +22,7 @@ export interface ClaudeToolUse {
  * @internal
  */
 export type ToolUseDecision =
-  | { behavior: 'allow'; updatedInput: ToolInput; updatedPermissions?: [SetModeUpdate] }
+  | { behavior: 'allow'; updatedInput: Json | AnsweredInput; updatedPermissions?: [SetModeUpdate] }
   | { behavior: 'deny'; message: string }
 
 interface SetModeUpdate {
@@ -72,12 +65,11 @@ export function decisionForToolUse({ input }: ClaudeToolUse, item: Interaction):
   const { settlement, message } = item
   switch (settlement) {
     case 'answered':
-      return {
-        behavior: 'allow',
-        updatedInput: answeredInput(input, item.answer as QuestionAnswer) as unknown as ToolInput,
-      }
+      return hasAnswer(item, 'question')
+        ? { behavior: 'allow', updatedInput: answeredInput(input, item.answer) }
+        : null
     case 'approved':
-      return item.kind === 'plan_review' ? planApproved(input, item) : approved(input, item)
+      return hasAnswer(item, 'plan_review') ? planApproved(input, item.answer) : approved(input, item)
     case 'denied':
       return { behavior: 'deny', message: refusalMessage({ settlement, message }, 'this call') }
     default:
@@ -85,13 +77,12 @@ export function decisionForToolUse({ input }: ClaudeToolUse, item: Interaction):
   }
 }
 
-function approved(input: ToolInput, { answer }: Interaction): ToolUseDecision {
-  const { updatedInput } = answer as ApprovalAnswer
-  return { behavior: 'allow', updatedInput: updatedInput === undefined ? input : (updatedInput as ToolInput) }
+function approved(input: ToolInput, item: Interaction): ToolUseDecision {
+  const updatedInput = hasAnswer(item, 'approval') ? item.answer.updatedInput : undefined
+  return { behavior: 'allow', updatedInput: updatedInput === undefined ? input : updatedInput }
 }
 
-function planApproved(input: ToolInput, { answer }: Interaction): ToolUseDecision {
-  const { decision, updatedPlan } = answer as PlanReviewAnswer
+function planApproved(input: ToolInput, { decision, updatedPlan }: PlanReviewAnswer): ToolUseDecision {
   const mode = decision === 'adjust' ? 'default' : MODES[decision]
   return {
     behavior: 'allow',

@@ -97,6 +97,7 @@ export function connectClaude(session: SessionHandle, options: ConnectClaudeOpti
       turnLog.newConversation()
       try {
         for await (const message of run) {
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- types that are not known are ignored
           await record(message as unknown as KnownMessage)
           yield message
         }

@@ -86,6 +86,7 @@ export class Conversation {
     let failure: unknown = null
     try {
       for await (const message of this.program.query) {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- types that are not known are ignored
         if (!this.#isLeft) await this.#handle(message as KnownMessage)
       }
     } catch (error) {

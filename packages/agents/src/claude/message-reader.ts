@@ -9,6 +9,9 @@ import type {
   Uuid,
 } from './sdk.js'
 
+/** Claude Code streams no output of tools. */
+type StreamedDelta = Exclude<LiveDelta, { type: 'tool_output_delta' }>
+
 /**
  * Translates the agent's messages into events. While the model writes a block, its parts come as deltas; the finished block
  * comes as a message of its own and has the same id as its deltas.
@@ -20,9 +23,9 @@ export class MessageReader {
   readonly #blockCounts = new Map<string, number>()
   readonly #tools = new Map<string, { toolCallId: string; toolName: string }>()
   /** The deltas of each unfinished block. */
-  readonly #unfinished = new Map<string, LiveDelta[]>()
+  readonly #unfinished = new Map<string, StreamedDelta[]>()
 
-  delta(message: StreamMessage): LiveDelta | null {
+  delta(message: StreamMessage): StreamedDelta | null {
     // Blocks of subagents are not streamed.
     if (message.parent_tool_use_id !== null) return null
     const delta = this.#deltaOf(message.event)
@@ -41,7 +44,7 @@ export class MessageReader {
     return unfinished.map(partialBlock)
   }
 
-  #deltaOf(event: StreamEvent): LiveDelta | null {
+  #deltaOf(event: StreamEvent): StreamedDelta | null {
     if (event.type === 'message_start') this.#streaming = { id: event.message.id, index: 0 }
     const streaming = this.#streaming
     if (!streaming) return null
@@ -132,18 +135,18 @@ function blockId(responseId: string, index: number): string {
   return `${responseId}.${index}`
 }
 
-function partialBlock(deltas: LiveDelta[]): ReportedEvent {
-  const [first] = deltas
+function partialBlock(deltas: StreamedDelta[]): ReportedEvent {
+  const first = deltas[0]!
   const text = deltas
     .map((delta) => (delta.type === 'tool_call_delta' ? delta.partialInput : delta.text))
     .join('')
-  switch (first!.type) {
+  switch (first.type) {
     case 'text_delta':
-      return { type: 'text', blockId: first!.blockId, text, partial: true }
+      return { type: 'text', blockId: first.blockId, text, partial: true }
     case 'thinking_delta':
-      return { type: 'thinking', blockId: first!.blockId, text, partial: true }
-    default: {
-      const { toolCallId, toolName } = first as Extract<LiveDelta, { type: 'tool_call_delta' }>
+      return { type: 'thinking', blockId: first.blockId, text, partial: true }
+    case 'tool_call_delta': {
+      const { toolCallId, toolName } = first
       return { type: 'tool_call', toolCallId, toolName, input: text, partial: true }
     }
   }

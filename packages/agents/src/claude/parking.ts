@@ -8,6 +8,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '@askback/core'
+import { isRecord } from '@askback/protocol'
 import { pause } from '../session/call-request.js'
 import type { ClaudeCall } from './hooks.js'
 import type { HookMatcher, PreToolUseHook, PreToolUseInput } from './sdk.js'
@@ -88,6 +89,5 @@ function callIn(input: PreToolUseInput, signal: AbortSignal): ClaudeCall | null 
   const { tool_name: toolName, tool_use_id: toolUseID, tool_input, agent_id: agentID } = input
   // A subagent's conversation ends with the process, so its call could not be continued.
   if (agentID !== undefined || toolName === undefined || toolUseID === undefined) return null
-  if (typeof tool_input !== 'object' || tool_input === null) return null
-  return { toolName, toolUseID, input: tool_input as Record<string, unknown>, signal }
+  return isRecord(tool_input) ? { toolName, toolUseID, input: tool_input, signal } : null
 }

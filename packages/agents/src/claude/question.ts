@@ -14,12 +14,12 @@ export interface AnsweredInput extends Record<string, unknown> {
 }
 
 export function questionRequest(input: Record<string, unknown>): QuestionRequest {
-  return { questions: input['questions'] as Question[] }
+  return { questions: questionsIn(input) }
 }
 
 /** Several labels are passed as a list: joined by commas, labels that contain a comma could not be told apart. */
 export function answeredInput(input: Record<string, unknown>, { answers }: QuestionAnswer): AnsweredInput {
-  const asked = input['questions'] as Question[]
+  const asked = questionsIn(input)
   const texts = distinctTexts(asked)
   const result: AnsweredInput = {
     ...input,
@@ -37,6 +37,11 @@ export function answeredInput(input: Record<string, unknown>, { answers }: Quest
   }
   if (Object.keys(annotations).length > 0) result.annotations = annotations
   return result
+}
+
+function questionsIn({ questions }: Record<string, unknown>): Question[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the desk refuses to ask anything else, so nobody can have answered it
+  return questions as Question[]
 }
 
 /** Answers are keyed by text, so of two questions with the same text one would be lost. */

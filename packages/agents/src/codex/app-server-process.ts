@@ -1,12 +1,11 @@
 import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
-import type { Params } from '../program/json-rpc.js'
 import { pause } from '../session/call-request.js'
 import { JsonRpcAgent } from '../session/json-rpc-agent.js'
 import { planReviewResult } from '../session/model-messages.js'
 import type { TurnEndReason } from '../session/turn-log.js'
 import type { AppServer } from './app-server.js'
-import type { CodexTurn, ThreadOpened } from './app-server-protocol.js'
+import type { CodexProtocol, CodexTurn, ThreadOpened } from './app-server-protocol.js'
 import { failureEvent, PLAN_TOOL } from './events.js'
 import { answerRequest, type RequestPorts } from './requests.js'
 import { decidesAloneNotice, resumeThread, startThread } from './thread.js'
@@ -28,7 +27,7 @@ export interface AppServerProcessOptions {
  * A turn of the session may consist of several turns of Codex. A plan ends the turn of Codex, but the turn of the session
  * continues with the review, and with the turn of Codex that carries the plan out.
  */
-export class AppServerProcess extends JsonRpcAgent implements AgentProcess {
+export class AppServerProcess extends JsonRpcAgent<CodexProtocol> implements AgentProcess {
   /** Whether the server has answered at all: before that a start may be repeated. */
   isInitialized = false
   readonly #options: AppServerProcessOptions
@@ -207,11 +206,11 @@ export class AppServerProcess extends JsonRpcAgent implements AgentProcess {
     await this.#send(message)
   }
 
-  protected override async handleNotification(method: string, params: Params): Promise<void> {
+  protected override async handleNotification(notification: CodexProtocol['notification']): Promise<void> {
     await this.#rejoining
-    if (this.#thread && params['threadId'] !== this.#threadId) return
-    if (method === 'turn/completed') await this.#codexTurnEnded(params['turn'] as CodexTurn)
-    else await this.#threadLog.handle(method, params)
+    if (this.#thread && notification.params.threadId !== this.#threadId) return
+    if (notification.method === 'turn/completed') await this.#codexTurnEnded(notification.params.turn)
+    else await this.#threadLog.handle(notification)
   }
 
   async #codexTurnEnded({ id, status, error }: CodexTurn): Promise<void> {
@@ -253,9 +252,9 @@ export class AppServerProcess extends JsonRpcAgent implements AgentProcess {
     if (this.#resolveInterrupt) await this.endTurn('interrupted')
   }
 
-  protected override async answerRequest(method: string, params: Params): Promise<unknown> {
+  protected override async answerRequest(request: CodexProtocol['request']): Promise<unknown> {
     await this.#rejoining
-    return answerRequest(method, params, this.#requestPorts())
+    return answerRequest(request, this.#requestPorts())
   }
 
   #requestPorts(): RequestPorts {

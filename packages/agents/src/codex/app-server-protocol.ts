@@ -1,4 +1,5 @@
 /** The part of the protocol of `codex app-server` that is used here. `codex app-server generate-ts` prints all of it. */
+import type { Json } from '@askback/protocol'
 
 /** The result of `thread/start` and `thread/resume`. */
 export interface ThreadOpened {
@@ -97,5 +98,34 @@ export interface McpElicitation {
   url?: string
   _meta?: Record<string, unknown> | null
 }
+
+/** What Codex may send. Other methods are refused or ignored. */
+export interface CodexProtocol {
+  request:
+    | { method: 'item/commandExecution/requestApproval'; params: CommandApproval }
+    | { method: 'item/fileChange/requestApproval'; params: FileChangeApproval }
+    | { method: 'item/permissions/requestApproval'; params: PermissionsApproval }
+    | { method: 'item/tool/requestUserInput'; params: UserInputRequest }
+    | { method: 'mcpServer/elicitation/request'; params: McpElicitation }
+  notification:
+    | ThreadNotification
+    | { method: 'turn/completed'; params: { threadId: string; turn: CodexTurn } }
+}
+
+export type ThreadNotification =
+  | { method: 'item/started' | 'item/completed'; params: { threadId: string; item: ThreadItem } }
+  | {
+      method:
+        | 'item/agentMessage/delta'
+        | 'item/reasoning/summaryTextDelta'
+        | 'item/commandExecution/outputDelta'
+      params: ItemReference & { delta: string }
+    }
+  | { method: 'turn/plan/updated'; params: { threadId: string; plan: Json; explanation?: string | null } }
+  | {
+      method: 'thread/tokenUsage/updated'
+      params: { threadId: string; tokenUsage: { last: { inputTokens: number; outputTokens: number } } }
+    }
+  | { method: 'error'; params: { threadId: string; error: { message: string }; willRetry: boolean } }
 
 export type ApprovalDecision = 'accept' | 'decline' | 'cancel'

@@ -76,6 +76,10 @@ async function openSocket(program: DetachedProgram): Promise<Channel> {
   socket.once('close', () => void program.kill())
   return {
     send: (text) => socket.send(text, () => {}),
-    listen: (onMessage) => void socket.on('message', (data) => onMessage((data as Buffer).toString())),
+    listen: (onMessage) =>
+      void socket.on('message', (data) => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a socket of ws passes a Buffer, unless its `binaryType` is changed
+        onMessage((data as Buffer).toString())
+      }),
   }
 }

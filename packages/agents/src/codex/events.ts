@@ -46,6 +46,7 @@ export function completedEvents(item: ThreadItem): ReportedEvent[] {
 /** The opposite of `toolCallOf`, with the fields that later requests about the item need. */
 export function itemOfCall(id: string, toolName: string, input: Json): ThreadItem | null {
   if (toolName === PATCH_TOOL) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `toolCallOf` made the input of this call out of an item
     const { changes } = input as unknown as { changes: FileChange[] }
     return { id, type: 'fileChange', changes }
   }

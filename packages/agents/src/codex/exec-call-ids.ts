@@ -9,16 +9,12 @@ import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isRecord } from '@askback/protocol'
 import { parseObject } from '../program/ndjson.js'
 import { isMarkOfSession, markedProcesses } from '../program/orphan-processes.js'
 
 const MAX_WAIT_MS = 1000
 const POLL_MS = 20
-
-interface RolloutLine {
-  type: string
-  payload: Record<string, unknown>
-}
 
 export class ExecCallIds {
   readonly #codexHome: string
@@ -51,16 +47,16 @@ export class ExecCallIds {
   ): Promise<string | undefined> {
     this.#rolloutPath ??= await findRollout(this.#codexHome, threadId)
     const lines = this.#rolloutPath === null ? [] : await readRollout(this.#rolloutPath)
-    for (const { payload } of lines) {
+    for (const payload of lines) {
       const { call_id: id, item } = payload
       if (type === 'file_change' && payload['name'] === 'apply_patch' && this.#isUnused(id)) return id
       if (type !== 'command_execution' || command === undefined) continue
       const written = commandIn(payload)
       if (written !== null && isSameCommand(command, written) && this.#isUnused(id)) return id
-      const done = item as { id?: string; type?: string; command?: string[] } | undefined
-      const isCommand = payload['type'] === 'item_completed' && done?.type === 'CommandExecution'
-      if (!isCommand || !isSameCommand(command, done?.command?.join(' ') ?? '')) continue
-      if (this.#isUnused(done?.id)) return done?.id
+      if (payload['type'] !== 'item_completed' || !isRecord(item) || item['type'] !== 'CommandExecution')
+        continue
+      const words = Array.isArray(item['command']) ? item['command'].join(' ') : ''
+      if (isSameCommand(command, words) && this.#isUnused(item['id'])) return item['id']
     }
     return undefined
   }
@@ -85,12 +81,12 @@ async function findRollout(codexHome: string, threadId: string): Promise<string 
   return found === undefined ? null : join(sessions, found)
 }
 
-/** The last line may be incomplete, because Codex is writing it. It is left for the next attempt. */
-async function readRollout(path: string): Promise<RolloutLine[]> {
+/** The payloads of its lines. The last line may be incomplete, because Codex is writing it. It is left for the next attempt. */
+async function readRollout(path: string): Promise<Record<string, unknown>[]> {
   const text = await readFile(path, 'utf8').catch(() => '')
   return text.split('\n').flatMap((line) => {
-    const value = parseObject<RolloutLine>(line)
-    return value && typeof value.type === 'string' && typeof value.payload === 'object' ? [value] : []
+    const { type, payload } = parseObject(line) ?? {}
+    return typeof type === 'string' && isRecord(payload) ? [payload] : []
   })
 }
 
@@ -98,7 +94,7 @@ async function readRollout(path: string): Promise<RolloutLine[]> {
 function commandIn(payload: Record<string, unknown>): string | null {
   const { arguments: given, type } = payload
   if (type !== 'function_call' || typeof given !== 'string') return null
-  const { cmd, command } = parseObject<{ cmd?: unknown; command?: unknown }>(given) ?? {}
+  const { cmd, command } = parseObject(given) ?? {}
   if (typeof cmd === 'string') return cmd
   if (typeof command === 'string') return command
   return Array.isArray(command) ? command.join(' ') : null

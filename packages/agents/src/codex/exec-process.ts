@@ -118,7 +118,8 @@ export class ExecProcess extends BaseAgentProcess implements AgentProcess {
     if (!isCurrent()) return child.kill()
     this.#child = child
     readLines(child.process.stdout, (line) => {
-      const event = parseObject<ExecEvent>(line)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Codex is trusted to print its events; unknown types are ignored
+      const event = parseObject(line) as ExecEvent | null
       if (!event || !isCurrent()) return
       this.#eventsHandled = this.#eventsHandled
         .then(() => this.#handle(event))

@@ -33,8 +33,8 @@ async function decisionAbout(changes: FileChange[], asked: object = {}): Promise
     agentIdOf: () => undefined,
   }
   let answered: unknown
-  const params = { itemId: 'patch', threadId: 'thread', ...asked }
-  const answer = answerRequest('item/fileChange/requestApproval', params, ports).then(
+  const params = { itemId: 'patch', threadId: 'thread', turnId: 'turn', ...asked }
+  const answer = answerRequest({ method: 'item/fileChange/requestApproval', params }, ports).then(
     (given) => (answered = given),
   )
   await expect.poll(async () => answered ?? (await desk.pending()).interactions.length).not.toBe(0)

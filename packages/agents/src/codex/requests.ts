@@ -1,7 +1,6 @@
 /** Answers the requests of `codex app-server`: opens an interaction for each one, and translates its settlement. */
 import type { EditScope, SessionHandle } from '@askback/core'
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
-import type { Params } from '../program/json-rpc.js'
 import { refuseCall, type CallRefusal, type CallToApprove, type Grants } from '../session/approval.js'
 import { requestForCall, type CallRequest, type CallRequestPorts } from '../session/call-request.js'
 import { targetOfFiles } from '../session/edit-scope.js'
@@ -9,6 +8,7 @@ import { elicit } from '../session/elicitation.js'
 import { chosenLabels, refusalMessage } from '../session/model-messages.js'
 import type {
   ApprovalDecision,
+  CodexProtocol,
   CommandApproval,
   FileChange,
   FileChangeApproval,
@@ -38,20 +38,23 @@ export interface RequestPorts extends CallRequestPorts {
 }
 
 /** Throws `invalid_request` for a method that is not known here. */
-export async function answerRequest(method: string, params: Params, ports: RequestPorts): Promise<unknown> {
+export async function answerRequest(
+  { method, params }: CodexProtocol['request'],
+  ports: RequestPorts,
+): Promise<unknown> {
   switch (method) {
     case 'item/commandExecution/requestApproval':
-      return { decision: await approveCommand(params as unknown as CommandApproval, ports) }
+      return { decision: await approveCommand(params, ports) }
     case 'item/fileChange/requestApproval':
-      return { decision: await approveFileChange(params as unknown as FileChangeApproval, ports) }
+      return { decision: await approveFileChange(params, ports) }
     case 'item/permissions/requestApproval':
-      return approvePermissions(params as unknown as PermissionsApproval, ports)
+      return approvePermissions(params, ports)
     case 'item/tool/requestUserInput':
-      return askQuestions(params as unknown as UserInputRequest, ports)
+      return askQuestions(params, ports)
     case 'mcpServer/elicitation/request':
-      return answerElicitation(params as unknown as McpElicitation, ports)
+      return answerElicitation(params, ports)
     default:
-      throw new AskbackError('invalid_request', `Askback does not answer ${method}.`)
+      throw new AskbackError('invalid_request', `Askback does not answer ${String(method)}.`)
   }
 }
 

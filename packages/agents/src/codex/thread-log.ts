@@ -1,7 +1,6 @@
 import type { Json } from '@askback/protocol'
-import type { Params } from '../program/json-rpc.js'
 import type { TurnLog } from '../session/turn-log.js'
-import type { FileChange, ThreadItem } from './app-server-protocol.js'
+import type { FileChange, ThreadItem, ThreadNotification } from './app-server-protocol.js'
 import { completedEvents, itemOfCall, toolCallOf } from './events.js'
 
 /** Translates the notifications of a Codex thread into events of the turn log. */
@@ -22,35 +21,31 @@ export class ThreadLog {
     }
   }
 
-  async handle(method: string, params: Params): Promise<void> {
+  async handle({ method, params }: ThreadNotification): Promise<void> {
     switch (method) {
       case 'item/started':
-        return this.itemStarted((params as { item: ThreadItem } & Params).item)
+        return this.itemStarted(params.item)
       case 'item/completed':
-        return this.itemCompleted((params as { item: ThreadItem } & Params).item)
+        return this.itemCompleted(params.item)
       case 'item/agentMessage/delta':
-        return this.#showDelta('text_delta', params)
+        return this.#turnLog.live({ type: 'text_delta', blockId: params.itemId, text: params.delta })
       case 'item/reasoning/summaryTextDelta':
-        return this.#showDelta('thinking_delta', params)
+        return this.#turnLog.live({ type: 'thinking_delta', blockId: params.itemId, text: params.delta })
       case 'item/commandExecution/outputDelta':
         return this.#turnLog.live({
           type: 'tool_output_delta',
-          toolCallId: params['itemId'] as string,
-          text: params['delta'] as string,
+          toolCallId: params.itemId,
+          text: params.delta,
         })
       case 'turn/plan/updated': {
         const { plan, explanation } = params
         const text = typeof explanation === 'string' && { explanation }
-        return this.#turnLog.reportTodoList({ plan: plan as Json, ...text })
+        return this.#turnLog.reportTodoList({ plan, ...text })
       }
-      case 'thread/tokenUsage/updated': {
-        const { last } = params['tokenUsage'] as { last: { inputTokens: number; outputTokens: number } }
-        return this.#turnLog.addUsage(last)
-      }
-      case 'error': {
-        const { message } = params['error'] as { message: string }
-        return params['willRetry'] ? this.#turnLog.reportRetry(message) : undefined
-      }
+      case 'thread/tokenUsage/updated':
+        return this.#turnLog.addUsage(params.tokenUsage.last)
+      case 'error':
+        return params.willRetry ? this.#turnLog.reportRetry(params.error.message) : undefined
     }
   }
 
@@ -84,9 +79,5 @@ export class ThreadLog {
       (one) => one.type === 'mcpToolCall' && one.server === server,
     )
     return item ? toolCallOf(item) : null
-  }
-
-  #showDelta(type: 'text_delta' | 'thinking_delta', params: Params): void {
-    this.#turnLog.live({ type, blockId: params['itemId'] as string, text: params['delta'] as string })
   }
 }

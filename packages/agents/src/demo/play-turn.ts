@@ -1,5 +1,5 @@
 import type { AgentContext, Clock, Settlement } from '@askback/core'
-import type { Json, QuestionReply, SessionStateJson } from '@askback/protocol'
+import { copyJson, type Json, type QuestionReply, type SessionStateJson } from '@askback/protocol'
 import { fillTemplate, matchesOutcome, type Step, type StepOutcome } from './script.js'
 
 const WORDS_PER_DELTA = 2
@@ -59,7 +59,7 @@ class TurnPlayer {
         return this.#tool(step, id)
       case 'ask': {
         const { questions, timeoutMs } = step
-        await this.#logCall('AskUserQuestion', { questions } as unknown as Json, id)
+        await this.#logCall('AskUserQuestion', copyJson({ questions }), id)
         const settled = await this.#options.context.session.ask({
           questions,
           ...this.#requestOptions(id, timeoutMs),
@@ -212,7 +212,7 @@ class TurnPlayer {
     return new Promise((resolve, reject) => {
       const stop = () => {
         disarm()
-        reject(signal.reason as Error)
+        reject(signal.reason)
       }
       const disarm = clock.alarm(clock.now() + ms, () => {
         signal.removeEventListener('abort', stop)

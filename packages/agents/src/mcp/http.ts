@@ -5,7 +5,7 @@
  */
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Host } from '@askback/core'
-import { AskbackError, type Interaction, type OpenBody } from '@askback/protocol'
+import { AskbackError, isRecord, type Interaction, type OpenBody } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createAskServer } from './server.js'
@@ -25,7 +25,7 @@ export interface McpHttpRequest {
   signal: AbortSignal
 }
 
-type McpMessage = { method?: unknown; id?: unknown; params?: Record<string, unknown> }
+type McpMessage = Record<string, unknown>
 
 /**
  * Handles requests to `/mcp` of a gateway. It rejects if a header is malformed; the caller then has to write the response.
@@ -37,13 +37,13 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
   const runningCalls = new Map<string, AbortController>()
 
   return async function handle(call: McpHttpRequest): Promise<void> {
-    const messages = (Array.isArray(call.body) ? call.body : [call.body]) as McpMessage[]
+    const messages: McpMessage[] = (Array.isArray(call.body) ? call.body : [call.body]).filter(isRecord)
     const initialize = messages.find(({ method }) => method === 'initialize')
     const session = initialize ? newSessionId(initialize) : headerOf(call.request, 'mcp-session-id')
     if (initialize) call.response.setHeader('mcp-session-id', session)
     for (const { method, params } of messages) {
-      if (method === 'notifications/cancelled')
-        runningCalls.get(callKey(call, session, params?.['requestId']))?.abort()
+      if (method === 'notifications/cancelled' && isRecord(params))
+        runningCalls.get(callKey(call, session, params['requestId']))?.abort()
     }
     const cancelled = new AbortController()
     const keys = messages
@@ -131,7 +131,8 @@ async function clientSession(host: Host, credential: string, session: string): P
 
 /** Contains the client's name, because another process may get the next request. */
 function newSessionId({ params }: McpMessage): string {
-  const { name } = (params?.['clientInfo'] ?? {}) as { name?: unknown }
+  const client = isRecord(params) ? params['clientInfo'] : undefined
+  const name = isRecord(client) ? client['name'] : undefined
   const plainName = typeof name === 'string' ? name.replaceAll(/[^\w-]+/g, '-').slice(0, 50) : ''
   return `${plainName || 'MCP'}.${randomUUID()}`
 }

@@ -69,6 +69,7 @@ export function createAskServer({
             }),
           )
     try {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the transport has parsed them from JSON
       const given = (params.arguments ?? {}) as Arguments
       const callId = params._meta?.[CLAUDE_CALL_ID]
       const body = { ...(typeof callId === 'string' && { toolCallId: callId }), ...tool.request(given) }

@@ -1,17 +1,12 @@
+import type { Interaction, Json, OpenBody } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol/errors'
+import { hasAnswer } from '@askback/protocol/guards'
 import { isInDoubt } from '@askback/protocol/in-doubt'
-import type {
-  ApprovalAnswer,
-  Interaction,
-  Json,
-  OpenBody,
-  PlanReviewAnswer,
-  QuestionAnswer,
-  QuestionRequest,
-} from '@askback/protocol'
 import { decisionForToolUse, requestForToolUse } from '../claude/claude-code.js'
 import {
   answerMessage,
   IN_DOUBT_MESSAGE,
+  isRefusal,
   planChangeMessage,
   refusalMessage,
 } from '../session/model-messages.js'
@@ -82,10 +77,10 @@ const askUser: AskTool = {
     toolName: 'ask_user',
     request: { questions: Array.isArray(questions) ? questions.map(addDefaults) : questions },
   }),
-  describeSettlement: (_, { settlement, message, request, answer }) =>
-    settlement === 'answered'
-      ? answerMessage(request as QuestionRequest, answer as QuestionAnswer)
-      : refusalMessage({ settlement: settlement as 'denied', message }, 'the question'),
+  describeSettlement: (_, item) =>
+    item.settlement === 'answered' && hasAnswer(item, 'question')
+      ? answerMessage(item.request, item.answer)
+      : refusalOf(item, 'the question'),
 }
 
 const requestApproval: AskTool = {
@@ -116,11 +111,9 @@ const requestApproval: AskTool = {
     },
   }),
   describeSettlement(_, item) {
-    const { settlement, message, answer } = item
     if (isInDoubt(item)) return IN_DOUBT_MESSAGE
-    if (settlement !== 'approved')
-      return refusalMessage({ settlement: settlement as 'denied', message }, 'this')
-    const { updatedInput } = answer as ApprovalAnswer
+    if (item.settlement !== 'approved' || !hasAnswer(item, 'approval')) return refusalOf(item, 'this')
+    const { updatedInput } = item.answer
     if (updatedInput === undefined) return 'Approved, this once, exactly as asked.'
     return `Approved with changes. What may be done is exactly this: ${JSON.stringify(updatedInput)}`
   },
@@ -137,11 +130,10 @@ const reviewPlan: AskTool = {
   },
   annotations: READ_ONLY_HINTS,
   request: ({ plan = null }) => ({ kind: 'plan_review', toolName: 'review_plan', request: { plan } }),
-  describeSettlement(_, { settlement, message, answer }) {
-    if (settlement === 'denied') return planChangeMessage(message)
-    if (settlement !== 'approved')
-      return refusalMessage({ settlement: settlement as 'cancelled' }, 'the plan')
-    const { decision, updatedPlan } = answer as PlanReviewAnswer
+  describeSettlement(_, item) {
+    if (item.settlement === 'denied') return planChangeMessage(item.message)
+    if (item.settlement !== 'approved' || !hasAnswer(item, 'plan_review')) return refusalOf(item, 'the plan')
+    const { decision, updatedPlan } = item.answer
     const edits = decision === 'default' ? 'Ask before each edit.' : 'Edits need no further approval.'
     if (updatedPlan === undefined) return `The plan is accepted. ${edits}`
     return `The plan is accepted with changes. ${edits} It is now:\n\n${updatedPlan}`
@@ -171,10 +163,7 @@ const permissionPrompt: AskTool = {
   }),
   describeSettlement(given, item) {
     const decision = decisionForToolUse(toolUseIn(given), item)
-    const { settlement, message } = item
-    return decision
-      ? JSON.stringify(decision)
-      : denial(refusalMessage({ settlement: settlement as 'cancelled', message }, 'this call'))
+    return decision ? JSON.stringify(decision) : denial(refusalOf(item, 'this call'))
   },
   describeError: denial,
 }
@@ -182,7 +171,13 @@ const permissionPrompt: AskTool = {
 export const askTools = [askUser, requestApproval, reviewPlan, permissionPrompt]
 
 function toolUseIn({ tool_name: name, input }: Arguments) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Claude Code calls the tool with an object; the desk checks what it asks about
   return { toolName: typeof name === 'string' ? name : '', input: (input ?? {}) as Record<string, Json> }
+}
+
+function refusalOf({ interactionId, settlement, message }: Interaction, subject: string): string {
+  if (isRefusal(settlement)) return refusalMessage({ settlement, message }, subject)
+  throw new AskbackError('internal', `The interaction ${interactionId} was settled as ${settlement}.`)
 }
 
 function denial(message: string): string {

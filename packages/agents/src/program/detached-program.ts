@@ -194,6 +194,7 @@ function complaintsIn(folder: string, { introduction }: DetachedRecord): string 
 
 async function readRecord(folder: string): Promise<DetachedRecord | null> {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `start` writes this file
     return JSON.parse(await readFile(join(folder, 'record.json'), 'utf8')) as DetachedRecord
   } catch {
     // There is none, or the gateway was killed while it wrote it.

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { isRecord } from '@askback/protocol'
 
 /** A connection that carries messages, each one a JSON text. */
 export interface Channel {
@@ -30,10 +31,10 @@ export function readLines(input: Readable, onLine: (line: string) => void): void
 }
 
 /** `null` for anything but a JSON object: programs also print remarks to the stream that carries messages. */
-export function parseObject<Message extends object>(line: string): Message | null {
+export function parseObject(line: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Message) : null
+    return isRecord(value) ? value : null
   } catch {
     return null
   }

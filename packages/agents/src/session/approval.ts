@@ -4,16 +4,10 @@
  * An approval allows one call with exactly the input that was shown. If the agent was lost before it claimed an approval, the
  * approval is kept in `Grants` until the model repeats the call.
  */
-import type { AskOptions, SessionHandle, Settlement } from '@askback/core'
-import {
-  digestOf,
-  type ApprovalAnswer,
-  type ApprovalRequest,
-  type Interaction,
-  type Json,
-} from '@askback/protocol'
+import type { ApprovalSettlement, AskOptions, SessionHandle } from '@askback/core'
+import { digestOf, type InteractionOf, type Json } from '@askback/protocol'
 import type { CallRequest } from './call-request.js'
-import { IN_DOUBT_MESSAGE, refusalMessage, type Refused } from './model-messages.js'
+import { IN_DOUBT_MESSAGE, refusalMessage } from './model-messages.js'
 
 export interface CallToApprove {
   toolName: string
@@ -50,7 +44,7 @@ export async function approveCall(
     // Attaching to the interaction of the interrupted call claims its approval, which works once.
     ...(granted && {
       toolCallId: granted.toolCallId,
-      input: (granted.request as ApprovalRequest).input,
+      input: granted.request.input,
     }),
   })
   await request.afterSettlement(settled)
@@ -80,14 +74,14 @@ export async function refuseCall(
 
 /** Approvals whose calls were interrupted before they ran. Each one allows one call with the same input, in this turn. */
 export class Grants {
-  readonly #byDigest = new Map<string, Interaction>()
+  readonly #byDigest = new Map<string, InteractionOf<'approval'>>()
 
-  add(interaction: Interaction): void {
+  add(interaction: InteractionOf<'approval'>): void {
     this.#byDigest.set(interaction.updatedDigest ?? interaction.digest, interaction)
   }
 
   /** The approval of exactly this call. It is removed, so that it allows no second one. */
-  take(toolName: string, input: Json): Interaction | null {
+  take(toolName: string, input: Json): InteractionOf<'approval'> | null {
     const digest = digestOf(toolName, input)
     const found = this.#byDigest.get(digest)
     this.#byDigest.delete(digest)
@@ -110,14 +104,13 @@ export class Grants {
 }
 
 /** The input that was shown, or the one that the person made of it. */
-export function approvedInput({ request, answer }: Interaction): Json {
-  const { updatedInput } = (answer ?? {}) as Partial<ApprovalAnswer>
-  return updatedInput ?? (request as ApprovalRequest).input
+export function approvedInput({ request, answer }: InteractionOf<'approval'>): Json {
+  return answer?.updatedInput ?? request.input
 }
 
-function refusalOf(settled: Settlement<unknown>): CallRefusal {
+function refusalOf(settled: Exclude<ApprovalSettlement, { settlement: 'approved' }>): CallRefusal {
   return {
-    message: refusalMessage(settled as Refused, 'this call'),
+    message: refusalMessage(settled, 'this call'),
     isExplained: settled.settlement === 'denied' && settled.message !== undefined,
   }
 }

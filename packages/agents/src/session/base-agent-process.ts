@@ -118,12 +118,12 @@ export abstract class BaseAgentProcess<Log extends TurnLog = TurnLog> {
 
   async #continueWith(outcomes: RequestOutcome[]): Promise<void> {
     const results: ReportedEvent[] = []
-    for (const { interaction, message: output, isError, isGrant } of outcomes) {
+    for (const { interaction, message: output, isError, grant } of outcomes) {
       const { toolCallId } = interaction
       const result = { type: 'tool_result', toolCallId, output, isError } as const
-      if (!isGrant) results.push(result)
+      if (!grant) results.push(result)
       else {
-        this.grants.add(interaction)
+        this.grants.add(grant)
         // Until then the approval can be claimed at this call.
         this.turnLog.reportAtEnd(result)
       }

@@ -3,7 +3,14 @@
  * a page to open. Agents pass these requests on to their client.
  */
 import type { AskOptions, SessionHandle, Settlement } from '@askback/core'
-import { AskbackError, type FormField, type FormRequest, type FormValues, type Json } from '@askback/protocol'
+import {
+  AskbackError,
+  isRecord,
+  type FormField,
+  type FormRequest,
+  type FormValues,
+  type Json,
+} from '@askback/protocol'
 
 export interface Elicitation {
   serverName: string
@@ -67,6 +74,7 @@ async function askWithForm(
   const request = formRequest(`${serverName}: ${message}`, requestedSchema ?? {})
   const settled = await session.form({ ...request, ...options })
   if (settled.settlement !== 'answered') return { action: refusalAction(settled) }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields of `formRequest` have only values of these types
   return { action: 'accept', content: settled.answer.values as NonNullable<ElicitationResult['content']> }
 }
 
@@ -78,6 +86,7 @@ export function formRequest(message: string, schema: Schema): FormRequest {
   const fields = Object.entries(properties).map(([name, value]): FormField => {
     const property = objectOf(value)
     const type = fieldType(property)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema comes from a message in JSON
     if (isUsableDefault(property['default'], type)) initialValues[name] = property['default'] as Json
     return {
       name,
@@ -114,6 +123,7 @@ function textType(property: Schema): FieldType {
       return { type: 'datetime' }
     case 'password':
       // No field of a form may be a password, because the log would keep it. The desk refuses the form and says so.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- invalid on purpose, see above
       return { type: 'password' as 'text', ...limits }
     default:
       return { type: 'text', ...limits }
@@ -154,7 +164,7 @@ function pick(from: Schema, names: Record<string, keyof FormField>): Partial<For
 }
 
 function objectOf(value: unknown): Schema {
-  return typeof value === 'object' && value !== null ? (value as Schema) : {}
+  return isRecord(value) ? value : {}
 }
 
 function listOf(value: unknown): unknown[] {

@@ -18,7 +18,13 @@ export interface JsonRpcAgentOptions {
   newId: () => string
 }
 
-export abstract class JsonRpcAgent extends BaseAgentProcess {
+/** What an agent's program may send: the params of each method. */
+export interface AgentProtocol {
+  request: { method: string; params: object }
+  notification: { method: string; params: object }
+}
+
+export abstract class JsonRpcAgent<Protocol extends AgentProtocol> extends BaseAgentProcess {
   protected readonly editScope: () => Promise<EditScope>
   protected readonly program: RunningProgram
   protected readonly connection: JsonRpcConnection
@@ -36,7 +42,9 @@ export abstract class JsonRpcAgent extends BaseAgentProcess {
     const handlers = {
       request: (method: string, params: Params) => this.#answerRequest(method, params),
       notification: async (method: string, params: Params) => {
-        if (!this.isStopped) await this.handleNotification(method, params)
+        // The program is trusted to follow its protocol.
+        const notification = { method, params } as Protocol['notification']
+        if (!this.isStopped) await this.handleNotification(notification)
       },
       failed: (error: unknown) => void this.fail(error),
     }
@@ -44,8 +52,10 @@ export abstract class JsonRpcAgent extends BaseAgentProcess {
     program.exited.then(() => this.#programExited()).catch(() => {})
   }
 
-  protected abstract answerRequest(method: string, params: Params): Promise<unknown>
-  protected abstract handleNotification(method: string, params: Params): Promise<void>
+  /** Must throw for a method that is not part of the protocol: `request` is then something else than its type says. */
+  protected abstract answerRequest(request: Protocol['request']): Promise<unknown>
+  /** Must ignore a method that is not part of the protocol. */
+  protected abstract handleNotification(notification: Protocol['notification']): Promise<void>
   /** Sends the agent a message, in a context that knows nothing else if `isFreshContext`. */
   protected abstract sendToModel(message: string, isFreshContext: boolean): Promise<void>
   /** Called when the program has ended by itself, before that is reported. */
@@ -92,7 +102,9 @@ export abstract class JsonRpcAgent extends BaseAgentProcess {
 
   async #answerRequest(method: string, params: Params): Promise<unknown> {
     try {
-      return await this.answerRequest(method, params)
+      // The program is trusted to follow its protocol.
+      const request = { method, params } as Protocol['request']
+      return await this.answerRequest(request)
     } catch (error) {
       // The program is being ended. Any answer, even an error, would make it send one more request to its model.
       if (this.isStopped) return new Promise(() => {})

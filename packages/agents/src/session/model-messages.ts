@@ -1,7 +1,7 @@
 /** What the model is told about the settlement of its requests, where the agent has no other form for it than words. */
-import type { Settlement } from '@askback/core'
+import type { PlanReviewSettlement, Settlement } from '@askback/core'
 import { planEffect } from '@askback/core/internal'
-import type { PlanReviewAnswer, QuestionAnswer, QuestionReply, QuestionRequest } from '@askback/protocol'
+import type { QuestionAnswer, QuestionReply, QuestionRequest, SettlementKind } from '@askback/protocol'
 
 /** Settled without a yes. */
 export type Refused = Extract<
@@ -17,6 +17,17 @@ export const IN_DOUBT_MESSAGE =
  * The log's result of a plan that another context carries out. The model that made the plan never sees it.
  */
 export const PLAN_HANDED_OVER = 'Approved. It goes on in a fresh context.'
+
+const REFUSALS: ReadonlySet<SettlementKind | undefined> = new Set([
+  'denied',
+  'cancelled',
+  'timed_out',
+  'superseded',
+] satisfies Refused['settlement'][])
+
+export function isRefusal(settlement: SettlementKind | undefined): settlement is Refused['settlement'] {
+  return REFUSALS.has(settlement)
+}
 
 /** Says which of the four it was, and that the model must not take it for an answer. `subject`: such as “the question”. */
 export function refusalMessage(
@@ -76,13 +87,13 @@ export interface PlanReviewResult {
 }
 
 /** For agents whose program cannot be given the result of a review, only a message. */
-export function planReviewResult(settled: Settlement<PlanReviewAnswer>, plan: string): PlanReviewResult {
+export function planReviewResult(settled: PlanReviewSettlement, plan: string): PlanReviewResult {
   if (settled.settlement === 'denied') {
     const nextMessage = planChangeMessage(settled.message)
     return { output: nextMessage, isError: true, nextMessage, isFreshContext: false }
   }
   if (settled.settlement !== 'approved') {
-    const output = refusalMessage(settled as Refused, 'the plan')
+    const output = refusalMessage(settled, 'the plan')
     return { output, isError: true, nextMessage: null, isFreshContext: false }
   }
   const { decision, updatedPlan } = settled.answer

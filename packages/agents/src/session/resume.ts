@@ -7,14 +7,12 @@
  */
 import type { AgentContext, Clock, Settlement } from '@askback/core'
 import { planEffect } from '@askback/core/internal'
-import type {
-  FormAnswer,
-  Interaction,
-  PlanReviewAnswer,
-  PlanReviewRequest,
-  QuestionAnswer,
-  QuestionRequest,
-  SessionStateJson,
+import {
+  hasAnswer,
+  isOfKind,
+  type Interaction,
+  type InteractionOf,
+  type SessionStateJson,
 } from '@askback/protocol'
 import { approvedInput } from './approval.js'
 import { INTERRUPT_GRACE_MS, pause } from './call-request.js'
@@ -23,8 +21,8 @@ import {
   IN_DOUBT_MESSAGE,
   PLAN_HANDED_OVER,
   planChangeMessage,
+  isRefusal,
   refusalMessage,
-  type Refused,
 } from './model-messages.js'
 
 export type InterruptedTurn = NonNullable<AgentContext['resume']>
@@ -35,8 +33,8 @@ export interface RequestOutcome {
   /** For the model, and for the log as the result of the tool call. */
   message: string
   isError: boolean
-  /** An approval that no process had claimed: it allows one call. */
-  isGrant?: true
+  /** The same interaction if it is an approval that no process had claimed: it allows one call. */
+  grant?: InteractionOf<'approval'>
   /** A plan that was approved for a fresh context. */
   freshPlan?: string
 }
@@ -84,9 +82,9 @@ export function resumeMessage(outcomes: RequestOutcome[]): string {
 }
 
 /** Whether it is a plan that was approved for a fresh context. */
-export function isFreshPlan({ kind, settlement, answer }: Interaction): boolean {
-  if (kind !== 'plan_review' || settlement !== 'approved') return false
-  return planEffect((answer as PlanReviewAnswer).decision)?.freshContext ?? false
+export function isFreshPlan(item: Interaction): item is InteractionOf<'plan_review'> {
+  if (item.settlement !== 'approved' || !hasAnswer(item, 'plan_review')) return false
+  return planEffect(item.answer.decision)?.freshContext ?? false
 }
 
 /** Claims the settlement, except that of an approval: only the call that uses the approval may claim it. */
@@ -97,8 +95,9 @@ async function outcomeOf(
 ): Promise<RequestOutcome> {
   if (kind === 'approval') {
     const { interaction } = await session.wait(interactionId, { signal, claimAs: null })
-    if (interaction.settlement === 'approved' && !interaction.delivered)
-      return { interaction, message: grantMessage(interaction), isError: true, isGrant: true }
+    const isGrant = interaction.settlement === 'approved' && !interaction.delivered
+    if (isGrant && isOfKind(interaction, 'approval'))
+      return { interaction, message: grantMessage(interaction), isError: true, grant: interaction }
   }
   const settled = await session.wait(interactionId, { signal })
   const { interaction } = settled
@@ -134,37 +133,34 @@ function scriptOutcome(interaction: Interaction): RequestOutcome {
 
 function outcomeMessage(settled: Settlement): string {
   const { interaction } = settled
-  const { kind, toolName, request } = interaction
-  if (kind === 'plan_review') return planOutcomeMessage(settled)
-  if (settled.settlement === 'approved')
-    return `${toolName} ${JSON.stringify(approvedInput(interaction))}: ${IN_DOUBT_MESSAGE}`
+  const { kind, toolName } = interaction
+  if (isOfKind(interaction, 'plan_review')) return planOutcomeMessage(settled, interaction)
+  if (settled.settlement === 'approved') {
+    const input = isOfKind(interaction, 'approval') ? approvedInput(interaction) : interaction.request
+    return `${toolName} ${JSON.stringify(input)}: ${IN_DOUBT_MESSAGE}`
+  }
   if (settled.settlement !== 'answered') {
     const subject = kind === 'approval' ? 'this call' : `the ${kind.replaceAll('_', ' ')}`
     return `${toolName}: ${refusalMessage(settled, subject)}`
   }
-  switch (kind) {
-    case 'question':
-      return `The user has answered your question:\n${answerMessage(request as QuestionRequest, settled.answer as unknown as QuestionAnswer)}`
-    case 'form': {
-      const { values } = settled.answer as unknown as FormAnswer
-      return `The user has filled in the form that ${toolName} asked for: ${JSON.stringify(values)}`
-    }
-    default:
-      return `The user has answered ${toolName}: ${JSON.stringify(settled.answer)}`
-  }
+  if (hasAnswer(interaction, 'question'))
+    return `The user has answered your question:\n${answerMessage(interaction.request, interaction.answer)}`
+  if (hasAnswer(interaction, 'form'))
+    return `The user has filled in the form that ${toolName} asked for: ${JSON.stringify(interaction.answer.values)}`
+  return `The user has answered ${toolName}: ${JSON.stringify(settled.answer)}`
 }
 
-function planOutcomeMessage(settled: Settlement): string {
+function planOutcomeMessage(settled: Settlement, plan: InteractionOf<'plan_review'>): string {
   if (settled.settlement === 'denied') return planChangeMessage(settled.message)
-  if (settled.settlement !== 'approved') return refusalMessage(settled as Refused, 'the plan')
-  return `The user has approved the plan. You are no longer in plan mode; carry it out:\n\n${approvedPlan(settled.interaction)}`
+  if (isRefusal(settled.settlement)) return refusalMessage({ settlement: settled.settlement }, 'the plan')
+  return `The user has approved the plan. You are no longer in plan mode; carry it out:\n\n${approvedPlan(plan)}`
 }
 
-function grantMessage(interaction: Interaction): string {
+function grantMessage(interaction: InteractionOf<'approval'>): string {
   const input = JSON.stringify(approvedInput(interaction))
   return `The user has approved ${interaction.toolName}, which has not run. Call ${interaction.toolName} again with exactly this input: ${input}`
 }
 
-function approvedPlan({ request, answer }: Interaction): string {
-  return (answer as PlanReviewAnswer).updatedPlan ?? (request as PlanReviewRequest).plan
+function approvedPlan({ request, answer }: InteractionOf<'plan_review'>): string {
+  return answer?.updatedPlan ?? request.plan
 }
