@@ -1,11 +1,11 @@
 import {
   AskbackError,
+  hasAnswer,
   interactionInError,
   spellOut,
   spellOutLine,
   type Interaction,
   type Json,
-  type QuestionAnswer,
 } from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { jsonArgument, usageError } from './arguments.js'
@@ -83,10 +83,11 @@ export function wholeRequest({ kind, toolName, request }: Interaction, answer: J
 }
 
 /** Repeats the replies to questions, so that a person notices a word that was not read as the option they meant. */
-function confirmation({ kind, settlement = 'answered', answer: given }: Interaction): string {
+function confirmation(item: Interaction): string {
+  const { settlement = 'answered' } = item
   const settled = settlement.replace(/^./, (first) => first.toUpperCase())
-  if (kind !== 'question') return `${settled}.`
-  const replies = (given as QuestionAnswer).answers.map(({ selected, other }) =>
+  if (!hasAnswer(item, 'question')) return `${settled}.`
+  const replies = item.answer.answers.map(({ selected, other }) =>
     [...selected, ...(other === undefined ? [] : [other])].map((text) => JSON.stringify(text)).join(', '),
   )
   return `${settled}: ${replies.join(' · ')}.`

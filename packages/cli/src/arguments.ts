@@ -51,6 +51,7 @@ export function jsonArgument(text: string, what: string): Json {
 
 function parseJson(text: string, what: string): Json {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `JSON.parse` returns nothing else
     return JSON.parse(text) as Json
   } catch (error) {
     throw usageError(`${what} is no JSON: ${errorMessage(error)}.`)

@@ -1,4 +1,5 @@
 import { AskbackError } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import type { Interaction, Json, OpenBody } from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { jsonArgument, readJsonFile, usageError } from './arguments.js'
@@ -95,9 +96,8 @@ export async function form(args: string[]): Promise<number> {
 
 /** The file contains a schema, or a whole request with its message. */
 function schemaIn(content: Json): { message?: string; schema: Json } {
-  const isRequest = typeof content === 'object' && content !== null && 'schema' in content
-  if (!isRequest) return { schema: content }
-  const { message, schema } = content as { message?: Json; schema: Json }
+  const { message, schema } = isRecord(content) ? content : {}
+  if (schema === undefined) return { schema: content }
   return { schema, ...(typeof message === 'string' && { message }) }
 }
 

@@ -1,4 +1,5 @@
 import { AskbackError, errorMessage } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import {
   accessSync,
   chmodSync,
@@ -59,8 +60,7 @@ export function readPrivateFile(path: string): Record<string, unknown> | null {
   }
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>
+    if (isRecord(value)) return value
   } catch {
     // Falls through to the error below.
   }

@@ -1,6 +1,6 @@
 import type { Page, Store } from '@askback/core'
 import { auditRows, splitMessage } from '@askback/core/store'
-import type { Json, SessionEvent, AuditAct, AuditRow } from '@askback/protocol'
+import { copyJson, type SessionEvent, type AuditAct, type AuditRow } from '@askback/protocol'
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
@@ -71,7 +71,7 @@ async function writeLines(
     ({ key }) => !isProcessKey(key) && (withCredentials || !isCredential(key)),
   )
   for (const { key, value } of keys) await put({ key, value })
-  if (tokens) await put({ key: TOKENS_KEY, value: tokens as { [key: string]: Json } })
+  if (tokens) await put({ key: TOKENS_KEY, value: copyJson(tokens) })
   return { sessions: await store.countSessions(), events, keys: keys.length }
 }
 

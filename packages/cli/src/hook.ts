@@ -1,5 +1,6 @@
 import { decisionForToolUse, requestForToolUse, type ClaudeToolUse } from '@askback/agents/claude-code'
 import { AskbackError, errorMessage } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import type { Json, SessionEvent } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -23,6 +24,8 @@ interface HookInput {
   tool_response?: Json
   error?: string
 }
+
+const REQUIRED_INPUT = ['hook_event_name', 'session_id', 'cwd', 'tool_name', 'tool_input'] as const
 
 /** If the gateway does not answer, a hook delays its tool by at most this long. */
 const REPORT_TIMEOUT_MS = 2000
@@ -54,16 +57,18 @@ export async function hook(args: string[]): Promise<number> {
 }
 
 function readInput(): HookInput {
-  let input: Partial<HookInput> | null = null
   try {
-    input = JSON.parse(readFileSync(0, 'utf8')) as Partial<HookInput> | null
+    const input: unknown = JSON.parse(readFileSync(0, 'utf8'))
+    if (isHookInput(input)) return input
   } catch {
     // Falls through to the error below.
   }
-  if (input?.hook_event_name && input.session_id && input.cwd && input.tool_name && input.tool_input) {
-    return input as HookInput
-  }
   throw new Error('This is run by Claude Code, which says on stdin what it is about to do.')
+}
+
+/** Checks what every hook needs. Claude Code adds the other fields for some events. */
+function isHookInput(value: unknown): value is HookInput {
+  return isRecord(value) && REQUIRED_INPUT.every((name) => value[name])
 }
 
 /** Resolves to what the hook prints; `null` if it decides nothing. */

@@ -3,6 +3,7 @@ import { registerGatewayTokens } from '@askback/gateway'
 import {
   AskbackError,
   auditRow,
+  isRecord,
   sessionEvent,
   type Json,
   type SessionEvent,
@@ -70,7 +71,7 @@ async function readLines(data: GatewayData, file: string): Promise<{ events: num
     } else if (typeof line['key'] === 'string') {
       count.keys++
       if (line['key'] === TOKENS_KEY) await importTokens(data, line['value'], number)
-      else startWrite(importKey(store, line['key'], (line['value'] ?? null) as Json))
+      else startWrite(importKey(store, line['key'], line['value'] ?? null))
     } else if (line['audit'] !== undefined) {
       const row = auditOf(line['audit'], number)
       // The row must come after the events before it, and before those after it.
@@ -108,7 +109,7 @@ async function importTokens(
   value: unknown,
   line: number,
 ): Promise<void> {
-  const { token, agentToken } = Object(value) as Record<string, unknown>
+  const { token, agentToken } = isRecord(value) ? value : {}
   if (typeof token !== 'string' || typeof agentToken !== 'string')
     throw importError(line, 'these are no tokens')
   const tokens = { token, agentToken }
@@ -124,25 +125,28 @@ async function auditKeys(store: Store): Promise<Set<string>> {
 
 function auditOf(value: unknown, number: number): AuditRow {
   // The unparsed value, so that another export of it is the same, with all fields.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema accepts it
   if (auditRow.safeParse(value).success) return value as AuditRow
   throw importError(number, 'this is no line of an audit')
 }
 
-function eventsOf(line: Record<string, unknown>, number: number): SessionEvent[] {
+function eventsOf(line: { [key: string]: Json }, number: number): SessionEvent[] {
   const { events } = line
   // The unparsed values, so that the log is the same, with all fields.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema accepts them
   if (sessionEvent.array().min(1).safeParse(events).success) return events as SessionEvent[]
   throw importError(number, 'these are no events')
 }
 
-function parseLine(text: string, number: number): Record<string, unknown> {
+function parseLine(text: string, number: number): { [key: string]: Json } {
   try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `JSON.parse` returns nothing else
+    const value = JSON.parse(text) as Json
+    if (isRecord(value)) return value
   } catch {
     // Falls through to the error below.
   }
-  throw importError(number, 'this is not JSON')
+  throw importError(number, 'this is not JSON, or no object')
 }
 
 function importError(line: number, what: string): AskbackError {

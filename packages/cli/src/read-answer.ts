@@ -1,13 +1,11 @@
 import {
+  isOfKind,
   readTextReply,
-  type ApprovalAnswer,
   type FormField,
   type FormRequest,
   type Interaction,
   type Json,
-  type PlanReviewAnswer,
   type Question,
-  type QuestionReply,
   type QuestionRequest,
 } from '@askback/protocol'
 import { usageError } from './arguments.js'
@@ -22,22 +20,17 @@ export interface AnswerArguments {
 
 /** Turns the words of a command line into an answer to this request. Whether it fits is checked by the gateway. */
 export function readAnswer(interaction: Interaction, given: AnswerArguments): Json {
-  switch (interaction.kind) {
-    case 'question':
-      return { answers: readReplies(interaction.request as QuestionRequest, given.words) as Json }
-    case 'approval':
-      return readApproval(given) as Json
-    case 'plan_review':
-      return readPlanDecision(given) as Json
-    case 'form':
-      return { values: readFormValues(interaction.request as FormRequest, given.words) }
-    default:
-      throw usageError(`An answer to ${interaction.kind} is JSON: --answer '{…}'.`)
-  }
+  if (isOfKind(interaction, 'question')) return { answers: readReplies(interaction.request, given.words) }
+  if (isOfKind(interaction, 'approval')) return readApproval(given)
+  if (isOfKind(interaction, 'plan_review')) return readPlanDecision(given)
+  if (isOfKind(interaction, 'form')) return { values: readFormValues(interaction.request, given.words) }
+  throw usageError(`An answer to ${interaction.kind} is JSON: --answer '{…}'.`)
 }
 
+type Reply = { selected: string[]; other?: string }
+
 /** One word for each question. If there is only one question, all words are for it. */
-function readReplies({ questions }: QuestionRequest, words: string[]): QuestionReply[] {
+function readReplies({ questions }: QuestionRequest, words: string[]): Reply[] {
   const [only] = questions
   if (only && questions.length === 1) return [readReply(only, words)]
   if (words.length === questions.length) {
@@ -47,7 +40,7 @@ function readReplies({ questions }: QuestionRequest, words: string[]): QuestionR
 }
 
 /** Reads each word like a text on any other surface. */
-function readReply(question: Question, words: string[]): QuestionReply {
+function readReply(question: Question, words: string[]): Reply {
   const quoted = JSON.stringify(question.question)
   if (words.length === 0) throw usageError(`What is the answer to ${quoted}?`)
   if (words.length > 1 && !question.multiSelect) throw usageError(`${quoted} takes one answer.`)
@@ -58,27 +51,19 @@ function readReply(question: Question, words: string[]): QuestionReply {
   return { selected, ...(other !== undefined && { other }) }
 }
 
-function readApproval({
-  words: [decision, ...more],
-  message,
-  scope,
-  updatedInput,
-}: AnswerArguments): ApprovalAnswer {
+function readApproval({ words: [decision, ...more], message, scope, updatedInput }: AnswerArguments): Json {
   if ((decision !== 'approve' && decision !== 'deny') || more.length > 0) {
     throw usageError('An approval is answered with approve or deny.')
   }
   return {
     decision,
-    ...(scope !== undefined && { scope: scope as 'once' }),
+    ...(scope !== undefined && { scope }),
     ...(message !== undefined && { message }),
     ...(updatedInput !== undefined && { updatedInput }),
   }
 }
 
-function readPlanDecision({
-  words: [decision, ...more],
-  message: feedback,
-}: AnswerArguments): PlanReviewAnswer {
+function readPlanDecision({ words: [decision, ...more], message: feedback }: AnswerArguments): Json {
   const decisions = ['clean_edit', 'edit', 'default', 'adjust'] as const
   const known = decisions.find((each) => each === decision)
   if (known === 'adjust' && !feedback?.trim())
@@ -98,7 +83,8 @@ function readFormValues({ schema }: FormRequest, words: string[]): Record<string
     if (!field)
       throw usageError(`A form is answered with NAME=VALUE; the names are ${[...fields.keys()].join(', ')}.`)
     const value = readValue(field, text)
-    values[name] = field.type === 'multiselect' ? [...((values[name] as Json[]) ?? []), value] : value
+    const earlier = values[name]
+    values[name] = field.type === 'multiselect' ? [...(Array.isArray(earlier) ? earlier : []), value] : value
   }
   return values
 }

@@ -1,12 +1,5 @@
-import type {
-  ApprovalRequest,
-  FormRequest,
-  Interaction,
-  MessageRoute,
-  PlanReviewRequest,
-  QuestionRequest,
-  Session,
-} from '@askback/protocol'
+import type { Interaction, MessageRoute, Question, Session } from '@askback/protocol'
+import { isOfKind } from '@askback/protocol/guards'
 import { parseArgs } from 'node:util'
 import { shortDuration, usageError } from './arguments.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
@@ -53,22 +46,15 @@ function pendingRow(interaction: Interaction, title: string, now: number): strin
 }
 
 /** What is asked, as one text. */
-function summaryOf({ kind, toolName, request }: Interaction): string {
-  switch (kind) {
-    case 'question':
-      return (request as QuestionRequest).questions.map(questionText).join(' · ')
-    case 'approval':
-      return `${toolName} ${JSON.stringify((request as ApprovalRequest).input)}`
-    case 'plan_review':
-      return (request as PlanReviewRequest).plan
-    case 'form':
-      return (request as FormRequest).message
-    default:
-      return `${toolName} ${JSON.stringify(request)}`
-  }
+function summaryOf(item: Interaction): string {
+  if (isOfKind(item, 'question')) return item.request.questions.map(questionText).join(' · ')
+  if (isOfKind(item, 'plan_review')) return item.request.plan
+  if (isOfKind(item, 'form')) return item.request.message
+  const input = isOfKind(item, 'approval') ? item.request.input : item.request
+  return `${item.toolName} ${JSON.stringify(input)}`
 }
 
-function questionText({ question, options }: QuestionRequest['questions'][number]): string {
+function questionText({ question, options }: Question): string {
   if (options.length === 0) return question
   return `${question} [${options.map(({ label }, index) => `${index + 1} ${label}`).join(' | ')}]`
 }

@@ -54,6 +54,11 @@ export class AskbackError extends Error {
   }
 }
 
+/** @internal */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(errorCodes, code)
+}
+
 /** Returns an `AskbackError` as it is, and wraps anything else that was thrown as `internal`. */
 export function asAskbackError(error: unknown): AskbackError {
   return error instanceof AskbackError ? error : new AskbackError('internal', String(error), { cause: error })

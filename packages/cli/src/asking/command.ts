@@ -1,12 +1,6 @@
-import type {
-  ApprovalAnswer,
-  FormAnswer,
-  Interaction,
-  OpenBody,
-  PlanReviewAnswer,
-  QuestionAnswer,
-} from '@askback/protocol'
+import type { Interaction, OpenBody, QuestionReply } from '@askback/protocol'
 import { errorCodes } from '@askback/protocol/errors'
+import { hasAnswer } from '@askback/protocol/guards'
 import { isInDoubt } from '@askback/protocol/in-doubt'
 import { parseTimeout } from '../arguments.js'
 import { ADDRESS_FLAGS, type GatewayAddress } from '../reach/connection.js'
@@ -92,23 +86,17 @@ export function printOutcome(
 
 /** The bare answer for a script, with one line for each choice. */
 function answerText(interaction: Interaction): string {
-  switch (interaction.kind) {
-    case 'question':
-      return toLines((interaction.answer as QuestionAnswer).answers.flatMap(replyTexts))
-    case 'approval': {
-      const { updatedInput } = interaction.answer as ApprovalAnswer
-      return updatedInput === undefined ? '' : `${JSON.stringify(updatedInput)}\n`
-    }
-    case 'form':
-      return `${JSON.stringify((interaction.answer as FormAnswer).values)}\n`
-    case 'plan_review':
-      return `${(interaction.answer as PlanReviewAnswer).decision}\n`
-    default:
-      return `${JSON.stringify(interaction.answer ?? null)}\n`
+  if (hasAnswer(interaction, 'question')) return toLines(interaction.answer.answers.flatMap(replyTexts))
+  if (hasAnswer(interaction, 'approval')) {
+    const { updatedInput } = interaction.answer
+    return updatedInput === undefined ? '' : `${JSON.stringify(updatedInput)}\n`
   }
+  if (hasAnswer(interaction, 'form')) return `${JSON.stringify(interaction.answer.values)}\n`
+  if (hasAnswer(interaction, 'plan_review')) return `${interaction.answer.decision}\n`
+  return `${JSON.stringify(interaction.answer ?? null)}\n`
 }
 
-function replyTexts({ selected, other }: QuestionAnswer['answers'][number]): string[] {
+function replyTexts({ selected, other }: QuestionReply): string[] {
   return other === undefined ? selected : [...selected, other]
 }
 

@@ -1,4 +1,5 @@
 import { AskbackError } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import type { Session } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
@@ -46,7 +47,8 @@ export async function sessionFor(gateway: GatewayClient, owner: string, cwd: str
     } catch (error) {
       if (!(error instanceof AskbackError)) throw error
       // The session exists and was created from another folder of the same agent.
-      if (error.code === 'idempotency_mismatch') return (error.details as { sessionId: string }).sessionId
+      const existing = isRecord(error.details) ? error.details['sessionId'] : undefined
+      if (error.code === 'idempotency_mismatch' && typeof existing === 'string') return existing
       // The key stays used after its session was deleted, so the next session is created under another key.
       if (error.code !== 'not_found' || deleted === MAX_DELETED_SESSIONS) throw error
     }

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { errorMessage } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import { describeCounts } from '../backup.js'
 import { hasRunningGateway, isProcessRunning } from '../data-folder.js'
 import { copyDatabase, databaseFile, isDatabaseInUse } from '../database-files.js'
@@ -142,7 +143,8 @@ function isDatabase(path: string): boolean {
 /** The process that has locked the database, as it noted beside the database. */
 function ownerOf(path: string): { pid: number; isHere: boolean } | null {
   try {
-    const { pid, host } = JSON.parse(readFileSync(`${path}-owner`, 'utf8')) as Record<string, unknown>
+    const noted: unknown = JSON.parse(readFileSync(`${path}-owner`, 'utf8'))
+    const { pid, host } = isRecord(noted) ? noted : {}
     return typeof pid === 'number' ? { pid, isHere: host === hostname() } : null
   } catch {
     return null

@@ -1,4 +1,5 @@
 import { AskbackError } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import { findNodeAtLocation, parseTree, type Node } from 'jsonc-parser'
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -78,8 +79,8 @@ export function withHooks({ text, settings }: SettingsFile, groups: Record<strin
   if (areInstalled(settings, groups)) return text
   let next = withoutHooks({ text, settings })
   for (const [event, [group]] of Object.entries(groups)) {
-    const { hooks } = JSON.parse(next) as { hooks?: Settings }
-    if (!hooks) next = addJson(next, [], 'hooks', { [event]: [group] })
+    const { hooks } = parseSettings(next)
+    if (!isRecord(hooks)) next = addJson(next, [], 'hooks', { [event]: [group] })
     else if (Array.isArray(hooks[event])) next = addJson(next, ['hooks', event], null, group)
     else if (hooks[event] === undefined) next = addJson(next, ['hooks'], event, [group])
     else
@@ -96,7 +97,7 @@ export function withoutHooks({ text, settings }: SettingsFile): string {
   const path = pathOfOurHook(settings)
   if (!path) return text
   const next = removeJson(text, path)
-  return withoutHooks({ text: next, settings: JSON.parse(next) as Settings })
+  return withoutHooks({ text: next, settings: parseSettings(next) })
 }
 
 export function hasOurHooks(settings: Settings): boolean {
@@ -107,7 +108,10 @@ export function ourCommands(settings: Settings): string[] {
   const groups = Object.values(isRecord(settings['hooks']) ? settings['hooks'] : {}).flatMap((each) =>
     Array.isArray(each) ? (each as unknown[]) : [],
   )
-  return groups.flatMap(ourHooksIn).map((hook) => (hook as { command: string }).command)
+  return groups
+    .flatMap(hooksIn)
+    .filter(isOurHook)
+    .map(({ command }) => command)
 }
 
 /** Replaces the file atomically. If it is a symbolic link, its target is replaced. */
@@ -125,7 +129,7 @@ export function writeSettings(path: string, text: string): void {
 
 function areInstalled(settings: Settings, groups: Record<string, HookGroup[]>): boolean {
   const commands = ourCommands(settings)
-  const hooks = (settings['hooks'] ?? {}) as Settings
+  const hooks = isRecord(settings['hooks']) ? settings['hooks'] : {}
   return (
     commands.length === Object.keys(groups).length &&
     Object.entries(groups).every(
@@ -143,11 +147,10 @@ function pathOfOurHook(settings: Settings): JsonPath | null {
   for (const [event, groups] of Object.entries(hooks)) {
     if (!Array.isArray(groups)) continue
     for (const [index, group] of groups.entries()) {
-      const [ours] = ourHooksIn(group)
-      if (ours === undefined) continue
-      const all = (group as HookGroup).hooks
-      if (all.length > 1)
-        return ['hooks', event, index, 'hooks', all.indexOf(ours as HookGroup['hooks'][number])]
+      const all = hooksIn(group)
+      const ours = all.findIndex(isOurHook)
+      if (ours === -1) continue
+      if (all.length > 1) return ['hooks', event, index, 'hooks', ours]
       if (groups.length > 1) return ['hooks', event, index]
       return Object.keys(hooks).length > 1 ? ['hooks', event] : ['hooks']
     }
@@ -155,13 +158,20 @@ function pathOfOurHook(settings: Settings): JsonPath | null {
   return null
 }
 
-function ourHooksIn(group: unknown): unknown[] {
+function hooksIn(group: unknown): unknown[] {
   const hooks = isRecord(group) ? group['hooks'] : undefined
-  if (!Array.isArray(hooks)) return []
-  return hooks.filter((hook) => {
-    const command: unknown = isRecord(hook) ? hook['command'] : undefined
-    return typeof command === 'string' && OUR_COMMAND.test(command)
-  })
+  return Array.isArray(hooks) ? (hooks as unknown[]) : []
+}
+
+function isOurHook(hook: unknown): hook is { command: string } {
+  const command = isRecord(hook) ? hook['command'] : undefined
+  return typeof command === 'string' && OUR_COMMAND.test(command)
+}
+
+/** For the text of settings that were read before, and edited here: they are an object. */
+function parseSettings(text: string): Settings {
+  const settings: unknown = JSON.parse(text)
+  return isRecord(settings) ? settings : {}
 }
 
 /** Adds a member to an object, or an item to the end of a list, with the indentation and line ends of the text. */
@@ -224,8 +234,4 @@ function modeOf(path: string): number {
   } catch {
     return 0o600
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
-import { AskbackError, errorCodes, type ErrorBody, type ErrorCode } from '@askback/protocol/errors'
+import { AskbackError, errorCodes, isErrorCode, type ErrorCode } from '@askback/protocol/errors'
+import { isRecord } from '@askback/protocol/guards'
 import type { IncomingMessage } from 'node:http'
 import type { GatewayConnection } from './connection.js'
 
@@ -92,17 +93,19 @@ async function openDownload({ url, token }: GatewayConnection, path: string): Pr
 
 /** The error that a response describes. A proxy on the way may have answered instead of the gateway. */
 export function errorFrom({ status, text, headers }: HttpResponse): AskbackError {
-  const { code, message, details } = errorBody(text)
-  const known = code !== undefined && Object.hasOwn(errorCodes, code) ? code : codeForStatus(status)
+  const { code, message, details } = errorIn(text)
+  const known = isErrorCode(code) ? code : codeForStatus(status)
   const retryAfterMs = Number(headers['retry-after'] ?? Number.NaN) * 1000
-  return new AskbackError(known, message ?? `The gateway answered with status ${status}.`, {
+  const said = typeof message === 'string' ? message : `The gateway answered with status ${status}.`
+  return new AskbackError(known, said, {
     details: known === 'unavailable' ? { retryAfterMs } : details,
   })
 }
 
-function errorBody(text: string): Partial<ErrorBody['error']> {
+function errorIn(text: string): Record<string, unknown> {
   try {
-    return (JSON.parse(text) as Partial<ErrorBody>).error ?? {}
+    const body: unknown = JSON.parse(text)
+    return isRecord(body) && isRecord(body['error']) ? body['error'] : {}
   } catch {
     return {}
   }
@@ -110,6 +113,6 @@ function errorBody(text: string): Partial<ErrorBody['error']> {
 
 function codeForStatus(status: number): ErrorCode {
   if (status === 502 || status === 504) return 'unavailable'
-  const entries = Object.entries(errorCodes) as [ErrorCode, { status: number }][]
-  return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal'
+  const codes = Object.keys(errorCodes).filter(isErrorCode)
+  return codes.find((code) => errorCodes[code].status === status) ?? 'internal'
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '@askback/protocol/guards'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -5,13 +6,12 @@ import { fileURLToPath } from 'node:url'
 /** The version of this package; `0.0.0` in a bundle, which has no manifest beside it. */
 export function version(): string {
   try {
-    const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-      version: string
-    }
-    return manifest.version
+    const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    if (isRecord(manifest) && typeof manifest['version'] === 'string') return manifest['version']
   } catch {
-    return '0.0.0'
+    // Falls through to the version of a bundle.
   }
+  return '0.0.0'
 }
 
 /** The built web app: inside this package when it is installed, and in its own workspace in the repository. */

@@ -1,6 +1,6 @@
 import type { Store } from '@askback/core'
 import { createSecret } from '@askback/gateway'
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, isRecord } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { readPrivateFile, tokensFile, writePrivateFile } from '../data-folder.js'
@@ -35,7 +35,7 @@ export async function moveTokensOutOf(store: Store, dataFolder: string): Promise
   const entry = await store.kv.get(TOKENS_KEY)
   if (!entry) return
   const path = tokensFile(dataFolder)
-  if (!readPrivateFile(path)) writePrivateFile(path, entry.value as Record<string, unknown>)
+  if (!readPrivateFile(path) && isRecord(entry.value)) writePrivateFile(path, entry.value)
   await store.kv.put(TOKENS_KEY, null, entry.version)
 }
 

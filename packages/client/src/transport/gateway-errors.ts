@@ -1,10 +1,10 @@
-import { AskbackError, errorCodes, type ErrorCode } from '@askback/protocol'
+import { AskbackError, errorCodes, isErrorCode, isRecord, type ErrorCode } from '@askback/protocol'
 
 /** The error of a response that is not a success. It may come from a proxy instead of the gateway, without our JSON. */
 export async function errorFromResponse(response: Response): Promise<AskbackError> {
   const body = await readJson(response)
   const retryAfterMs = retryAfterMsOf(response)
-  return errorFromBody(isObject(body) ? body['error'] : undefined, {
+  return errorFromBody(isRecord(body) ? body['error'] : undefined, {
     code: codeForStatus(response.status),
     message: `The gateway answered ${response.status}.`,
     details: retryAfterMs === null ? undefined : { retryAfterMs },
@@ -16,7 +16,7 @@ export function errorFromBody(
   error: unknown,
   fallback: { code: ErrorCode; message: string; details?: unknown },
 ): AskbackError {
-  const { code, message, details } = isObject(error) ? error : {}
+  const { code, message, details } = isRecord(error) ? error : {}
   return new AskbackError(
     isErrorCode(code) ? code : fallback.code,
     typeof message === 'string' ? message : fallback.message,
@@ -63,12 +63,4 @@ async function readJson(response: Response): Promise<unknown> {
     // A proxy's page, for example.
     return null
   }
-}
-
-function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === 'string' && Object.hasOwn(errorCodes, code)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
