@@ -19,9 +19,6 @@ const allowed: Record<string, string> = {
     'both switch over the events of interactions: one keeps their index in one append, the other their position in the log of a batch of appends',
 }
 
-/** Copies that are still to be merged. Nothing is added here; remove a pair when it has one home. */
-const unmerged = ['packages/agents/src/session/edit-scope.ts | packages/gateway/src/read-link.ts']
-
 describe('the repository', () => {
   const duplicates = findDuplicates(
     sourceTexts().filter(({ isTest }) => !isTest),
@@ -32,12 +29,12 @@ describe('the repository', () => {
   }))
 
   it('has no code twice in different folders', () => {
-    expect(duplicates.filter(({ files }) => !(files in allowed) && !unmerged.includes(files))).toEqual([])
+    expect(duplicates.filter(({ files }) => !(files in allowed))).toEqual([])
   })
 
   it('still has every copy that is listed', () => {
     const found = duplicates.map(({ files }) => files)
-    expect([...Object.keys(allowed), ...unmerged].filter((files) => !found.includes(files))).toEqual([])
+    expect(Object.keys(allowed).filter((files) => !found.includes(files))).toEqual([])
   })
 })
 

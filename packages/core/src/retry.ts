@@ -1,17 +1,16 @@
+import { Backoff } from '@askback/protocol'
 import type { Clock } from './clock.js'
 
 const RETRY_MS = 1000
 
 /** Repeats work that failed, after a pause, until it succeeds or is ended. */
 export class Retry {
-  readonly #clock: Clock
+  readonly #backoff: Backoff
   readonly #onError: (error: unknown) => void
-  /** Functions that end the running pauses. */
-  readonly #pauses = new Set<() => void>()
   #ended = false
 
   constructor(clock: Clock, onError: (error: unknown) => void) {
-    this.#clock = clock
+    this.#backoff = new Backoff({ clock })
     this.#onError = onError
   }
 
@@ -23,7 +22,7 @@ export class Retry {
       } catch (error) {
         if (this.#ended) return
         this.#onError(error)
-        await this.#pause()
+        await this.#backoff.sleep(RETRY_MS)
       }
     }
   }
@@ -35,25 +34,12 @@ export class Retry {
     } catch (error) {
       if (this.#ended) return
       this.#onError(error)
-      void this.#pause().then(() => this.untilDone(work))
+      void this.#backoff.sleep(RETRY_MS).then(() => this.untilDone(work))
     }
   }
 
   end(): void {
     this.#ended = true
-    for (const endPause of this.#pauses) endPause()
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const endPause = () => {
-        disarm()
-        this.#pauses.delete(endPause)
-        resolve()
-      }
-      this.#pauses.add(endPause)
-      let disarm = () => {}
-      disarm = this.#clock.alarm(this.#clock.now() + RETRY_MS, endPause)
-    })
+    this.#backoff.retryNow()
   }
 }

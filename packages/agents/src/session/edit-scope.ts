@@ -1,7 +1,9 @@
 import { readlink } from 'node:fs/promises'
 import type { EditScope, SessionHandle } from '@askback/core'
-import { editTarget, realFolder, targetOfPaths, type EditTarget } from '@askback/core/internal'
+import { editTarget, linkReader, realFolder, targetOfPaths, type EditTarget } from '@askback/core/internal'
 import type { Json } from '@askback/protocol'
+
+export const readLink = linkReader(readlink)
 
 /**
  * The folders by which the permission rules tell edits inside the session's folder from others. They are resolved once,
@@ -34,16 +36,4 @@ export function targetOfCall(toolName: string, input: Json, scope: EditScope): P
 /** The same for an agent that names the files itself. */
 export function targetOfFiles(paths: readonly string[], scope: EditScope): Promise<EditTarget> {
   return targetOfPaths(paths, scope, readLink)
-}
-
-/** The target of a symbolic link; `null` if the path is none, or does not exist. */
-export async function readLink(path: string): Promise<string | null> {
-  try {
-    return await readlink(path)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    // Windows answers UNKNOWN for a path that is no link.
-    if (code === 'EINVAL' || code === 'ENOENT' || code === 'UNKNOWN') return null
-    throw error
-  }
 }

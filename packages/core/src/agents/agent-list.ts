@@ -1,4 +1,4 @@
-import { AskbackError, skeleton, spellOutLine } from '@askback/protocol'
+import { AskbackError, errorMessage, skeleton, spellOutLine } from '@askback/protocol'
 import type { AgentAdapter, Availability } from './agent.js'
 
 /** The agents that may run here. */
@@ -67,6 +67,6 @@ async function availability(adapter: AgentAdapter): Promise<Availability> {
   try {
     return await adapter.check()
   } catch (error) {
-    return { available: false, reason: error instanceof Error ? error.message : String(error) }
+    return { available: false, reason: errorMessage(error) }
   }
 }

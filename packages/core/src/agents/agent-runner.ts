@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  errorMessage,
   type EventOf,
   type PermissionMode,
   type SessionEvent,
@@ -389,7 +390,7 @@ export class AgentRunner {
   }
 
   async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     await this.#processes.report(sessionId, [
       { type: 'error', code: 'agent_failed', message, fatal: true },
       { type: 'turn_ended', turnId, reason: 'error' },

@@ -4,6 +4,22 @@
 /** The target of the link at an absolute path; `null` if there is no link. Throws if that cannot be found out. */
 export type ReadLink = (path: string) => Promise<string | null>
 
+/**
+ * Makes a `ReadLink` of the function `readlink` of `node:fs/promises`, which throws for a path that is no link or does not exist.
+ */
+export function linkReader(readlink: (path: string) => Promise<string>): ReadLink {
+  return async (path) => {
+    try {
+      return await readlink(path)
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined
+      // Windows reports UNKNOWN for a path that is no link.
+      if (code === 'EINVAL' || code === 'ENOENT' || code === 'UNKNOWN') return null
+      throw error
+    }
+  }
+}
+
 /** The limit of Linux. */
 const MAX_LINKS = 40
 

@@ -1,4 +1,4 @@
-import { AskbackError, copyJson, type Json } from '@askback/protocol'
+import { AskbackError, copyJson, errorMessage, type Json } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
 
@@ -46,8 +46,7 @@ function parseBody(bytes: Buffer, maxDepth: number): ParsedBody {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return refused('invalid_request', `The body is not valid JSON: ${why.slice(0, 200)}`)
+    return refused('invalid_request', `The body is not valid JSON: ${errorMessage(error).slice(0, 200)}`)
   }
   try {
     return { ok: true, value: copyJson(value, 'body', maxDepth) }
