@@ -101,7 +101,10 @@ export function NewSession() {
           <span className="mb-1.5 block text-sm font-medium">Permissions</span>
           <select
             value={mode}
-            onChange={(event) => setMode(event.target.value as PermissionMode)}
+            onChange={(event) => {
+              // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the options are the keys of `modes`
+              setMode(event.target.value as PermissionMode)
+            }}
             className="ab-input"
           >
             {Object.entries(modes).map(([value, { name, description }]) => (

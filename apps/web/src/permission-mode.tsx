@@ -42,7 +42,13 @@ export function ModeSwitch({
           sideOffset={4}
           className="z-30 w-72 rounded-lg border border-line bg-raised p-1 text-ink shadow-lg"
         >
-          <DropdownMenu.RadioGroup value={mode} onValueChange={(value) => change(value as PermissionMode)}>
+          <DropdownMenu.RadioGroup
+            value={mode}
+            onValueChange={(value) => {
+              // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the items are the keys of `modes`
+              change(value as PermissionMode)
+            }}
+          >
             {Object.entries(modes).map(([value, { name, description }]) => (
               <DropdownMenu.RadioItem
                 key={value}

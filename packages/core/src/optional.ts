@@ -6,5 +6,6 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 export function optional<T extends object>(fields: T): Present<T> {
   const present: Record<string, unknown> = {}
   for (const key in fields) if (fields[key] !== undefined) present[key] = fields[key]
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the keys of `fields` whose values are defined
   return present as Present<T>
 }

@@ -162,6 +162,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
       // Thousands of clients reconnect at once after a restart: the default backlog of 511 would refuse some.
       await app.listen({ host: address, port, backlog: 4096 })
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a path
       const url = urlOf(app.server.address() as AddressInfo, options.tls, config.allowedHosts)
       ownUrl = new URL(url)
       return url

@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { AskbackError, isRecord } from '@askback/protocol'
 import { parseWith } from '@askback/core/internal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credential } from './credentials/credential.js'
@@ -76,13 +76,14 @@ function checkBeforeBody(route: ApiRoute, context: GatewayContext) {
         request.credential = credential
         rateLimit?.count(credential.id)
         if (credential.kind === 'agent') agentRate?.count(credential.id)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the path of these routes has the parameter `id`
         const sessionId = isOfSession ? (request.params as { id: string }).id : undefined
         checked = access.check(route.allowed, credential, sessionId)
       }
       if (isWrite) drain.checkWrite()
       route.beforeBody?.(request.params)
     } catch (error) {
-      done(error as Error)
+      done(toAskbackError(error))
       return
     }
     if (checked) void continueAfter(checked, done)
@@ -94,7 +95,7 @@ async function continueAfter(checked: Promise<void>, done: (error?: Error) => vo
   try {
     await checked
   } catch (error) {
-    done(error as Error)
+    done(toAskbackError(error))
     return
   }
   done()
@@ -154,6 +155,7 @@ function readCall(route: ApiRoute, request: FastifyRequest, reply: FastifyReply)
 
 /** A body must be well formed even if the route ignores it. */
 function bodyOf({ body: schema, refusal, parsedByDesk }: ApiRoute, request: FastifyRequest): unknown {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `parseBodies` has replaced all parsers of the framework
   const parsed = request.body as ParsedBody | undefined
   if (parsed && !parsed.ok) throw parsed.error
   if (!schema) return undefined
@@ -162,11 +164,7 @@ function bodyOf({ body: schema, refusal, parsedByDesk }: ApiRoute, request: Fast
     throw new AskbackError('invalid_request', refusal)
   if (value === undefined && !schema.safeParse(undefined).success)
     throw new AskbackError('invalid_request', 'This needs a body in JSON.')
-  return parsedByDesk && isObject(value) ? value : parse(schema, value, 'the body')
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return parsedByDesk && isRecord(value) ? value : parse(schema, value, 'the body')
 }
 
 function parse(schema: NonNullable<ApiRoute['body']>, value: unknown, what: string): unknown {

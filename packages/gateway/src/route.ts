@@ -84,7 +84,7 @@ export type AnyRouteCall = RouteCall<AllowedCallers, unknown, unknown, unknown>
 export function route<W extends AllowedCallers, Params, Query, Body>(
   spec: RouteSpec<W, Params, Query, Body>,
 ): ApiRoute {
-  // Each request is parsed with the schemas of its own route before the handler gets it.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each request is parsed with the schemas of its own route before the handler gets it
   return spec as unknown as ApiRoute
 }
 

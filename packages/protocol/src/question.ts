@@ -103,7 +103,7 @@ export function repliesIn(answer: Json | undefined): QuestionReply[] {
 export function parseIndexedAnswers(
   request: QuestionRequest,
   answers: Record<string, unknown>,
-): QuestionAnswer {
+): QuestionAnswer & Json {
   const { questions } = request
   for (const key of Object.keys(answers)) {
     const index = Number(key)

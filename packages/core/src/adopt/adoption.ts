@@ -8,6 +8,7 @@ import {
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import {
+  adoptedItems,
   adoptionKey,
   type AddCopyCommand,
   type AdoptCommand,
@@ -124,7 +125,7 @@ function sessionIdOf({ agent, agentSessionId }: AdoptBody): string {
 /** Index of the first item that is not written yet; `null` if all are. */
 async function nextItem(store: Store, sessionId: string): Promise<number | null> {
   const entry = await store.kv.get(adoptionKey(sessionId))
-  if (entry) return (entry.value as { items: number }).items
+  if (entry) return adoptedItems(entry.value)
   return (await store.session(sessionId)) ? null : 0
 }
 

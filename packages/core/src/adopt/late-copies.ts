@@ -26,6 +26,7 @@ export class LateCopies {
   async start(): Promise<void> {
     if (this.#ports.isClosed()) return
     for (const { key, value } of await this.#ports.store.kv.list(LATE_COPY_PREFIX)) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `lateCopyWrite` writes these entries
       const late = value as unknown as LateCopy
       this.#track({ ...late, sessionId: key.slice(LATE_COPY_PREFIX.length, -late.interactionId.length - 1) })
     }

@@ -15,7 +15,7 @@ export type AgentCommand = { sessionId: string } &
   )
 
 export function commandFrom(json: Json): AgentCommand {
-  // Only this code writes to mailboxes.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `jsonOf` makes what is in a mailbox
   return json as unknown as AgentCommand
 }
 

@@ -384,9 +384,11 @@ export class Leases {
 }
 
 function takeoversOf({ value }: KvEntry): number {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `Leases` writes these entries
   return (value as { takeovers?: number }).takeovers ?? 0
 }
 
 function ownerOf({ value }: KvEntry): string {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `Leases` writes these entries
   return (value as { gateway: string }).gateway
 }

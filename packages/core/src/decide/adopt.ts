@@ -110,5 +110,14 @@ function dated(past: PastEvent[]): Pick<Decision, 'events' | 'times'> {
 }
 
 function lateCopyWrite(sessionId: string, late: LateCopy): KvWrite {
-  return { key: lateCopyKey(sessionId, late.interactionId), value: { ...late } as unknown as Json }
+  return {
+    key: lateCopyKey(sessionId, late.interactionId),
+    value: { ...late, placement: { ...late.placement } },
+  }
+}
+
+/** How many items of a history are written, as the entry under `adoptionKey` says. */
+export function adoptedItems(value: Json): number {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this module writes these entries
+  return (value as { items: number }).items
 }

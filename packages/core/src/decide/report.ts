@@ -1,6 +1,6 @@
 import {
   AskbackError,
-  type ApprovalRequest,
+  isOfKind,
   type Interaction,
   type Json,
   type NewEvent,
@@ -140,8 +140,8 @@ function endCall(
 
 /** The tool call of an interaction, for a call that was never reported. */
 function toolCallOf(item: Interaction): NewEventOf<'tool_call'> {
-  const { toolCallId, toolName, kind, request, turnId, responseId } = item
-  const input = kind === 'approval' ? (request as ApprovalRequest).input : request
+  const { toolCallId, toolName, turnId, responseId } = item
+  const input = isOfKind(item, 'approval') ? item.request.input : item.request
   return { type: 'tool_call', toolCallId, toolName, input, ...optional({ turnId, responseId }) }
 }
 

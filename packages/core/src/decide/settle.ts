@@ -3,15 +3,14 @@ import {
   checkReply,
   copyJson,
   digestOf,
+  isOfKind,
   pendingOf,
   questionAnswer,
   type Actor,
-  type ApprovalAnswer,
-  type ApprovalRequest,
+  type BuiltInKind,
   type Interaction,
+  type InteractionOf,
   type Json,
-  type PlanReviewAnswer,
-  type QuestionRequest,
   type SessionState,
   type Via,
 } from '@askback/protocol'
@@ -23,7 +22,7 @@ import {
   type AcceptedAnswer,
   type Reprompt,
 } from '../kinds/kinds.js'
-import { planEffect } from '../kinds/plan-review.js'
+import { planEffect, withPlan } from '../kinds/plan-review.js'
 import { optional } from '../optional.js'
 import {
   mergeParts,
@@ -166,6 +165,7 @@ function checkKindResult(
   { kind }: InteractionKind,
   result: AcceptedAnswer | Reprompt,
 ): AcceptedAnswer | Reprompt {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an embedder without types may return anything: the fields are checked below
   const { settlement, answer, message, errors } = Object(result) as Partial<AcceptedAnswer & Reprompt>
   if (settlement !== undefined && KIND_SETTLEMENTS.has(settlement) && isText(message ?? ''))
     return { settlement, answer: copyJson(answer, 'answer'), ...(message !== undefined && { message }) }
@@ -218,8 +218,8 @@ function settleWith(
   const rule = requestedRule(state, item, answer, who, context)
   const how = { settlement, answer, message, by, via, updatedDigest, ruleId: rule?.id }
   const { events, settled } = settleEvents(item, how, context)
-  if (item.kind === 'plan_review' && settlement === 'approved') {
-    const effect = planEffect((answer as PlanReviewAnswer).decision)
+  if (settlement === 'approved' && isAnswerTo(item, 'plan_review', answer)) {
+    const effect = planEffect(answer.decision)
     // The new mode follows from the decision, so the log attributes it to the person who decided.
     if (effect) {
       const changed = { status: state.status, permissionMode: effect.mode, ...optional({ by, via }) }
@@ -231,14 +231,14 @@ function settleWith(
 
 /** L12: an input or plan that the person edited gets its own digest. */
 function editedDigest(item: Interaction, answer: Json): string | undefined {
-  if (item.kind === 'approval') {
-    const { updatedInput } = answer as ApprovalAnswer
+  if (isAnswerTo(item, 'approval', answer)) {
+    const { updatedInput } = answer
     return updatedInput === undefined ? undefined : digestOf(item.toolName, updatedInput)
   }
-  if (item.kind === 'plan_review') {
-    const { updatedPlan } = answer as PlanReviewAnswer
+  if (isOfKind(item, 'plan_review') && isAnswerTo(item, 'plan_review', answer)) {
+    const { updatedPlan } = answer
     if (updatedPlan === undefined) return undefined
-    return digestOf(item.toolName, { ...(item.request as { [key: string]: Json }), plan: updatedPlan })
+    return digestOf(item.toolName, withPlan(item.request, updatedPlan))
   }
   return undefined
 }
@@ -251,17 +251,26 @@ export function requestedRule(
   who: { by?: Actor | undefined },
   context: Context,
 ): ApprovalRule | undefined {
-  if (item.kind !== 'approval') return undefined
-  const { decision, scope = 'once' } = answer as ApprovalAnswer
+  if (!isOfKind(item, 'approval') || !isAnswerTo(item, 'approval', answer)) return undefined
+  const { decision, scope = 'once' } = answer
   if (decision !== 'approve' || scope === 'once') return undefined
-  const { input } = item.request as ApprovalRequest
+  const { input } = item.request
   return newRule({ scope, toolName: item.toolName, input, session: state, by: who.by, at: context.now })
 }
 
+/** Whether the interaction is of this kind, whose schema has then checked the answer. */
+function isAnswerTo<Kind extends BuiltInKind>(
+  item: Interaction,
+  kind: Kind,
+  _answer: Json,
+): _answer is NonNullable<InteractionOf<Kind>['answer']> {
+  return item.kind === kind
+}
+
 function partialAnswers(item: Interaction, answers: Json): Json {
-  if (item.kind !== 'question')
+  if (!isOfKind(item, 'question'))
     throw new AskbackError('invalid_request', 'Only a question can be answered in parts.')
-  const request = item.request as QuestionRequest
+  const { request } = item
   const parsed = parseWith(questionAnswer, { answers }, { code: 'invalid_answer', what: 'the answer' })
   if (parsed.answers.length >= request.questions.length) {
     throw new AskbackError('invalid_answer', 'These answer every question: send them as the answer.')

@@ -325,6 +325,7 @@ export class CommandLoop {
     let at = lastAt
     // In place: they were made for this append, and copying them costs as much as deciding.
     return events.map((decided, index) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields that it lacks are set below
       const event = decided as SessionEvent
       at = Math.max(at, times?.[index] ?? now)
       event.seq = seq + 1 + index

@@ -145,7 +145,7 @@ export class Committed {
   begin(last: { logId: string; seq: number; id: string } | null, readAt: number): void {
     this.#isKnown = true
     this.readAt = readAt
-    this.#head = last && { logId: last.logId, seq: last.seq as DurableSeq, id: last.id }
+    this.#head = last && { logId: last.logId, seq: durableSeq(last.seq), id: last.id }
     if (this.#head && this.#ports.store.shared) this.#tell(this.#head, NO_EVENTS, NO_EVENTS)
   }
 
@@ -280,7 +280,7 @@ export class Committed {
   #advance(events: SessionEvent[]): void {
     const last = events.at(-1)!
     const logId = this.#head?.logId ?? events[0]!.id
-    this.#head = { logId, seq: last.seq as DurableSeq, id: last.id }
+    this.#head = { logId, seq: durableSeq(last.seq), id: last.id }
     this.#tell(this.#head, events, this.#recogniseOwn(events))
   }
 
@@ -347,3 +347,8 @@ export async function readAfter(
 }
 
 function ignore(): void {}
+
+function durableSeq(seq: number): DurableSeq {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type is only a mark; `Committed` calls this for events that it has read or appended
+  return seq as DurableSeq
+}

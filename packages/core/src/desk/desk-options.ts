@@ -1,5 +1,6 @@
 import {
   AskbackError,
+  isRecord,
   type Actor,
   type Interaction,
   type OpenBody,
@@ -193,15 +194,11 @@ export function checkOptions(options: DeskOptions): void {
 
 /** Whether it has methods of these names. */
 function can(methods: string[]): OptionCheck {
-  return (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    methods.every((name) => isFunction((value as Record<string, unknown>)[name]))
+  return (value) => isRecord(value) && methods.every((name) => isFunction(value[name]))
 }
 
 function fieldsOf(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return refuse(name, 'must be an object')
-  return value as Record<string, unknown>
+  return isRecord(value) ? value : refuse(name, 'must be an object')
 }
 
 function refuse(name: string, why: string): never {

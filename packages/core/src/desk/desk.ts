@@ -388,6 +388,7 @@ export class Desk {
 
   async rules(): Promise<ApprovalRule[]> {
     const entries = await this.#options.store.kv.list(RULES_PREFIX)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `ruleWrite` writes these entries
     return entries.map(({ value }) => value as unknown as ApprovalRule)
   }
 

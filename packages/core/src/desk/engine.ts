@@ -104,6 +104,7 @@ export class Engine {
       const value = isThere ? project(log.state) : null
       // Most states have no pending append: then there is nothing to wait for.
       if (!log.idle && !(await log.durable())) continue
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `project` has made it, because the session is there
       if (isThere) return value as T
       if (await this.#loop.isCurrent(log, seq)) throw sessionNotFound(log.state)
     }

@@ -90,6 +90,7 @@ export async function recall(
 ): Promise<CommandResult | null> {
   const entry = await store.kv.get(key)
   if (!entry) return null
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `recordOf` makes these entries
   const recorded = entry.value as unknown as CommandRecord
   if (recorded.fingerprint !== fingerprint) {
     throw new AskbackError(

@@ -1,15 +1,11 @@
-import {
-  latestSameRequest,
-  type ApprovalRequest,
-  type Interaction,
-  type SessionState,
-} from '@askback/protocol'
-import { adoptionKey } from '../decide/adopt.js'
+import { latestSameRequest, type Interaction, type SessionState } from '@askback/protocol'
+import { adoptedItems, adoptionKey } from '../decide/adopt.js'
 import type { Command, Context, OpenCommand } from '../decide/command.js'
 import { editTarget } from '../decide/edit-target.js'
 import type { ReadLink } from '../decide/resolve-path.js'
 import type { EditTarget } from '../decide/permissions.js'
 import { ruleKeys } from '../decide/rules.js'
+import { inputOfApproval } from '../kinds/approval.js'
 import type { Store } from '../store/store.js'
 import type { Speculative } from './speculative.js'
 
@@ -88,7 +84,7 @@ async function foundIn(log: Speculative, interactionId: string, store: Store): P
 async function imported(log: Speculative, store: Store): Promise<LookupResult> {
   await log.settled()
   const entry = await store.kv.get(adoptionKey(log.state.sessionId))
-  return { imported: entry ? (entry.value as { items: number }).items : null }
+  return { imported: entry ? adoptedItems(entry.value) : null }
 }
 
 async function forOpen(
@@ -123,7 +119,7 @@ async function sameRequest(
 async function hasRule(state: SessionState, command: OpenCommand, store: Store): Promise<boolean> {
   if (state.permissionMode === 'bypassPermissions') return false
   const { toolName, digest, request } = command.prepared
-  const { input } = request as ApprovalRequest
+  const input = inputOfApproval(request)
   for (const key of ruleKeys(state, { toolName, input, digest })) if (await store.kv.get(key)) return true
   return false
 }
@@ -135,7 +131,7 @@ async function editOf(
 ): Promise<EditTarget> {
   if (command.edit) return command.edit
   const { toolName, request } = command.prepared
-  const { input } = request as ApprovalRequest
+  const input = inputOfApproval(request)
   return editTarget({ toolName, input }, { cwd, realCwd, protectedPaths }, readLink)
 }
 

@@ -146,6 +146,7 @@ export class Maintenance {
     const marker = await store.kv.get(erasureKey(sessionId))
     // Without the record another process has erased the session.
     if (!marker) return this.#engine.forget(sessionId)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value of this key is the id of the log to erase
     const logId = marker.value as string
     const rules = await store.kv.list(sessionRulesPrefix(sessionId))
     // While the old log is there, these rules are not those of a new session with the same id.

@@ -158,7 +158,7 @@ export class SessionHandle {
               interactionId,
               this.#desk.wait(interactionId, { signal, sessionId: this.id, fence: this.#fence }),
             )
-      // The schema and the `settle` of the kind have checked the answer and chosen the settlement.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the kind has checked the answer and chosen the settlement
       return settled as Settled | Promise<Settled>
     })
   }
@@ -191,6 +191,7 @@ export class SessionHandle {
       return this.#desk.open({
         sessionId: this.id,
         kind,
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `open` refuses what is not JSON
         request: request as Json,
         claimAs: CLAIMANT,
         fence: this.#fence,

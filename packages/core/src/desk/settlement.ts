@@ -3,16 +3,18 @@ import {
   copyJson,
   digestOf,
   isInDoubt,
+  isOfKind,
   type Actor,
   type ApprovalAnswer,
-  type ApprovalRequest,
   type FormAnswer,
   type Interaction,
+  type InteractionOf,
   type Json,
   type PlanReviewAnswer,
   type QuestionAnswer,
   type Via,
 } from '@askback/protocol'
+import { withPlan } from '../kinds/plan-review.js'
 
 interface SettlementBase {
   interaction: Interaction
@@ -130,10 +132,10 @@ function withMessage<Some extends SettlementBase & { message?: string; by?: Acto
 
 /** Checks once more that the input has the digest that was approved, right before it is returned to run. */
 function approvedInput(interaction: Interaction): Json {
-  const { kind, toolName, request, digest, updatedDigest } = interaction
-  if (kind === 'plan_review') return approvedPlan(interaction)
-  if (kind !== 'approval') return request
-  const { updatedInput: input = (request as ApprovalRequest).input } = interaction.answer as ApprovalAnswer
+  const { toolName, digest, updatedDigest } = interaction
+  if (isOfKind(interaction, 'plan_review')) return approvedPlan(interaction)
+  if (!isOfKind(interaction, 'approval')) return interaction.request
+  const { updatedInput: input = interaction.request.input } = interaction.answer ?? {}
   if (digestOf(toolName, input) === (updatedDigest ?? digest)) return input
   throw new AskbackError(
     'digest_mismatch',
@@ -141,7 +143,6 @@ function approvedInput(interaction: Interaction): Json {
   )
 }
 
-function approvedPlan({ request, answer }: Interaction): Json {
-  const { updatedPlan } = answer as PlanReviewAnswer
-  return updatedPlan === undefined ? request : { ...(request as { [key: string]: Json }), plan: updatedPlan }
+function approvedPlan({ request, answer }: InteractionOf<'plan_review'>): Json {
+  return answer?.updatedPlan === undefined ? request : withPlan(request, answer.updatedPlan)
 }

@@ -167,6 +167,7 @@ export class Speculative {
     if (head?.seq !== seq) return
     this.#snapshotSeq = seq
     const headAt = this.#lastAt
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- has only JSON; its type is an interface, which has no index signature
     const state = { ...stateToJson(this.state), headId: head.id, headAt } as unknown as Json
     await this.#store.saveSnapshot(sessionId, { seq, version: STATE_VERSION, state }, logId)
   }
@@ -199,6 +200,7 @@ export async function loadState(
   until?: Head | null,
 ): Promise<LoadedState | null> {
   if (snapshot?.version === STATE_VERSION) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `saveSnapshot` makes snapshots of this version
     const { headId, headAt, ...json } = snapshot.state as unknown as SnapshotJson
     // Without the id, a snapshot of an erased log could not be recognised.
     if (headId !== undefined && headAt !== undefined) {

@@ -1,4 +1,4 @@
-import { AskbackError, type Interaction } from '@askback/protocol'
+import { AskbackError, isRecord, type Interaction } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
 
 /** The part of an `AbortSignal` that ends a wait. */
@@ -11,7 +11,7 @@ export interface StopSignal {
 
 /** Checked when the wait begins: a failing `removeEventListener` would otherwise break the answer that ends the wait. */
 export function checkSignal(signal: unknown): asserts signal is StopSignal {
-  const { addEventListener, removeEventListener } = Object(signal) as Partial<StopSignal>
+  const { addEventListener, removeEventListener } = isRecord(signal) ? signal : {}
   if (typeof addEventListener === 'function' && typeof removeEventListener === 'function') return
   throw new AskbackError('invalid_request', 'The signal must be an AbortSignal.')
 }

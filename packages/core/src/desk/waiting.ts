@@ -39,7 +39,7 @@ export function waitFor<View>(
     const addWaiter = (interactionId: string) => {
       const { to, fence, signal } = wait
       const waitedFor = { sessionId: target.sessionId, interactionId, to, fence }
-      // `resolve` takes the result of `view`; `Waiter` is not generic, to keep it small.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `resolve` takes the result of `view`; `Waiter` is not generic, to keep it small
       const waiter = new Waiter(waitedFor, view, resolve as (made: unknown) => void, reject)
       engine.waiters.add(waiter)
       if (signal) waiter.endOn(signal, () => engine.waiters.remove(waiter))

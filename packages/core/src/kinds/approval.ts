@@ -4,6 +4,7 @@ import {
   approvalRequest,
   type ApprovalAnswer,
   type ApprovalRequest,
+  type Json,
 } from '@askback/protocol'
 import { defineInteraction, type AcceptedAnswer } from './kinds.js'
 
@@ -38,6 +39,12 @@ export const approvalKind = defineInteraction<ApprovalRequest, ApprovalAnswer>({
     }
   },
 })
+
+/** The input in the request of an approval. For requests that `approvalKind` has checked. */
+export function inputOfApproval(request: Json): Json {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of the kind has checked it
+  return (request as ApprovalRequest).input
+}
 
 function isLasting(scope: ApprovalAnswer['scope']): boolean {
   return scope !== undefined && scope !== 'once'

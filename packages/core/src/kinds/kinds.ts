@@ -79,6 +79,7 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
 export function defineInteraction<Request, Answer>(
   definition: InteractionKind<Request, Answer>,
 ): InteractionKind<Request, Answer> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an embedder without types may pass anything: each field is checked below
   const unchecked = Object(definition) as Partial<InteractionKind>
   const { kind, presentation: shown, request, answer, checkRequest, settle } = unchecked
   const reject = (why: string): never => {

@@ -2,6 +2,7 @@ import {
   AskbackError,
   planReviewAnswer,
   planReviewRequest,
+  type Json,
   type PermissionMode,
   type PlanDecision,
   type PlanReviewAnswer,
@@ -44,4 +45,9 @@ const effects: Record<PlanDecision, { freshContext: boolean; mode: PermissionMod
   edit: { freshContext: false, mode: 'acceptEdits' },
   default: { freshContext: true, mode: 'default' },
   adjust: null,
+}
+
+/** The request with the plan as the person edited it. */
+export function withPlan(request: { [key: string]: Json }, plan: string): Json {
+  return { ...request, plan }
 }

@@ -163,8 +163,8 @@ export async function registeredGatewayTokens({
   store: Store
   clock: Clock
 }): Promise<{ tokens: string[]; agentTokens: string[] }> {
-  // Only `registerGatewayTokens` writes these entries.
   const entries = (await store.kv.list(GATEWAY_TOKENS_PREFIX)).map(
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `registerGatewayTokens` writes these entries
     ({ value }) => value as unknown as GatewayTokens & { expiresAt: number },
   )
   const current = entries.filter(({ expiresAt }) => expiresAt > clock.now())

@@ -1,5 +1,5 @@
 import type { Clock, Store } from '@askback/core'
-import { AskbackError, copyJson, skeleton, type Actor, type AuditAct } from '@askback/protocol'
+import { AskbackError, copyJson, skeleton, type Actor, type AuditAct, type Json } from '@askback/protocol'
 
 const PREFIX = 'credential/person/'
 /** Names that answers, audits and settings use for what is not a person. */
@@ -38,12 +38,12 @@ export class People {
     const entries = await this.#store.kv.list(PREFIX)
     this.#records = new Map(
       entries.map(({ key, value }) => {
-        const record = value as unknown as PersonRecord
+        const record = recordIn(value)
         return [record.name, { key, record }]
       }),
     )
     const revoked = entries
-      .map(({ value }) => value as unknown as PersonRecord)
+      .map(({ value }) => recordIn(value))
       .filter(({ name, revokedAt }) => revokedAt !== undefined && !this.#revoked.has(name))
       .map(({ name }) => name)
     for (const name of revoked) this.#revoked.add(name)
@@ -106,8 +106,9 @@ export class People {
     const key = this.#keyOf(name)
     for (;;) {
       const entry = await this.#store.kv.get(key)
-      const record = entry?.value as unknown as PersonRecord | undefined
-      if (!entry || record?.name !== name || record.revokedAt !== undefined) return false
+      if (!entry) return false
+      const record = recordIn(entry.value)
+      if (record.name !== name || record.revokedAt !== undefined) return false
       const revoked = { ...record, revokedAt: this.#clock.now() }
       if (!(await this.#store.kv.put(entry.key, copyJson(revoked), entry.version, act))) continue
       this.#records.set(name, { key, record: revoked })
@@ -135,8 +136,14 @@ export class People {
   }
 
   async #read(key: string): Promise<PersonRecord | undefined> {
-    return (await this.#store.kv.get(key))?.value as unknown as PersonRecord | undefined
+    const entry = await this.#store.kv.get(key)
+    return entry ? recordIn(entry.value) : undefined
   }
+}
+
+function recordIn(value: Json): PersonRecord {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `People` writes these entries
+  return value as unknown as PersonRecord
 }
 
 /** Normalises a name: full-width letters, and spaces at the ends or in a row, make no difference. Throws `invalid_request`. */

@@ -150,7 +150,7 @@ export class StoredCredentials {
       this.#found[via] = new Map()
       const now = this.#clock.now()
       for (const { key, value } of entries) {
-        // Only `add` writes these entries.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `add` writes these entries
         const stored = value as unknown as StoredCredential
         if ((stored.expiresAt ?? Infinity) > now) this.#cache(via, key, stored)
         else expired.push(key)

@@ -14,7 +14,7 @@ import type { FailedLogins } from './rate-limits.js'
 
 /** Cookies of the same name that are checked. Ours has the shortest path, so browsers send it last. */
 const MAX_COOKIES = 8
-const SURFACES: ReadonlySet<string> = new Set(['cli', 'terminal', 'http'])
+const SURFACES = ['cli', 'terminal', 'http'] as const
 
 interface AuthenticationPorts {
   credentials: Credentials
@@ -81,7 +81,8 @@ export function readActor(credential: Credential, headers: IncomingHttpHeaders):
   const { by, via } = credential
   const surface = headers['askback-surface']
   if (surface === undefined || via === 'web') return { by, via }
-  if (typeof surface === 'string' && SURFACES.has(surface)) return { by, via: surface as Via }
+  const known = SURFACES.find((each) => each === surface)
+  if (known) return { by, via: known }
   throw new AskbackError('invalid_request', 'Askback-Surface is one of cli, terminal and http.')
 }
 

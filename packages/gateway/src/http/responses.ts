@@ -1,4 +1,4 @@
-import { AskbackError, errorCodes, type ErrorBody } from '@askback/protocol'
+import { AskbackError, errorCodes, isRecord, type ErrorBody } from '@askback/protocol'
 import type { FastifyReply } from 'fastify'
 import type { Socket } from 'node:net'
 
@@ -75,7 +75,7 @@ export function bodyOf(error: AskbackError): ErrorBody {
 /** Converts errors of the framework; all others become `internal`. */
 export function toAskbackError(error: unknown): AskbackError {
   if (error instanceof AskbackError) return error
-  const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
+  const { code, statusCode, message } = isRecord(error) ? error : {}
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new AskbackError(
       'unsupported_media_type',

@@ -54,7 +54,7 @@ const PAGE_WITHOUT_APP = `<!doctype html>
 /** Serves the files of the web app's build, and its page for every other path without an extension. */
 export function serveWebApp(app: FastifyInstance, folder: string | undefined, context: GatewayContext): void {
   const policy = appPolicy(folder)
-  app.route({
+  app.route<{ Params: { '*': string } }>({
     method: ['GET', 'HEAD'],
     url: '/*',
     onRequest(request, _reply, done) {
@@ -62,7 +62,7 @@ export function serveWebApp(app: FastifyInstance, folder: string | undefined, co
       done()
     },
     async handler(request, reply) {
-      const path = (request.params as { '*': string })['*']
+      const path = request.params['*']
       if (path.startsWith('api/') || path === 'api') throw noRoute(request.method, `/${path}`)
       if (folder === undefined) {
         if (path !== '') throw noRoute(request.method, `/${path}`)

@@ -85,7 +85,8 @@ export class WsConnection implements OpenStream {
   #receive(data: RawData, isBinary: boolean): void {
     const op = isBinary
       ? { ref: null, error: new AskbackError('invalid_request', 'A frame must be text.') }
-      : parseOp((data as Buffer).toString(), this.#options.jsonDepth)
+      : // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a socket of ws passes a Buffer, unless its `binaryType` is changed
+        parseOp((data as Buffer).toString(), this.#options.jsonDepth)
     if ('error' in op) return this.#refuse(op.ref, op.error)
     if (this.#isDraining)
       return this.#refuse(op.ref, new AskbackError('unavailable', 'The gateway is going away.'))

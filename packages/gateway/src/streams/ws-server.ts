@@ -45,7 +45,7 @@ export function serveWebSockets(server: Server, options: WsServerOptions): { rea
   }
 
   server.on('upgrade', (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
-    // node:http always passes the connection itself.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- node:http always passes the connection itself
     const socket = duplex as Socket
     if (request.headers.upgrade?.toLowerCase() !== 'websocket')
       return declineUpgrade(server, request, socket, head)
@@ -138,6 +138,7 @@ class WsHello implements OpenStream {
   #receive(data: RawData, isBinary: boolean): void {
     // More frames may arrive after a refused one.
     if (this.#ws.readyState !== this.#ws.OPEN) return
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a socket of ws passes a Buffer, unless its `binaryType` is changed
     const op = isBinary ? null : parseOp((data as Buffer).toString(), this.#options.jsonDepth)
     if (!op || 'error' in op || op.op !== 'hello') return this.#refuse()
     let caller: Caller

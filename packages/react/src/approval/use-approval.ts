@@ -109,6 +109,7 @@ function readEdited(input: Json, text: string): { input: Json } | { error: strin
   if (commandIn(input) !== null) {
     if (text.trim() === '') return { error: 'The command is empty.' }
     if (text === commandIn(input)) return null
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only an object has a command
     return { input: { ...(input as { [key: string]: Json }), command: text } }
   }
   try {

@@ -94,6 +94,7 @@ class Composition {
 
 function parseDraft(entry: string | null): ComposerDraft {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: the fields are checked below
     const { text, route } = JSON.parse(entry ?? '{}') as Partial<Record<keyof ComposerDraft, unknown>>
     if (typeof text === 'string' && (route === null || isComposerRoute(route))) return { text, route }
   } catch {

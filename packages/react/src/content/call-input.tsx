@@ -46,6 +46,7 @@ export function CallInput({ toolName, input }: CallInputProps) {
 
 /** The fields of a command's input beside the command. They take effect too, also while the command is edited. */
 export function OtherCommandInput({ input }: { input: Json }) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only an object has a command
   const { command: _, ...rest } = input as { [key: string]: Json }
   return Object.keys(rest).length > 0 && <JsonInput input={rest} title="With" />
 }

@@ -64,7 +64,11 @@ export async function tokensOf(code: string, language: Language): Promise<Highli
 export function languageOf(name: string): Language | null {
   const lower = name.toLowerCase()
   if (Object.hasOwn(aliases, lower)) return aliases[lower] ?? null
-  return Object.hasOwn(languages, lower) ? (lower as Language) : null
+  return isLanguage(lower) ? lower : null
+}
+
+function isLanguage(name: string): name is Language {
+  return Object.hasOwn(languages, name)
 }
 
 async function loadHighlighter(): Promise<HighlighterCore> {

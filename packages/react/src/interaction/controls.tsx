@@ -110,16 +110,21 @@ const PRESSABLE = 'button, a, summary, [role=button]'
 export function isCommandKey(event: KeyboardEvent<HTMLElement>): boolean {
   if (event.repeat || event.defaultPrevented || event.nativeEvent.isComposing) return false
   if (event.ctrlKey || event.metaKey || event.altKey) return false
-  return !(event.target as HTMLElement).closest(TEXT_FIELDS)
+  return !elementOf(event).closest(TEXT_FIELDS)
 }
 
 /** Whether a key sends the answer: Enter, and in fields of several lines Enter with Ctrl or Command. */
 export function isSubmitKey(event: KeyboardEvent<HTMLElement>): boolean {
   if (event.key !== 'Enter' || event.repeat || event.shiftKey || event.altKey) return false
   if (event.defaultPrevented || event.nativeEvent.isComposing) return false
-  const target = event.target as HTMLElement
+  const target = elementOf(event)
   if (target.closest(PRESSABLE)) return false
   return !target.closest('textarea, [contenteditable]') || event.ctrlKey || event.metaKey
+}
+
+function elementOf({ target }: KeyboardEvent<HTMLElement>): Element {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a key is pressed in an element
+  return target as Element
 }
 
 /** The index of the option that a digit picks: 0 to 8 for the keys 1 to 9. */

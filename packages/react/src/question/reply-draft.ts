@@ -1,4 +1,4 @@
-import type { Question, QuestionReply } from '@askback/protocol'
+import type { Json, Question, QuestionReply } from '@askback/protocol'
 
 /** The answer to one question while the person gives it. */
 export interface ReplyDraft {
@@ -20,7 +20,7 @@ export interface ReplyDraftOnCard extends ReplyDraft {
 }
 
 /** The reply to send; `null` while it is incomplete. */
-export function replyOf({ selected, isOther, otherText, note }: ReplyDraft): QuestionReply | null {
+export function replyOf({ selected, isOther, otherText, note }: ReplyDraft): (QuestionReply & Json) | null {
   const other = otherText.trim()
   const trimmedNote = note.trim()
   if (isOther && other === '') return null

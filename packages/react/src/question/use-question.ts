@@ -4,7 +4,6 @@ import {
   readTextReply,
   repliesIn,
   type Interaction,
-  type Json,
   type Question,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
@@ -85,7 +84,7 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
     setDraft(draftWith(at, reply))
   }
   const send = (replyDrafts: readonly ReplyDraft[]) =>
-    void control.respond({ answers: replyDrafts.map(replyOf) as unknown as Json })
+    void control.respond({ answers: replyDrafts.map(replyOf) })
 
   const isOnPage = questions !== null && control.phase !== 'settled' && open !== false
   useShownQuestion(isOnPage ? control.interaction.interactionId : null, {

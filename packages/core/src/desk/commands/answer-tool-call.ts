@@ -55,8 +55,10 @@ export async function answerToolCall(
 }
 
 function answerOf(item: Interaction, input: ToolCallAnswer): Json {
-  if (input.kind === 'question')
-    return parseIndexedAnswers(item.request as QuestionRequest, input.answers) as unknown as Json
+  if (input.kind === 'question') {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `pendingOfCall` has found an interaction of this kind
+    return parseIndexedAnswers(item.request as QuestionRequest, input.answers)
+  }
   if (input.decision === 'deny') return { decision: 'deny', ...optional({ message: input.message }) }
   const { scope, updatedInput } = input
   return { decision: 'approve', ...optional({ scope, updatedInput }) }

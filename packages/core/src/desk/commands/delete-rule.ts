@@ -18,6 +18,7 @@ export async function deleteRule(
   while (!deleted) {
     const entry = key === null ? null : await kv.get(key)
     if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `ruleWrite` writes these entries
     const { sessionId } = Object(entry.value) as { sessionId?: string }
     const act: AuditAct = {
       at: options.clock.now(),

@@ -7,7 +7,6 @@ import {
   onTimeout as onTimeoutSchema,
   openInput,
   viewInteraction,
-  type ApprovalRequest,
   type Json,
   type OpenBody,
   type SessionEvent,
@@ -15,6 +14,7 @@ import {
 import type { Anchoring, OpenCommand, PreparedRequest } from '../../decide/command.js'
 import { RENDEZVOUS_WAIT_MS } from '../../decide/rendezvous.js'
 import { applyAnswer } from '../../decide/settle.js'
+import { inputOfApproval } from '../../kinds/approval.js'
 import { atOnce, forSchema, parseWith, type InteractionKind } from '../../kinds/kinds.js'
 import type { Fence } from '../../store/store.js'
 import { checkTimeout, type Opened, type OpenInput, type Role } from '../desk-options.js'
@@ -107,7 +107,7 @@ function prepareRequest(
     request,
     digest:
       kind.kind === 'approval'
-        ? digestOf(toolName, (request as ApprovalRequest).input)
+        ? digestOf(toolName, inputOfApproval(request))
         : digestOfCanonical(toolName, text),
     timeoutMs,
     onTimeout: checkedOnTimeout(kind, request, input.onTimeout, options.role),
